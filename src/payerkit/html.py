@@ -1,0 +1,47 @@
+"""Turn untrusted text into HTML that shows it and does nothing else."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Iterable
+
+from payerkit.addresses import is_web_address
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories that draw nothing or change the order of what is drawn around them."""
+
+
+def visible(text: str) -> str:
+    """Return the text with its control, format and surrogate characters written out as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_written_out(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+
+
+def _written_out(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def escape(value: object) -> str:
+    """Return the value's text so that HTML shows it literally."""
+    return html.escape(visible(str(value)), quote=True)
+
+
+def link(url: str, label: str) -> str:
+    """Return a link that opens in a new tab; anything but http(s) is shown as text."""
+    if not is_web_address(url):
+        return escape(url)
+    return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(label)}</a>'
+
+
+def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
+    """Return a two-column table; the first column is escaped here, the second is HTML already."""
+    body = "".join(
+        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th><td style="text-align:left">{cell}</td></tr>'
+        for name, cell in rows
+    )
+    return (
+        f'<table><caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(caption)}</caption>'
+        f"<tbody>{body}</tbody></table>"
+    )

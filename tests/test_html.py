@@ -1,0 +1,68 @@
+"""HTML of untrusted text: shown, never obeyed."""
+
+from __future__ import annotations
+
+import pytest
+
+from payerkit import html
+from payerkit.addresses import is_loopback, is_web_address
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),  # markup
+        ('" onload="x', "&quot; onload=&quot;x"),  # leaves an attribute
+        ("abc\u202egnp", "abc\\u202egnp"),  # turns the rest around
+        ("a\x00b\x1b[31m", "a\\x00b\\x1b[31m"),  # control characters, a terminal's colours
+        ("half \ud800", "half \\ud800"),  # a lone surrogate cannot be encoded
+        ("Zoë 漢字", "Zoë 漢字"),  # letters stay letters
+    ],
+)
+def test_escape_shows_text_literally(text: str, shown: str) -> None:
+    """Whatever the text holds, it is drawn and not obeyed."""
+    assert shown == html.escape(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_link"),
+    [
+        ("https://example.com/a?b=c", True),
+        ("http://127.0.0.1:8000/kyc/1", True),
+        ("javascript:alert(1)", False),  # runs
+        ("data:text/html,<script>", False),  # runs
+        ("//example.com", False),  # no scheme
+        ("https://", False),  # no host
+        ("https://exa\u202emple.com", False),  # hidden direction
+        ("https://[::1", False),  # cannot be parsed
+        ("https://example.com/a b", True),  # browsers encode the blank
+        ("HTTPS://EXAMPLE.COM", True),
+    ],
+)
+def test_link_leads_to_the_web_only(url: str, is_link: bool) -> None:
+    """Only http and https become a link; all else stays text."""
+    assert is_link == is_web_address(url)
+    assert is_link == html.link(url, "open").startswith("<a ")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_this_machine"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("10.0.0.1", False),
+        ("localhost.example.com", False),
+    ],
+)
+def test_loopback_is_this_machine(host: str, is_this_machine: bool) -> None:
+    """Only the loopback addresses and their name count as this machine."""
+    assert is_this_machine == is_loopback(host)
+
+
+def test_table_escapes_its_names() -> None:
+    """Names and caption of a table are text."""
+    table = html.table([("<b>", "<i>cell</i>")], caption="<u>")
+
+    assert ("&lt;b&gt;" in table, "<i>cell</i>" in table, "&lt;u&gt;" in table) == (True, True, True)

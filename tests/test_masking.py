@@ -1,0 +1,84 @@
+"""Secrets: used, never shown."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from payerkit.masking import MASK, ApiKey, clean, mask_account
+
+SECRET = "sk_live_51H8_not_a_real_key"
+
+
+@pytest.mark.parametrize("view", [repr, str, "{}".format, lambda key: f"{key!r}", dir], ids=lambda view: str(view)[:20])
+def test_key_does_not_show_itself(view: object) -> None:
+    """No way of looking at a key shows more than its fingerprint."""
+    assert SECRET not in str(view(ApiKey(SECRET)))  # type: ignore[operator]  # each of them is a function
+
+
+def test_key_has_no_variables() -> None:
+    """There is no dictionary in which a debugger would find the key."""
+    with pytest.raises(TypeError):
+        vars(ApiKey(SECRET))
+
+
+@pytest.mark.parametrize("handing_on", [pickle.dumps, copy.deepcopy])
+def test_key_is_not_handed_on(handing_on: object) -> None:
+    """A key is not written anywhere by accident."""
+    with pytest.raises(TypeError, match="not pickled"):
+        handing_on(ApiKey(SECRET))  # type: ignore[operator]
+
+
+def test_fingerprint_tells_keys_apart() -> None:
+    """Two keys can be told apart without being seen."""
+    assert ApiKey("a").fingerprint != ApiKey("b").fingerprint
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        ("253009233489", "••••3489"),
+        ("12345678", "••••5678"),  # eight is enough to leave four hidden
+        ("1234567", "••••"),
+        ("", ""),  # nothing is shown as nothing
+    ],
+)
+def test_account_shows_its_end(number: str, shown: str) -> None:
+    """An account shows its last four characters if that leaves enough hidden."""
+    assert shown == mask_account(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "cleaned"),
+    [
+        ("ssn 123-45-6789 is known", ["123-45-6789"], f"ssn {MASK} is known"),
+        ("ssn 123456789 is known", ["123-45-6789"], f"ssn {MASK} is known"),  # without its dashes
+        ("iban de89370400", ["DE89 3704 00"], f"iban {MASK}"),  # other case, no blanks
+        ("1 of 10 is wrong", ["1"], f"{MASK} of 10 is wrong"),  # short: only where it stands alone
+        ("no secrets", [""], "no secrets"),  # an empty secret is none
+        ("a.c abc", ["a.c"], f"{MASK} abc"),  # letters, no pattern
+    ],
+)
+def test_clean_leaves_secrets_out(text: str, secrets: list[str], cleaned: str) -> None:
+    """A foreign text loses the secrets that were sent, in the forms a server may write them."""
+    assert cleaned == clean(text, secrets)
+
+
+few_letters = st.text("abAB12- ")
+
+
+@given(few_letters, st.text("abAB12- ", min_size=5), few_letters)
+def test_long_secrets_never_come_through(before: str, secret: str, after: str) -> None:
+    """Wherever a secret of five characters or more stands, it is not in the cleaned text."""
+    assert secret not in clean(before + secret + after, [secret])
+
+
+def test_clean_is_short_and_visible() -> None:
+    """A foreign text neither floods nor steers what shows it."""
+    cleaned = clean("\x1b[2J" + "x" * 10_000, [])
+
+    assert (cleaned[:8], len(cleaned)) == ("\\x1b[2Jx", 501)
