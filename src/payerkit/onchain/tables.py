@@ -1,0 +1,13 @@
+"""The facts that lie beside the code as tables: one row adds one."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from importlib.resources import files
+
+
+def rows(package: str, name: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table in a package by its column names; lines that begin with # tell its source."""
+    lines = files(package).joinpath(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    yield from csv.DictReader((line for line in lines if not line.startswith("#")), dialect="excel-tab")

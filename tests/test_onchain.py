@@ -1,0 +1,96 @@
+"""The fact tables: complete, well-formed, looked up by id and by place."""
+
+from __future__ import annotations
+
+import pytest
+from eth_utils import is_checksum_address
+
+from payerkit.onchain.currencies import currencies, find_currency
+from payerkit.onchain.deployments import CURRENT, deployments, find_deployment
+
+
+def test_list_is_complete() -> None:
+    """All 744 currencies of list 1.5.0 are there, by kind."""
+    kinds = [currency.kind for currency in currencies().values()]
+
+    assert {"erc20": 545, "fiat": 179, "native": 18, "trc20": 2} == {kind: kinds.count(kind) for kind in set(kinds)}
+
+
+CURRENCIES = [
+    ("USD", "fiat", "fiat", "USD", 2, ""),
+    ("ETH-sepolia-sepolia", "native", "sepolia", "ETH-sepolia", 18, ""),
+    ("fUSDC-sepolia", "erc20", "sepolia", "fUSDC", 6, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
+    (
+        "USDCn-matic",
+        "erc20",
+        "matic",
+        "USDC",
+        6,
+        "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+    ),  # id is not symbol-network
+    ("USDC-bsc", "erc20", "bsc", "USDC", 18, "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"),  # not 6 everywhere
+    ("JPY", "fiat", "fiat", "JPY", 0, ""),
+]
+
+
+@pytest.mark.parametrize(("currency_id", "kind", "network", "symbol", "decimals", "address"), CURRENCIES)
+def test_currencies_are_found(
+    currency_id: str, kind: str, network: str, symbol: str, decimals: int, address: str
+) -> None:
+    """A currency is found by its id in any case, with its own decimals and address."""
+    for spelling in (currency_id, currency_id.lower(), currency_id.upper()):
+        found = find_currency(spelling)
+        assert found is not None
+        assert (currency_id, kind, network, symbol, decimals, address) == (
+            found.id,
+            found.kind,
+            found.network,
+            found.symbol,
+            found.decimals,
+            found.address,
+        )
+
+
+@pytest.mark.parametrize("currency_id", ["USDC-sepolia", "DAI-sepolia", "USDT-polygon", "", "USD "])
+def test_what_is_not_in_the_list_is_not_found(currency_id: str) -> None:
+    """Ids that documentation quotes, but the list does not have, are unknown."""
+    assert find_currency(currency_id) is None
+
+
+DEPLOYMENTS = [
+    ("ERC20FeeProxy", "mainnet", "0.2.0", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"),
+    ("ERC20FeeProxy", "sepolia", "0.2.0", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"),
+    ("ERC20FeeProxy", "celo", "0.2.0", "0x2171a0dc12a9E5b1659feF2BB20E54c84Fa7dB0C"),
+    ("EthereumFeeProxy", "matic", "0.2.0", "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8"),  # and not 0.1.0
+    ("EthereumFeeProxy", "sepolia", "0.2.0", "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"),
+    ("EthereumFeeProxy", "arbitrum-rinkeby", "0.1.0", None),  # only the older one is there
+]
+
+
+@pytest.mark.parametrize(("contract", "network", "version", "address"), DEPLOYMENTS)
+def test_contracts_are_found_by_place(contract: str, network: str, version: str, address: str | None) -> None:
+    """The current version of a contract is used where it is, else the older one."""
+    found = find_deployment(contract, network)
+
+    assert found is not None
+    assert (contract, network, version) == (found.contract, found.network, found.version)
+    assert address in (None, found.address)
+
+
+@pytest.mark.parametrize(("contract", "network"), [("ERC20FeeProxy", "base-sepolia"), ("EthereumFeeProxy", "tron")])
+def test_where_no_contract_is_none_is_found(contract: str, network: str) -> None:
+    """Networks without the contract are told as such."""
+    assert find_deployment(contract, network) is None
+
+
+def test_addresses_are_checksummed() -> None:
+    """Every address of the tables carries its EIP-55 checksum, but the one that the list has without."""
+    addresses = {each.address for place in deployments().values() for each in place}
+    addresses |= {currency.address for currency in currencies().values() if currency.kind == "erc20"}
+
+    assert {"0x55d398326f99059ff775485246999027b3197955"} == {one for one in addresses if not is_checksum_address(one)}
+
+
+def test_every_contract_has_a_current_version() -> None:
+    """A new contract in the table says which version is to be used."""
+    assert {contract for contract, _ in deployments()} == set(CURRENT)
