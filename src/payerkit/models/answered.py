@@ -1,0 +1,254 @@
+"""What is answered: read with every tolerance; nothing is lost and nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
+from pydantic.fields import FieldInfo
+
+from payerkit import html
+from payerkit.addresses import is_loopback, is_web_address
+from payerkit.masking import MASK, mask_account
+from payerkit.models.base import Wire
+from payerkit.models.fields import AccountNumber
+from payerkit.models.sent import PaymentOrder
+from payerkit.onchain.quantities import wei_of
+
+SECRET_NAMES = frozenset({"accountNumber", "routingNumber", "iban", "ribNumber", "ssn", "documentNumber"})
+"""Wire names of the members that are masked wherever in an answer they turn up."""
+
+
+class Answer(Wire):
+    """Base of what is answered.
+
+    A member that is missing, or does not fit, has its default; `odd` names the second kind. Members that the
+    specification does not know are attributes under their wire names. `to_dict()` is the answer as it came.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _odd: tuple[str, ...] = PrivateAttr(default=())
+
+    @classmethod
+    def read(cls, answer: Any) -> Self:
+        """Return the answer as an object. Raises ValueError if it is not a JSON object."""
+        if not isinstance(answer, dict):
+            raise ValueError(f"a JSON object was due, a {type(answer).__name__} came")  # noqa: TRY004 - the value is at fault
+        odd: list[str] = []
+        read = cls.model_validate(cls.unwrap(answer), context=odd)
+        read._raw, read._odd = answer, tuple(odd)
+        return read
+
+    @classmethod
+    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the part of the answer that holds the members."""
+        return answer
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _tolerate(cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            field = cls.model_fields[str(info.field_name)]
+            if info.context is not None:
+                info.context.append(field.alias)
+            return field.get_default()
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """Wire names of the members that came in a form the specification does not know."""
+        return self._odd
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return the answer as the service sent it, with account numbers masked unless revealed."""
+        return {name: shown(name, value, reveal=reveal) for name, value in self._raw.items()}
+
+
+def shown(name: str, value: Any, *, reveal: bool) -> Any:
+    """Return a copy of what came under a wire name, with the account numbers in it masked unless revealed."""
+    if isinstance(value, dict):
+        return {inner: shown(inner, item, reveal=reveal) for inner, item in value.items()}
+    if isinstance(value, list):
+        return [shown(name, item, reveal=reveal) for item in value]
+    return value if reveal or value is None or name not in SECRET_NAMES else _masked(name, str(value))
+
+
+def _masked(name: str, value: str) -> str:
+    return MASK if name in {"ssn", "documentNumber"} else mask_account(value)
+
+
+class PayerStatus(Answer):
+    """Where a payer stands (specification 2.5). Status words are open: a new one is shown as it came."""
+
+    kyc_status: str | None = Field(None, title="Identity check")
+    agreement_status: str | None = Field(None, title="Agreement")
+    is_compliant: StrictBool | None = Field(None, title="Compliant")
+    user_id: str | None = Field(None, title="User id")
+    kyc_url: str | None = Field(None, title="Identity check page", repr=False)
+    agreement_url: str | None = Field(None, title="Agreement page", repr=False)
+
+    @classmethod
+    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the members in one dict: both statuses come inside `status` or beside the others."""
+        status = answer.get("status")
+        if not isinstance(status, dict):
+            return answer
+        return {**{name: value for name, value in answer.items() if name != "status"}, **status}
+
+    def _cell(self, name: str, field: FieldInfo, value: Any) -> str:
+        return _page(name, value) if name.endswith("_url") else super()._cell(name, field, value)
+
+
+def _page(name: str, url: str) -> str:
+    """Show a link to a page, unless it holds an e-mail address: what is shown may be saved in a notebook."""
+    if not is_web_address(url):
+        return html.escape(url)
+    host = urlsplit(url).hostname or ""
+    if "@" in url or "%40" in url.lower():
+        return f"on {html.escape(host)}; the link holds an e-mail address, so take it from <code>.{name}</code>"
+    here = " (opens on the machine that runs this notebook)" if is_loopback(host) else ""
+    return html.link(url, f"open on {host}") + here
+
+
+class AgreementUpdate(Answer):
+    """Whether the service recorded the agreement (specification 2.6); None if it did not say."""
+
+    success: StrictBool | None = Field(None, title="Recorded")
+
+
+class PaymentDetail(Answer):
+    """A bank account as the service stored it (specification 2.2); its `id` stands for it from now on."""
+
+    id: str | None = Field(None, title="Id")
+    client_user_id: str | None = Field(None, title="Client user id")
+    bank_name: str | None = Field(None, title="Bank")
+    account_name: str | None = Field(None, title="Account holder", json_schema_extra={"personal": True})
+    beneficiary_type: str | None = Field(None, title="Holder type")
+    currency: str | None = Field(None, title="Currency")
+    status: str | None = Field(None, title="Status")
+    rails: str | None = Field(None, title="Rails")
+    account_number: AccountNumber | None = Field(None, title="Account number")
+    routing_number: AccountNumber | None = Field(None, title="Routing number")
+    iban: AccountNumber | None = Field(None, title="IBAN")
+    rib_number: AccountNumber | None = Field(None, title="RIB number")
+
+    @classmethod
+    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the record, which comes inside `payment_detail`."""
+        inner = answer.get("payment_detail", answer.get("paymentDetail"))
+        return inner if isinstance(inner, dict) else answer
+
+
+class Transaction(Answer):
+    """One blockchain transaction to sign: call data, the address it goes to, the native value sent along.
+
+    data and to are as the service sent them, also when they are no valid hex. value is in one of the published
+    forms; `wei` is the same as an integer.
+    """
+
+    data: str | None = None
+    to: str | None = None
+    value: Any = None
+
+    @property
+    def wei(self) -> int | None:
+        """The value in wei; None if it came in a form that the service has never published."""
+        return wei_of(self.value)
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield "to", self.to
+        yield "wei", self.wei
+        yield "data", shorten(self.data)
+
+
+def shorten(data: str | None) -> str | None:
+    """Return call data short enough to read: its selector and its length."""
+    if data is None or len(data) <= 26:
+        return data
+    return f"{data[:10]}… ({len(data) // 2 - 1} bytes)"
+
+
+class PaymentMetadata(Answer):
+    """What the service says about the transactions; None where it said nothing. Indexes count from 0."""
+
+    steps_required: StrictInt | None = Field(None, title="Steps")
+    needs_approval: StrictBool | None = Field(None, title="Needs an approval")
+    approval_transaction_index: StrictInt | None = Field(None, title="Approval")
+    payment_transaction_index: StrictInt | None = Field(None, title="Payment")
+    has_enough_balance: StrictBool | None = Field(None, title="Enough balance")
+    has_enough_gas: StrictBool | None = Field(None, title="Enough gas")
+
+    def _cell(self, name: str, field: FieldInfo, value: Any) -> str:
+        # Counted from 1, like the rows above it.
+        return f"transaction {value + 1}" if name.endswith("_index") else super()._cell(name, field, value)
+
+
+def _read_transactions(value: Any) -> Any:
+    if not isinstance(value, list):
+        return () if value is None else value
+    return tuple(Transaction.read(item if isinstance(item, dict) else {"unreadable": item}) for item in value)
+
+
+def _read_metadata(value: Any) -> Any:
+    return value if value is None else PaymentMetadata.read(value)
+
+
+class Payment(Answer):
+    """An initiated payment (specification 2.7): the transactions that a wallet has to sign, in this order.
+
+    Nothing has moved yet. `order` is what was asked for; the answer alone does not name the network.
+    """
+
+    request_id: str | None = Field(
+        None, title="Request id", validation_alias=AliasChoices("requestId", "requestID", "request_id")
+    )
+    payment_reference: str | None = Field(None, title="Reference")
+    transactions: Annotated[tuple[Transaction, ...], BeforeValidator(_read_transactions)] = ()
+    metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
+
+    _order: PaymentOrder | None = PrivateAttr(default=None)
+
+    @classmethod
+    def read(cls, answer: Any, *, order: PaymentOrder | None = None) -> Self:
+        """Return the answer as an object that remembers its order. Raises ValueError if it is no JSON object."""
+        payment = super().read(answer)
+        payment._order = order
+        return payment
+
+    @property
+    def order(self) -> PaymentOrder | None:
+        """What was asked for; kept here and never on the wire."""
+        return self._order
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("Request id", html.escape(self.request_id)),
+            ("Reference", html.escape(self.payment_reference)),
+        ]
+        rows += [(f"Transaction {place}", _line(item)) for place, item in enumerate(self.transactions, 1)]
+        if self.metadata is not None:
+            rows += self.metadata.rows()
+        return html.table(rows, caption="Payment: transactions to sign, nothing has moved yet")
+
+
+def _line(transaction: Transaction) -> str:
+    value = "value unreadable" if transaction.wei is None else f"{transaction.wei} wei"
+    data = html.escape(shorten(transaction.data))
+    return f"to <code>{html.escape(transaction.to)}</code>, {value}, data <code>{data}</code>"

@@ -1,0 +1,216 @@
+"""What is sent: a payer, bank details, a payment order, with the specification's constraints and nothing stricter."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
+
+from payerkit.models.base import Sent
+from payerkit.models.fields import (
+    DATE,
+    EMAIL,
+    PHONE,
+    AccountNumber,
+    Filled,
+    Hidden,
+    SocialSecurityNumber,
+    Text,
+    about,
+)
+
+BeneficiaryType = Literal["individual", "business"]
+Rails = Literal["local", "swift", "wire"]
+AccountType = Literal["checking", "savings"]
+
+_TWO_LETTERS = "Write two letters, ISO 3166-1 alpha-2, such as US."
+_DATE = "Write the date as YYYY-MM-DD, such as 1985-12-12."
+
+
+class Payer(Sent):
+    """A payer's compliance data (specification 2.4): who pays, where they live, how they are identified.
+
+    The optional members are left out of the request when they are not given.
+    """
+
+    client_user_id: Annotated[
+        Filled, about("Client user id", "Your own id of the payer, as typed in every later call.", "user-123")
+    ]
+    email: Annotated[
+        Text,
+        about(
+            "E-mail",
+            "Where the payer is reached.",
+            "john.doe@example.com",
+            hint="Write an e-mail address, such as name@example.com.",
+            personal=True,
+            pattern=EMAIL,
+        ),
+    ]
+    first_name: Annotated[Filled, about("First name", "As on the identity document.", "John", personal=True)]
+    last_name: Annotated[Filled, about("Last name", "As on the identity document.", "Doe", personal=True)]
+    beneficiary_type: Annotated[
+        BeneficiaryType,
+        about("Type", "A person or a company.", "individual", hint="Write individual or business."),
+    ]
+    company_name: Annotated[Text | None, about("Company", "For a business.", "Acme Corporation Inc.")] = None
+    date_of_birth: Annotated[
+        Text,
+        about(
+            "Date of birth",
+            "Of a business: the day of its incorporation.",
+            "1985-12-12",
+            hint=_DATE,
+            personal=True,
+            pattern=DATE,
+        ),
+    ]
+    nationality: Annotated[
+        Text,
+        about("Nationality", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
+    ]
+    phone: Annotated[
+        Text,
+        about(
+            "Phone",
+            "International form, best with a plus.",
+            "+12125551234",
+            hint="Write the number with its country code and digits only, such as +12125551234.",
+            personal=True,
+            pattern=PHONE,
+        ),
+    ]
+    ssn: Annotated[
+        SocialSecurityNumber,
+        about("Social security number", "Of a business: its tax or registration number.", "123-45-6789"),
+    ]
+    address_line1: Annotated[Filled, about("Address", "Street and house number.", "123 Main Street", personal=True)]
+    address_line2: Annotated[
+        Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200", personal=True)
+    ] = None
+    city: Annotated[Filled, about("City", "Town or city.", "New York")]
+    state: Annotated[Filled, about("State", "State, province or region.", "NY")]
+    postcode: Annotated[Filled, about("Postcode", "Postal or ZIP code.", "10001", personal=True)]
+    country: Annotated[
+        Text,
+        about("Country", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
+    ]
+    source_of_funds: Annotated[
+        Text | None, about("Source of funds", "For a business.", "Business revenue from software services")
+    ] = None
+    business_activity: Annotated[
+        Text | None, about("Business activity", "For a business.", "Software development and consulting")
+    ] = None
+
+
+class BankDetails(Sent):
+    """A bank account to pay out to (specification 2.1): the bank, its codes, the account, who holds it.
+
+    Which optional members a currency and its rails need is not in the specification; the service decides.
+    """
+
+    bank_name: Annotated[Filled, about("Bank", "Name of the bank.", "Chase")]
+    account_name: Annotated[
+        Filled,
+        about("Account holder", "Name on the account.", "Gordon's Chase Business Account", personal=True),
+    ]
+    beneficiary_type: Annotated[
+        BeneficiaryType,
+        about("Holder type", "A person or a company.", "business", hint="Write individual or business."),
+    ]
+    currency: Annotated[
+        Text,
+        about(
+            "Currency",
+            "Three-letter code, ISO 4217; sent as typed.",
+            "usd",
+            hint="Write three letters, ISO 4217, such as USD.",
+            min_length=3,
+            max_length=3,
+        ),
+    ]
+    rails: Annotated[
+        Rails | None,
+        about(
+            "Rails",
+            "How the money travels; left out, the service takes local.",
+            "local",
+            hint="Write local, swift or wire.",
+        ),
+    ] = None
+    account_type: Annotated[
+        AccountType | None,
+        about("Account type", "US accounts.", "checking", hint="Write checking or savings."),
+    ] = None
+    account_number: Annotated[AccountNumber | None, about("Account number", "Keep leading zeros.", "253009233489")] = (
+        None
+    )
+    routing_number: Annotated[
+        AccountNumber | None, about("Routing number", "US: nine digits; keep leading zeros.", "026013356")
+    ] = None
+    iban: Annotated[AccountNumber | None, about("IBAN", "Where accounts have one.", "DE89370400440532013000")] = None
+    swift_bic: Annotated[Text | None, about("SWIFT/BIC", "8 or 11 characters.", "DEUTDEFF")] = None
+    sort_code: Annotated[Text | None, about("Sort code", "United Kingdom.", "200000")] = None
+    bsb_number: Annotated[Text | None, about("BSB number", "Australia.", "062-000")] = None
+    ncc: Annotated[Text | None, about("NCC number", "New Zealand.", "021000")] = None
+    ifsc: Annotated[Text | None, about("IFSC", "India.", "HDFC0000001")] = None
+    rib_number: Annotated[AccountNumber | None, about("RIB number", "France.", "20041010050500013M02606")] = None
+    bank_code: Annotated[Text | None, about("Bank code", "Where banks are numbered.", "001")] = None
+    branch_code: Annotated[Text | None, about("Branch code", "Where branches are numbered.", "00011")] = None
+    date_of_birth: Annotated[
+        Text,
+        about(
+            "Date of birth",
+            "Of the holder; of a business, the day of its incorporation.",
+            "1985-12-12",
+            hint=_DATE,
+            personal=True,
+            pattern=DATE,
+        ),
+    ]
+    document_type: Annotated[Text | None, about("Document type", "Kind of identity document.", "passport")] = None
+    document_number: Annotated[Hidden | None, about("Document number", "Of the identity document.", "X0000000")] = None
+    address_line1: Annotated[Filled, about("Address", "Of the account holder.", "24 Theatre St.", personal=True)]
+    address_line2: Annotated[
+        Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200", personal=True)
+    ] = None
+    city: Annotated[Filled, about("City", "Town or city.", "Paramount")]
+    state: Annotated[Text | None, about("State", "State or province code.", "CA")] = None
+    postal_code: Annotated[Filled, about("Postal code", "Postal or ZIP code.", "90723", personal=True)]
+    country: Annotated[
+        Text,
+        about("Country", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
+    ]
+
+
+def _amount_as_text(value: Any) -> Any:
+    """Write whole numbers and decimals out in full; text stays as typed, a float is not exact and is refused."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return format(value, "f")
+    return value
+
+
+class PaymentOrder(Sent):
+    """What to pay (specification 2.7): to which wallet, how much of which currency, in which token."""
+
+    payee: Annotated[
+        Text,
+        about("Payee", "Wallet address that is paid.", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"),
+    ]
+    amount: Annotated[
+        Text,
+        BeforeValidator(_amount_as_text),
+        about(
+            "Amount",
+            "In the invoice currency, as a decimal.",
+            "10",
+            hint='Write the amount as text, such as "10.50".',
+        ),
+    ]
+    invoice_currency: Annotated[Text, about("Invoice currency", "Currency id of the invoice.", "USD")]
+    payment_currency: Annotated[
+        Text, about("Payment currency", "Currency id of the token that pays.", "ETH-sepolia-sepolia")
+    ]
