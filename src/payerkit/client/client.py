@@ -1,0 +1,185 @@
+"""The client: where the service is, with which key, and how often a call is tried."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import random
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Never, Self, TypeVar
+from urllib.parse import urlsplit
+
+from payerkit.addresses import is_loopback
+from payerkit.client.call import Call
+from payerkit.client.connections import Exchange
+from payerkit.client.failures import Judge
+from payerkit.client.transport import MAX_ANSWER, Timeout, Transport
+from payerkit.errors import (
+    InvalidInput,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+)
+from payerkit.masking import ApiKey
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+_MAX_BACKOFF = 8.0
+
+log = logging.getLogger("payerkit")
+
+
+class Client:
+    """A connection pool to one service, with its key. Made by `connect()` or `sandbox()`; safe to share by threads.
+
+    Retries follow what a failure proves: what never left, and what was refused for coming too fast, is sent
+    again; so is what only reads, or sets a constant. Any other write is sent once.
+    """
+
+    def __init__(  # noqa: PLR0913 - the last three are for tests and bulk runs
+        self,
+        base_url: str,
+        api_key: str | ApiKey,
+        *,
+        timeout: Timeout | float | None = None,
+        pool_size: int = 10,
+        attempts: int = ATTEMPTS,
+        max_answer: int = MAX_ANSWER,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
+        self.base_url, is_local = _checked_url(base_url)
+        self.timeout = _timeout(timeout)
+        self._attempts = attempts
+        self._sleep = sleep
+        self._transport = Transport(self.base_url, local=is_local, pool_size=pool_size, max_answer=max_answer)
+
+    def send(self, call: Call[T]) -> T:
+        """Make a call and return what it reads from the answer. Raises a PayerkitError of the class that applies."""
+        started = time.monotonic()
+        until = started + self.timeout.total
+        unknown: PayerkitError | None = None
+        for attempt in count(1):
+            judge = self._attempt(call, started, until)
+            result = judge.result()
+            if not isinstance(result, PayerkitError):
+                return result
+            # Whatever a later attempt proves, it does not prove that the earlier one did not happen.
+            unknown = result if isinstance(result, UnknownOutcome) else unknown
+            is_last = judge.exchange.interrupted or attempt == self._attempts or not _may_repeat(call, result)
+            wait = _wait(result, attempt)
+            if is_last or time.monotonic() + wait >= until or not self._waited(wait, unknown):
+                raise unknown or result
+        raise AssertionError  # count() does not end
+
+    def _attempt(self, call: Call[T], started: float, until: float) -> Judge[T]:
+        content = call.body.content if call.body else None
+        request = self._transport.prepare(call.method, call.path, self._headers(call), content)
+        exchange = Exchange(until=until, is_write=call.is_write)
+        try:
+            self._transport.perform(request, exchange, self.timeout)
+        except KeyboardInterrupt as error:
+            exchange.fail(error)
+        elapsed = time.monotonic() - started
+        if exchange.interrupted and not (exchange.sent and call.is_write):
+            # A fresh one: the frames of the other hold the request.
+            raise KeyboardInterrupt
+        log.debug("%s -> %s in %.0f ms", call.name, exchange.status or exchange.fault, 1000 * elapsed)
+        return Judge(call, exchange, self._key, elapsed)
+
+    def _waited(self, seconds: float, unknown: PayerkitError | None) -> bool:
+        """Wait; return False if a person interrupts while an earlier attempt's outcome is unknown."""
+        try:
+            self._sleep(seconds)
+        except KeyboardInterrupt:
+            if unknown is None:
+                raise
+            return False
+        return True
+
+    def _headers(self, call: Call[Any]) -> dict[str, str]:
+        headers = {
+            "x-api-key": self._key.reveal(),
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": "payerkit",
+        }
+        return headers | ({"Content-Type": "application/json"} if call.body else {})
+
+    @property
+    def account_secret(self) -> bytes:
+        """The secret with which account numbers are turned into keys that can be compared and not be read."""
+        return hashlib.sha256(b"payerkit accounts" + self._key.reveal().encode()).digest()
+
+    @property
+    def sandbox(self) -> Any:
+        """Controls of the embedded service, as `SandboxControls`; None on a live client."""
+        return None
+
+    def close(self) -> None:
+        """Close the idle connections; the client can still be used."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of {self.base_url}, key {self._key.fingerprint}>"
+
+    def __reduce__(self) -> Never:
+        raise TypeError("a client is not pickled: make one of its own in each process, with connect()")
+
+
+def _may_repeat(call: Call[Any], error: PayerkitError) -> bool:
+    if isinstance(error, UnknownOutcome):
+        return call.repeatable
+    return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
+
+
+def _wait(error: PayerkitError, attempt: int) -> float:
+    """Return the seconds to wait: what the service named, else full jitter on a doubling bound."""
+    if error.retry_after is not None:
+        return error.retry_after
+    return random.uniform(0, min(_MAX_BACKOFF, 0.25 * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
+
+
+def _timeout(given: Timeout | float | None) -> Timeout:
+    if isinstance(given, Timeout):
+        return given
+    return Timeout() if given is None else Timeout(total=given)
+
+
+def _checked_key(key: object) -> ApiKey:
+    if not isinstance(key, str) or not key:
+        raise InvalidInput("api_key: give the key as text, or set PAYERKIT_API_KEY.")
+    if not (key.isascii() and key.isprintable()) or key != key.strip():
+        raise InvalidInput("api_key: the key holds a blank, a line break or a letter that no key has; copy it again.")
+    return ApiKey(key)
+
+
+def _checked_url(base_url: object) -> tuple[str, bool]:
+    """Return the address without a closing slash, and whether it is this machine. Raises InvalidInput."""
+    if not isinstance(base_url, str) or not (base_url.isascii() and base_url.isprintable()):
+        raise InvalidInput("base_url: give the address as text, such as https://api.example.com.")
+    try:
+        parts = urlsplit(base_url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise InvalidInput(f"base_url: {error}.") from None
+    if parts.scheme not in {"http", "https"} or not host or " " in base_url:
+        raise InvalidInput("base_url: give the whole address, such as https://api.example.com.")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidInput("base_url: leave out user, password, ? and #; the key goes into api_key.")
+    is_local = is_loopback(host)
+    if parts.scheme == "http" and not is_local:
+        raise InvalidInput("base_url: use https://; plain http would show the key and all data on the way.")
+    return base_url.rstrip("/"), is_local

@@ -1,0 +1,114 @@
+"""One exchange with the service: bytes out, bytes in, and what a failure proves about them.
+
+requests and urllib3 do the work. Here is what they do not tell or do: whether any byte of the request had left,
+a deadline for the whole exchange, a bound on the answer, and failures that do not hold the request.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from requests import PreparedRequest, Response, Session
+from requests.structures import CaseInsensitiveDict
+from requests.utils import get_environ_proxies
+
+from payerkit.client.connections import Exchange, WatchedAdapter, watched
+from payerkit.errors import InvalidInput
+
+MAX_ANSWER = 16 * 2**20
+"""Bytes of an answer, unpacked; more is not read."""
+
+_CHUNK = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """Seconds that may pass: to connect, without a byte of the answer, and for a whole call with its retries.
+
+    Raises InvalidInput unless all are positive and finite.
+    """
+
+    connect: float = 5.0
+    read: float = 30.0
+    total: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not all(_is_duration(seconds) for seconds in (self.connect, self.read, self.total)):
+            raise InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
+
+    def within(self, seconds: float) -> tuple[float, float]:
+        """Return the limits to connect and to read when this many seconds are left."""
+        return min(self.connect, seconds), min(self.read, seconds)
+
+
+def _is_duration(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and 0 < seconds < math.inf
+
+
+class Transport:
+    """A pool of connections to one origin. The environment (proxies, certificates) is read once, netrc never."""
+
+    def __init__(self, base_url: str, *, local: bool, pool_size: int, max_answer: int = MAX_ANSWER) -> None:
+        self._base_url = base_url
+        self._max_answer = max_answer
+        self._proxies = {} if local else get_environ_proxies(base_url)
+        certificates = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+        self._verify: bool | str = certificates or True
+        self._session = Session()
+        adapter = WatchedAdapter(pool_connections=1, pool_maxsize=pool_size)
+        self._session.mount("https://", adapter)
+        self._session.mount("http://", adapter)
+
+    def perform(self, request: PreparedRequest, exchange: Exchange, timeout: Timeout) -> None:
+        """Send a request, read its answer, and note in the exchange what happened; no failure is raised."""
+        with watched(exchange):
+            try:
+                self._send_and_read(request, exchange, timeout)
+            except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
+                exchange.fail(error)
+
+    def _send_and_read(self, request: PreparedRequest, exchange: Exchange, timeout: Timeout) -> None:
+        left = exchange.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("no time was left")
+        response = self._session.get_adapter(request.url or "").send(
+            request,
+            stream=True,
+            timeout=timeout.within(left),
+            verify=self._verify,
+            proxies=self._proxies,
+        )
+        exchange.status, exchange.headers = response.status_code, response.headers
+        try:
+            exchange.content = self._content(response)
+        except BaseException:
+            response.close()  # what is left of the answer must not be read as the next one
+            raise
+
+    def prepare(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> PreparedRequest:
+        """Return a request that leaves exactly as given."""
+        request = PreparedRequest()
+        request.method = method
+        request.headers = CaseInsensitiveDict(headers)
+        request.body = body
+        if body is not None:
+            request.headers["Content-Length"] = str(len(body))
+        # Set as it is: prepare_url would decode "%2E%2E", and a path with ".." would reach another route.
+        request.url = self._base_url + path
+        return request
+
+    def _content(self, response: Response) -> bytes:
+        content = bytearray()
+        for chunk in response.raw.stream(_CHUNK, decode_content=True):
+            content += chunk
+            if len(content) > self._max_answer:
+                raise ValueError(f"the answer is larger than {self._max_answer} bytes")
+        return bytes(content)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        self._session.close()

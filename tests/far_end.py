@@ -1,0 +1,141 @@
+"""A far end on loopback that answers as a test tells it, and keeps a ledger of what it was sent."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it arrived."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+
+Behaviour = Callable[[socket.socket, Received], bool | None]
+"""Acts on a request; True keeps the connection for the next one."""
+
+
+@dataclass
+class FarEnd:
+    """Listens on a free port; the n-th request meets the n-th behaviour, later ones the last."""
+
+    behaviours: Sequence[Behaviour]
+    ledger: list[Received] = field(default_factory=list)
+    connections: int = 0
+
+    def __enter__(self) -> Self:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        for connection in self._open:
+            connection.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                connection.settimeout(20)
+                self.connections += 1
+                self._open.append(connection)
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            while (request := read_request(connection)) is not None:
+                with self._lock:
+                    self.ledger.append(request)
+                    behaviour = self.behaviours[min(len(self.ledger), len(self.behaviours)) - 1]
+                if not behaviour(connection, request):
+                    return
+
+
+def read_request(connection: socket.socket) -> Received | None:
+    """Return the next request of a connection, None at its end."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            return None
+        data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    while len(body) < int(headers.get("content-length", "0")):
+        body += connection.recv(65536)
+    method, target, _ = first.split(" ")
+    return Received(method, target, headers, body)
+
+
+def message(status: int, body: bytes, headers: dict[str, str] | None = None, *, length: int | None = None) -> bytes:
+    """Return an answer as bytes; `length` may lie about the body."""
+    told = {"Content-Type": "application/json", "Content-Length": str(len(body) if length is None else length)}
+    lines = [f"HTTP/1.1 {status} Some Words", *(f"{name}: {value}" for name, value in (told | (headers or {})).items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def reply(status: int, body: bytes | str = b"{}", headers: dict[str, str] | None = None) -> Behaviour:
+    """Answer, and keep the connection."""
+    content = body.encode() if isinstance(body, str) else body
+
+    def behave(connection: socket.socket, _: Received) -> bool:
+        connection.sendall(message(status, content, headers))
+        return True
+
+    return behave
+
+
+def raw(data: bytes) -> Behaviour:
+    """Send these bytes, then close."""
+
+    def behave(connection: socket.socket, _: Received) -> None:
+        connection.sendall(data)
+
+    return behave
+
+
+def reset(connection: socket.socket, _: Received) -> None:
+    """Break the connection off hard."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def close(_connection: socket.socket, _request: Received) -> None:
+    """Close without a word."""
+
+
+def hang(connection: socket.socket, _: Received) -> None:
+    """Say nothing until the other side gives up."""
+    with contextlib.suppress(OSError):
+        connection.recv(1)
+
+
+def drip(data: bytes, seconds: float) -> Behaviour:
+    """Send the bytes one by one, so that no wait between two of them is long."""
+
+    def behave(connection: socket.socket, _: Received) -> None:
+        for place in range(len(data)):
+            connection.sendall(data[place : place + 1])
+            time.sleep(seconds)
+
+    return behave
+
+
+def cut(status: int, body: bytes) -> Behaviour:
+    """Promise more than is sent, then close."""
+    return raw(message(status, body, length=len(body) + 100))

@@ -1,0 +1,138 @@
+"""Frames: stable columns, text as text, numbers masked, keys that compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from payerkit.frames import payment_details_frame
+from published import ANSWERS
+
+SECRET = b"a secret of tests"
+RECORD: dict[str, Any] = ANSWERS["list_payment_details"]["paymentDetails"][0]
+COLUMNS = [
+    "id",
+    "user_id",
+    "bank_name",
+    "account_name",
+    "beneficiary_type",
+    "account_number",
+    "routing_number",
+    "currency",
+    "status",
+    "rails",
+    "account_key",
+]
+
+
+def frame(*records: dict[str, Any], reveal: bool = False) -> pd.DataFrame:
+    """Return the frame of some records."""
+    return payment_details_frame(records, secret=SECRET, reveal=reveal)
+
+
+def row(made: pd.DataFrame, place: int = 0) -> dict[str, Any]:
+    """Return a row by its names."""
+    return {str(name): value for name, value in made.iloc[place].items()}
+
+
+def keys(made: pd.DataFrame) -> set[str]:
+    """Return the account keys of a frame."""
+    return set(made["account_key"])
+
+
+@pytest.mark.parametrize("records", [[], [RECORD], [RECORD, {}]], ids=["none", "one", "an empty one"])
+def test_columns_always_stand(records: list[dict[str, Any]]) -> None:
+    """The listed columns are there in their order, for no record as well."""
+    made = frame(*records)
+
+    assert (COLUMNS, len(records)) == (list(made.columns), len(made))
+    assert {"string"} == {str(dtype) for dtype in made.dtypes}
+
+
+def test_numbers_are_masked_unless_revealed() -> None:
+    """Account and routing numbers show their end; one word shows them whole."""
+    masked, revealed = frame(RECORD), frame(RECORD, reveal=True)
+
+    assert ("••••3489", "••••3356") == (row(masked)["account_number"], row(masked)["routing_number"])
+    assert ("253009233489", "026013356") == (row(revealed)["account_number"], row(revealed)["routing_number"])
+
+
+def test_what_tells_about_a_person_is_masked_too() -> None:
+    """Birth date and address are in the answer of some services; a notebook does not save them by itself."""
+    record = RECORD | {
+        "dateOfBirth": "1985-12-12",
+        "addressLine1": "24 Theatre St.",
+        "postalCode": "90723",
+        "city": "Paramount",
+    }
+    made = row(frame(record))
+
+    assert ["••••", "••••", "••••", "Paramount"] == [
+        made[name] for name in ("date_of_birth", "address_line1", "postal_code", "city")
+    ]
+    assert row(frame(record, reveal=True))["date_of_birth"] == "1985-12-12"
+
+
+def test_unknown_members_are_kept() -> None:
+    """What the specification does not know comes after what it knows, as it came."""
+    made = frame(RECORD | {"newThing": {"iban": "DE89370400440532013000", "a": 1}}, RECORD | {"other": 7})
+
+    assert ["new_thing", "other"] == list(made.columns[len(COLUMNS) :])
+    assert ({"iban": "••••3000", "a": 1}, 7) == (row(made)["new_thing"], row(made, 1)["other"])
+
+
+def test_numbers_where_text_is_due_stay_numbers() -> None:
+    """A service that answers a number is shown a number: a conversion would be a guess."""
+    made = frame(RECORD | {"id": 26013356}, RECORD)
+
+    assert [26013356, RECORD["id"]] == made["id"].to_list()
+
+
+def test_leading_zeros_survive() -> None:
+    """Text that looks like a number stays text."""
+    assert row(frame(RECORD, reveal=True))["routing_number"] == "026013356"
+
+
+SAME = [
+    (RECORD, RECORD | {"id": "another", "status": "failed"}),  # the same account, stored twice
+    ({"iban": "DE89 3704 0044 0532 0130 00"}, {"iban": "de89370400440532013000"}),  # as people write it
+    ({"accountNumber": "12345678", "sortCode": "20-00-00"}, {"accountNumber": "12345678", "sortCode": "200000"}),
+]
+DIFFERENT = [
+    (RECORD, RECORD | {"routingNumber": "026009593"}),  # the same number at another bank
+    ({"accountNumber": "12345678", "bankName": "A"}, {"accountNumber": "12345678", "bankName": "B"}),
+    ({"accountNumber": "0123"}, {"accountNumber": "123"}),  # a leading zero counts
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_keys_are_equal_where_the_account_is(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Rows of one account can be grouped and joined while the number is masked."""
+    assert len(keys(frame(one, other))) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_keys_differ_where_the_account_does(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Rows of two accounts never share a key."""
+    assert len(keys(frame(one, other))) == 2
+
+
+def test_keys_need_the_secret() -> None:
+    """Nobody can try all account numbers against a key without the secret; no number has no key."""
+    other = payment_details_frame([RECORD, {}], secret=b"another secret")
+
+    assert row(other)["account_key"] != row(frame(RECORD))["account_key"]
+    assert row(other, 1)["account_key"] is pd.NA
+
+
+VALUES = st.none() | st.text() | st.integers() | st.booleans() | st.lists(st.text(), max_size=2)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from([*RECORD, "x", "dateOfBirth"]), VALUES), max_size=4))
+def test_every_list_becomes_a_frame(records: list[dict[str, Any]]) -> None:
+    """Whatever the records hold, there is a row each and nothing fails."""
+    assert len(records) == len(frame(*records))

@@ -1,0 +1,176 @@
+"""What stands on the wire: ids as typed or refused, bodies that show nothing, error bodies of every shape."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from payerkit.client.wire import Body, check_id, fill, read_complaint, read_json
+from payerkit.errors import InvalidInput
+from payerkit.models import Payer
+from published import PAYER, PUBLISHED
+
+ROUTE = "/v1/payer/{clientUserId}/payment-details"
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("", "id_empty"),
+        (".", "id_dots"),
+        ("..", "id_dots"),  # would reach /v1/payment-details
+        ("a\nb", "id_characters"),
+        ("a\x7f", "id_characters"),
+        ("a\x85", "id_characters"),  # a control character beyond ASCII
+        ("half \ud800", "id_characters"),  # cannot be encoded
+        ("x" * 257, "id_length"),
+        (123, "id_type"),  # what a table makes of an id of digits
+        (None, "id_type"),
+        (b"bytes", "id_type"),
+    ],
+)
+def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:
+    """An id that could not be sent as typed is refused here, by the name of the argument."""
+    with pytest.raises(InvalidInput) as caught:
+        check_id(value, "client_user_id")
+
+    assert [("client_user_id", "clientUserId", code)] == [
+        (problem.field, problem.wire_name, problem.code) for problem in caught.value.fields
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("user-123", "/v1/payer/user-123/payment-details"),
+        ("a/b", "/v1/payer/a%2Fb/payment-details"),
+        ("a?b", "/v1/payer/a%3Fb/payment-details"),
+        ("a#b", "/v1/payer/a%23b/payment-details"),
+        ("é", "/v1/payer/%C3%A9/payment-details"),
+        ("%2e%2e", "/v1/payer/%252e%252e/payment-details"),  # dots that somebody encoded before
+        ("../..", "/v1/payer/..%2F../payment-details"),
+        ("...", "/v1/payer/.../payment-details"),  # three dots are no dot segment
+        ("john.doe@example.com", "/v1/payer/john.doe%40example.com/payment-details"),
+        ("{clientUserId}", "/v1/payer/%7BclientUserId%7D/payment-details"),
+        ("x" * 200, f"/v1/payer/{'x' * 200}/payment-details"),
+    ],
+)
+def test_ids_are_encoded_whole(value: str, path: str) -> None:
+    """An id is one segment of the path, whatever stands in it."""
+    assert path == fill(ROUTE, {"clientUserId": check_id(value, "client_user_id")})
+
+
+@given(st.text(min_size=1, max_size=256))
+def test_every_id_arrives_or_is_refused(value: str) -> None:
+    """Any text is either refused, or comes out of the path as it went in, within its own segment."""
+    try:
+        path = fill(ROUTE, {"clientUserId": check_id(value, "client_user_id")})
+    except InvalidInput:
+        return
+
+    segments = path.split("/")
+    assert (["", "v1", "payer", "payment-details"], value) == (segments[:3] + segments[4:], unquote(segments[3]))
+    assert path.isascii()
+
+
+def test_body_shows_its_length_only() -> None:
+    """A body in a frame of a traceback tells nothing."""
+    body = Body.of(Payer.of(PAYER, {}))
+
+    assert repr(body) == f"<body of {len(body.content)} bytes>"
+    assert json.loads(body.content) == PAYER
+
+
+def test_fingerprints_tell_bodies_apart_and_need_the_key() -> None:
+    """A fingerprint depends on body and key."""
+    one, other = Body({"ssn": "1"}), Body({"ssn": "2"})
+    prints = {one.fingerprint(b"key"), other.fingerprint(b"key"), one.fingerprint(b"another key")}
+
+    assert ({12}, 3) == ({len(each) for each in prints}, len(prints))
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [
+        (b'{"a": 1}', {"a": 1}),
+        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),  # a byte-order mark
+        (b'{"a": 1, "a": 2}', {"a": 2}),  # a key twice
+        (b"1" + b"0" * 60, 10**60),
+        ("漢".join('""').encode(), "漢"),
+    ],
+)
+def test_json_is_read(content: bytes, value: Any) -> None:
+    """What a service may answer is read exactly."""
+    assert value == read_json(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"<html>", b'{"a": ', b"\xff\xfe", b'"caf\xe9"', b"[" * 100_000, b"{} {}"],
+    ids=lambda c: c[:6].hex(),
+)
+def test_what_is_no_json_is_refused(content: bytes) -> None:
+    """Anything else, however deep, ends in one kind of error."""
+    with pytest.raises(ValueError, match=r".+"):
+        read_json(content)
+
+
+COMPLAINTS = [
+    (PUBLISHED["errors"]["payer_unknown"], "Payer with client user ID user-123 not found", []),
+    ({"message": ["email is bad", "city is bad"]}, "email is bad; city is bad", []),
+    ({"message": [{"message": "is bad", "field": "email", "code": "x"}]}, "", [("email", "email", "is bad", "x")]),
+    (
+        {"message": {"message": "is bad", "code": 7, "field": "addressLine1"}},
+        "",
+        [("address_line1", "addressLine1", "is bad", "7")],
+    ),
+    (
+        {"message": "Bad", "errors": [{"message": "is bad", "source": {"pointer": "/data/attributes/postalCode"}}]},
+        "Bad",
+        [("postal_code", "postalCode", "is bad", "")],
+    ),
+    ({"message": {"message": "only a sentence"}}, "only a sentence", []),
+    ({"error": "Not Found"}, "Not Found", []),
+    ({"message": None, "errors": None, "error": 5}, "", []),
+    ({"message": {"deep": {"deeper": 1}}, "errors": [[], "text", {"field": 3}]}, "", []),
+    ([{"message": "a list"}], "", []),
+]
+
+
+@pytest.mark.parametrize(("body", "message", "fields"), COMPLAINTS)
+def test_error_bodies_are_read(body: Any, message: str, fields: list[tuple[str, str, str, str]]) -> None:
+    """Every published shape of an error body gives its message and the members it names."""
+    complaint = read_complaint(json.dumps(body).encode(), [])
+    read = [(each.field, each.wire_name, each.message, each.code) for each in complaint.fields]
+
+    assert (message, fields) == (complaint.message, read)
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>502 Bad Gateway</html>", b'{"message": "cu', b"\xff", b"null", b"3"])
+def test_other_error_bodies_say_nothing(content: bytes) -> None:
+    """HTML, nothing, half of something: no message, and no failure while reading one."""
+    complaint = read_complaint(content, [])
+
+    assert ("", ()) == (complaint.message, complaint.fields)
+
+
+def test_an_echo_of_a_secret_is_masked() -> None:
+    """A service that repeats what it was sent does not bring the secret back into a message."""
+    body = {
+        "message": "ssn 123-45-6789 invalid",
+        "errors": [{"field": "ssn", "message": "123456789 is no SSN", "code": "123-45-6789"}],
+    }
+    complaint = read_complaint(json.dumps(body).encode(), ["123-45-6789"])
+
+    assert "123" not in complaint.message + str(complaint.fields)
+
+
+@given(st.binary(max_size=200))
+def test_no_error_body_fails_to_be_read(content: bytes) -> None:
+    """Whatever bytes stand in an error body, reading them does not fail."""
+    assert isinstance(read_complaint(content, ["secret"]).message, str)
