@@ -1,0 +1,56 @@
+"""The application: routes, refusals, and the gate around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi_offline import FastAPIOffline
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from payerkit.service import calls, controls, pages
+from payerkit.service.gate import Gate
+from payerkit.service.problems import Problem, answer_invalid, answer_problem
+from payerkit.service.settings import Settings
+from payerkit.service.store import Store
+
+_ABOUT = """The whole payment service on one machine, for trying out and for tests. Put the sandbox's key into
+**Authorize**. The calls under *sandbox only* are its own: rates, demo wallet, states set by hand. Test values stand on
+[the start page](/)."""
+
+
+def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
+    """Return the service over a database, guarded by a key."""
+    app = FastAPIOffline(
+        title="payerkit sandbox", version="1", description=_ABOUT, redoc_url=None, redirect_slashes=False
+    )
+    app.state.store = store
+    app.state.settings = settings
+    app.include_router(calls.router, tags=["the API"])
+    app.include_router(controls.router)
+    app.include_router(pages.router)
+    handlers: dict[Any, Any] = {
+        Problem: answer_problem,
+        HTTPException: answer_problem,
+        RequestValidationError: answer_invalid,
+        OperationalError: _answer_busy,
+        Exception: answer_problem,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
+    # Around everything, so that a failure's answer is labelled, too.
+    return Gate(
+        app,
+        identity=store.identity,
+        api_key=api_key,
+        max_body=settings.max_body,
+        rate_limit=settings.rate_limit,
+    )
+
+
+async def _answer_busy(_request: Request, _error: Exception) -> Response:
+    return Problem(503, "the sandbox's database does not answer; try again").answer({"Retry-After": "1"})

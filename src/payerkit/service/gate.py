@@ -1,0 +1,123 @@
+"""What every request meets first: the key, a limit, a bound, the right type; and the sandbox's label."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from payerkit.service.problems import Problem
+
+LABEL = "x-payerkit-sandbox"
+"""Header of every answer, so that nobody takes the sandbox for the real thing; it tells databases apart."""
+
+GUARDED = ("/v1/", "/v2/", "/sandbox/")
+_MINUTE = 60.0
+
+
+class Gate:
+    """ASGI middleware around the whole service."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        identity: str,
+        api_key: str,
+        max_body: int,
+        rate_limit: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._identity = identity
+        self._key = api_key.encode()
+        self._max_body = max_body
+        self._rate_limit = rate_limit
+        self._clock = clock
+        self._recent: deque[float] = deque()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what may not pass, label what does."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def labelled(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[LABEL] = self._identity
+            await send(message)
+
+        answer: ASGIApp = self._app
+        if scope["path"].startswith(GUARDED):
+            try:
+                receive = await self._checked(scope, receive)
+            except Problem as problem:
+                answer = self._refusal(problem)
+        await answer(scope, receive, labelled)
+
+    async def _checked(self, scope: Scope, receive: Receive) -> Receive:
+        """Return what gives the checked body. Raises Problem."""
+        headers = Headers(scope=scope)
+        if not secrets.compare_digest(headers.get("x-api-key", "").encode(), self._key):
+            raise Problem(401, "Unauthorized")
+        self._count()
+        _check_path(scope)
+        if scope["method"] not in {"POST", "PATCH", "PUT"}:
+            return receive
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Problem(415, "send the body as application/json")
+        return _replay(await self._body(headers, receive))
+
+    def _count(self) -> None:
+        """Count the call. Raises Problem when there were more in the last minute than allowed."""
+        now = self._clock()
+        while self._recent and now - self._recent[0] >= _MINUTE:
+            self._recent.popleft()
+        if self._rate_limit and len(self._recent) >= self._rate_limit:
+            raise Problem(429, "Too Many Requests")
+        if self._rate_limit:
+            self._recent.append(now)
+
+    async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        body, more = bytearray(), True
+        is_told_too_long = len(headers.get("content-length", "")) > len(str(self._max_body))
+        while more and len(body) <= self._max_body and not is_told_too_long:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Problem(400, "the body was cut off")
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        if more or len(body) > self._max_body:
+            raise Problem(413, f"the body is larger than {self._max_body} bytes")
+        return bytes(body)
+
+    def _refusal(self, problem: Problem) -> Response:
+        headers = {}
+        if problem.status == 429:
+            headers["Retry-After"] = str(max(1, math.ceil(_MINUTE - (self._clock() - self._recent[0]))))
+        if problem.status == 413:
+            headers["Connection"] = "close"
+        return problem.answer(headers)
+
+
+def _check_path(scope: Scope) -> None:
+    """Refuse a path that is no UTF-8: decoded leniently, two ids would become one."""
+    raw = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "replace")
+    try:
+        unquote(raw, errors="strict")
+    except UnicodeDecodeError:
+        raise Problem(400, "the path is not UTF-8") from None
+
+
+def _replay(body: bytes) -> Receive:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive

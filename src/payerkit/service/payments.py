@@ -1,0 +1,164 @@
+"""POST /v1/pay: an order becomes the transactions that pay it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from eth_utils import is_address, is_checksum_address, to_checksum_address
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.onchain.deployments import Deployment, find_deployment
+from payerkit.service.calldata import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, call, payment_reference
+from payerkit.service.database import PaymentRow, RateRow
+from payerkit.service.money import Rates, convert, parse_amount
+from payerkit.service.origin import Origin
+from payerkit.service.problems import Problem
+from payerkit.service.settings import Settings
+from payerkit.service.wallet import GAS, GAS_PRICE, Wallet
+
+_LARGEST = 2**256 - 1
+_ZERO = "0x" + "0" * 40
+_RESET_FIRST = {"USDT-mainnet"}
+"""Tokens whose contract refuses to change an allowance that is not zero: it has to be set to zero first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A checked order: what is paid, in base units of the payment currency, and through which contract."""
+
+    payee: str
+    currency: Currency
+    contract: Deployment
+    amount: int
+    fee: int
+
+    @property
+    def total(self) -> int:
+        """What leaves the wallet, but for gas."""
+        return self.amount + self.fee
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transaction: what it is for, where it goes, its data, and the wei sent along."""
+
+    kind: str
+    to: str
+    data: str
+    wei: int = 0
+
+    def answer(self) -> dict[str, Any]:
+        """Return the transaction as the API gives it: 0 as a number, other values as ethers writes them."""
+        return {"data": self.data, "to": self.to, "value": big_number(self.wei) if self.wei else 0}
+
+
+def pay(session: Session, body: Mapping[str, str], settings: Settings) -> dict[str, Any]:
+    """Store a payment and return the answer. Raises Problem for an order that cannot be paid."""
+    order = check_order(body, stored_rates(session), settings.fee_rate)
+    wallet = Wallet(session)
+    asked = json.dumps([body[name] for name in ("payee", "amount", "invoiceCurrency", "paymentCurrency")])
+    place = session.scalar(select(func.count()).where(PaymentRow.order == asked))
+    origin = Origin(settings.seed)
+    request_id = "01" + origin.digits(32, "request", asked, place).hex()
+    reference = payment_reference(request_id, origin.digits(8, "salt", asked, place).hex(), order.payee)
+    steps = _steps(order, reference, settings.fee_address, wallet)
+    answer = {
+        "requestId": request_id,
+        "requestID": request_id,
+        "paymentReference": "0x" + reference.hex(),
+        "transactions": [step.answer() for step in steps],
+        "metadata": _metadata(order, steps, wallet),
+    }
+    session.add(PaymentRow(request_id=request_id, order=asked, answer=json.dumps(answer)))
+    return answer
+
+
+def stored_rates(session: Session) -> Rates:
+    """Return the rates, with those that somebody set."""
+    return Rates({row.currency: row.usd for row in session.scalars(select(RateRow))})
+
+
+def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
+    """Return the order in base units. Raises Problem with the member at fault."""
+    payee = _checked_address(body["payee"])
+    invoice = _known(body, "invoiceCurrency")
+    payment = _known(body, "paymentCurrency")
+    contract = _contract(payment)
+    amount = convert(parse_amount(body["amount"], invoice), invoice, payment, rates)
+    fee = int(amount * fee_rate)
+    if amount + fee > _LARGEST:
+        raise Problem.of("amount", "amount and fee do not fit 256 bits in the payment currency", "amount_range")
+    return Order(payee, payment, contract, amount, fee)
+
+
+def _checked_address(payee: str) -> str:
+    if not is_address(payee) or not payee.startswith("0x"):
+        raise Problem.of("payee", "payee must be an address: 0x and 40 hex digits", "address_format")
+    is_mixed = payee[2:] not in (payee[2:].lower(), payee[2:].upper())
+    if is_mixed and not is_checksum_address(payee):
+        raise Problem.of("payee", "payee fails its EIP-55 checksum; a letter is wrong", "address_checksum")
+    if payee.lower() == _ZERO:
+        raise Problem.of("payee", "payee must not be the zero address", "address_zero")
+    return str(to_checksum_address(payee))
+
+
+def _known(body: Mapping[str, str], member: str) -> Currency:
+    currency = find_currency(body[member])
+    if currency is None:
+        raise Problem.of(member, f"{member} is not in the token list", "currency_unknown")
+    return currency
+
+
+def _contract(currency: Currency) -> Deployment:
+    """Return the contract that payments of a currency go through."""
+    names = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
+    name = names.get(currency.kind)
+    if name is None:
+        raise Problem.of(
+            "paymentCurrency", "paymentCurrency must be a coin or token of an EVM network", "currency_kind"
+        )
+    contract = find_deployment(name, currency.network)
+    if contract is None:
+        words = f"there is no payment contract on {currency.network}"
+        raise Problem.of("paymentCurrency", words, "currency_network")
+    return contract
+
+
+def _steps(order: Order, reference: bytes, fee_address: str, wallet: Wallet) -> list[Step]:
+    contract = to_checksum_address(order.contract.address)
+    if order.currency.kind == "native":
+        data = call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
+        return [Step("native", contract, data, wei=order.total)]
+    token = to_checksum_address(order.currency.address)
+    arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
+    return [*_approvals(order, token, contract, wallet), Step("token", contract, call(PAY_TOKEN, arguments))]
+
+
+def _approvals(order: Order, token: str, contract: str, wallet: Wallet) -> list[Step]:
+    """Return what lets the contract take the total: nothing where it may already, a reset first where it must be."""
+    allowance = wallet.holding(order.currency).allowance
+    if allowance >= order.total:
+        return []
+    has_to_reset = allowance > 0 and order.currency.id in _RESET_FIRST
+    amounts = [0, order.total] if has_to_reset else [order.total]
+    return [Step("approve", token, call(APPROVE, [contract, amount])) for amount in amounts]
+
+
+def _metadata(order: Order, steps: list[Step], wallet: Wallet) -> dict[str, Any]:
+    payment = len(steps) - 1
+    gas = sum(GAS[step.kind] for step in steps) * GAS_PRICE
+    sent_along = sum(step.wei for step in steps)
+    return {
+        "stepsRequired": len(steps),
+        "needsApproval": payment > 0,
+        "approvalTransactionIndex": payment - 1 if payment else None,
+        "paymentTransactionIndex": payment,
+        "hasEnoughBalance": wallet.holding(order.currency).balance >= order.total,
+        "hasEnoughGas": wallet.gas_money(order.currency.network) >= sent_along + gas,
+    }

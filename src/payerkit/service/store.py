@@ -1,0 +1,192 @@
+"""What is stored and read, one transaction each; writes come one after the other, whoever writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from payerkit.service.database import WRITE, DetailRow, Meta, PayerRow
+from payerkit.service.origin import Origin
+from payerkit.service.problems import Problem
+from payerkit.service.settings import Settings
+from payerkit.service.states import NOT_STARTED, Decided, detail_state, is_approved, payer_states
+from payerkit.service.vault import Vault
+
+_NEVER_RETURNED = {"documentNumber"}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPayer:
+    """A payer as the service knows them now; `page` is the unguessable part of the links."""
+
+    user_id: str
+    client_user_id: str
+    kyc: str
+    agreement: str
+    page: str
+
+
+class Store:
+    """The database behind the API."""
+
+    def __init__(self, engine: Engine, vault: Vault, settings: Settings) -> None:
+        self._engine = engine
+        self._vault = vault
+        self._settings = settings
+        self._origin = Origin(settings.seed)
+        self._writing = threading.Lock()
+        with self.write() as (session, _):
+            self.identity = self._own_identity(session)
+
+    def _own_identity(self, session: Session) -> str:
+        """Return what tells this database apart; prove that the key is the one it was written with."""
+        identity = session.get(Meta, "identity")
+        if identity is None:
+            identity = Meta(name="identity", value=self._origin.uuid("service"))
+            proof = self._vault.seal({"identity": identity.value}).decode()
+            session.add_all([identity, Meta(name="proof", value=proof)])
+        else:
+            proof = session.get_one(Meta, "proof").value
+        self._vault.open(proof.encode())
+        return identity.value
+
+    @contextmanager
+    def write(self) -> Iterator[tuple[Session, float]]:
+        """Give a transaction that may write, and the time in it; the row that counts writes keeps others out."""
+        with self._writing, Session(self._engine, expire_on_commit=False) as session, session.begin():
+            session.connection(execution_options={WRITE: True})
+            counter = session.get(Meta, "writes", with_for_update=True)
+            if counter is None:
+                counter = Meta(name="writes", value="0")
+                session.add(counter)
+            writes = int(counter.value) + 1
+            counter.value = str(writes)
+            yield session, self._origin.now(writes)
+
+    @contextmanager
+    def read(self) -> Iterator[tuple[Session, float]]:
+        """Give a transaction that only reads, and the time in it."""
+        with Session(self._engine) as session, session.begin():
+            counter = session.get(Meta, "writes")
+            yield session, self._origin.now(int(counter.value) if counter else 0)
+
+    def save_payer(self, body: Mapping[str, Any]) -> StoredPayer:
+        """Store a payer, or update the one with this client user id; test e-mails set the states."""
+        client_user_id = str(body["clientUserId"])
+        with self.write() as (session, now):
+            row = self._payer_row(session, client_user_id)
+            if row is None:
+                row = self._new_payer(client_user_id)
+                session.add(row)
+            row.sealed = self._vault.seal(body)
+            for kind, state in payer_states(str(body["email"])).items():
+                self._set_state(row, kind, state)
+            return self._payer(row, now)
+
+    def _new_payer(self, client_user_id: str) -> PayerRow:
+        return PayerRow(
+            key=self._vault.index(client_user_id),
+            user_id=self._origin.uuid("payer", client_user_id),
+            kyc=NOT_STARTED,
+            agreement=NOT_STARTED,
+            page=self._origin.digits(16, "page", client_user_id).hex(),
+        )
+
+    def find_payer(self, client_user_id: str) -> StoredPayer | None:
+        """Return the payer with this client user id, if there is one."""
+        with self.read() as (session, now):
+            row = self._payer_row(session, client_user_id)
+            return self._payer(row, now) if row else None
+
+    def find_page(self, page: str) -> StoredPayer | None:
+        """Return the payer whose links hold this, if there is one."""
+        with self.read() as (session, now):
+            row = session.scalar(select(PayerRow).where(PayerRow.page == page))
+            return self._payer(row, now) if row else None
+
+    def set_payer_state(self, client_user_id: str, kind: str, state: str) -> StoredPayer | None:
+        """Set a payer's `kyc` or `agreement`; None if there is no such payer."""
+        with self.write() as (session, now):
+            row = self._payer_row(session, client_user_id)
+            if row is None:
+                return None
+            self._set_state(row, kind, state)
+            return self._payer(row, now)
+
+    def submit_kyc(self, client_user_id: str) -> StoredPayer | None:
+        """Take an identity check as submitted: pending now, approved after the delay."""
+        with self.write() as (session, now):
+            row = self._payer_row(session, client_user_id)
+            if row is None:
+                return None
+            row.kyc, row.kyc_following, row.kyc_due = "pending", "approved", now + self._settings.decide_after
+            return self._payer(row, now)
+
+    def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Store bank details of a payer and return the record; None if there is no such payer.
+
+        Raises Problem if the service is set to wait for an identity check that is not approved.
+        """
+        with self.write() as (session, now):
+            payer = self._payer_row(session, client_user_id)
+            if payer is None:
+                return None
+            if self._settings.kyc_required and not is_approved(self._payer(payer, now).kyc):
+                raise Problem(400, "the payer's identity check is not approved yet")
+            place = session.scalar(select(func.count()).where(DetailRow.payer_id == payer.id))
+            decided = detail_state(str(body["bankName"]), now, self._settings.decide_after)
+            row = DetailRow(
+                detail_id=self._origin.uuid("payment detail", client_user_id, place),
+                payer_id=payer.id,
+                sealed=self._vault.seal(body),
+                state=decided.state,
+                following=decided.following,
+                due=decided.due,
+            )
+            session.add(row)
+            return self._detail(row, payer, now)
+
+    def details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]] | None:
+        """Return a payer's bank details in the order they came, or the one with this id; None without a payer."""
+        with self.read() as (session, now):
+            payer = self._payer_row(session, client_user_id)
+            if payer is None:
+                return None
+            wanted = select(DetailRow).where(DetailRow.payer_id == payer.id).order_by(DetailRow.id)
+            if detail_id is not None:
+                wanted = wanted.where(DetailRow.detail_id == detail_id)
+            return [self._detail(row, payer, now) for row in session.scalars(wanted)]
+
+    def decide_detail(self, detail_id: str, state: str) -> bool:
+        """Set the state of bank details for good; return whether there are such details."""
+        with self.write() as (session, _):
+            row = session.scalar(select(DetailRow).where(DetailRow.detail_id == detail_id))
+            if row is not None:
+                row.state, row.following, row.due = state, None, None
+            return row is not None
+
+    def _payer_row(self, session: Session, client_user_id: str) -> PayerRow | None:
+        return session.scalar(select(PayerRow).where(PayerRow.key == self._vault.index(client_user_id)))
+
+    def _set_state(self, row: PayerRow, kind: str, state: str) -> None:
+        if kind == "agreement":
+            row.agreement = state
+        else:
+            row.kyc, row.kyc_following, row.kyc_due = state, None, None
+
+    def _payer(self, row: PayerRow, now: float) -> StoredPayer:
+        kyc = Decided(row.kyc, row.kyc_following, row.kyc_due).at(now)
+        client_user_id = str(self._vault.open(row.sealed)["clientUserId"])
+        return StoredPayer(row.user_id, client_user_id, kyc, row.agreement, row.page)
+
+    def _detail(self, row: DetailRow, payer: PayerRow, now: float) -> dict[str, Any]:
+        """Return what is listed: everything that was sent but document numbers, and what the service added."""
+        sent = {name: value for name, value in self._vault.open(row.sealed).items() if name not in _NEVER_RETURNED}
+        status = Decided(row.state, row.following, row.due).at(now)
+        return {"id": row.detail_id, "userId": payer.user_id, "rails": "local", **sent, "status": status}

@@ -1,0 +1,378 @@
+"""The service as any other client meets it: over a real socket, with requests alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from payerkit.service.server import Service
+from payerkit.service.settings import Settings
+from published import ANSWERS, BANK_DETAILS, ORDER, PAYER, PUBLISHED
+
+DETAILS = "/v1/payer/{id}/payment-details"
+
+
+class Caller:
+    """A client of the service that knows nothing of payerkit."""
+
+    def __init__(self, service: Service) -> None:
+        self.url = service.url
+        self.session = requests.Session()
+        self.session.headers["x-api-key"] = service.api_key
+
+    def __call__(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:
+        """Make a call and return the whole response."""
+        return self.session.request(method, self.url + path, json=body, timeout=20, **options)
+
+
+@pytest.fixture
+def call(request: pytest.FixtureRequest) -> Iterator[Caller]:
+    """Give a caller of a service with the settings that a test asks for."""
+    service = Service(Settings(**getattr(request, "param", {})), environment={})
+    service.start()
+    caller = Caller(service)
+    yield caller
+    caller.session.close()
+    service.stop()
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Caller]:
+    """One service with default settings for tests that use ids of their own."""
+    service = Service(Settings(), environment={})
+    service.start()
+    caller = Caller(service)
+    caller("POST", "/v2/payer", PAYER)
+    yield caller
+    caller.session.close()
+    service.stop()
+
+
+def test_published_calls_get_published_statuses(call: Caller) -> None:
+    """The published bodies are taken, with the published success status each."""
+    statuses = [call("POST", "/v2/payer", body).status_code for body in PUBLISHED["payers"].values()]
+    statuses += [call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True}).status_code]
+    statuses += [
+        call("POST", DETAILS.format(id="user-123"), body).status_code for body in PUBLISHED["bank_details"].values()
+    ]
+    statuses += [call("GET", DETAILS.format(id="user-123")).status_code, call("GET", "/v2/payer/user-123").status_code]
+    statuses += [call("POST", "/v1/pay", ORDER).status_code]
+
+    assert [200, 200, 200, 201, 201, 201, 201, 200, 200, 201] == statuses
+
+
+def shape(value: Any) -> Any:
+    """Return the names and types of an answer, without what is in it."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items()}
+    return [shape(value[0])] if isinstance(value, list) and value else type(value).__name__
+
+
+def covers(answer: Any, published: Any) -> bool:
+    """Tell whether an answer has everything that a published one has, of the same type."""
+    if isinstance(published, dict) and isinstance(answer, dict):
+        return all(name in answer and covers(answer[name], value) for name, value in published.items())
+    if isinstance(published, list) and isinstance(answer, list):
+        return len(answer) == len(published) and all(map(covers, answer, published))
+    return published is None or isinstance(answer, type(published))
+
+
+def test_answers_have_what_published_answers_have(call: Caller) -> None:
+    """Another client finds every member that the published answers have, of the same type."""
+    got = {
+        "create_payer": call("POST", "/v2/payer", PAYER).json(),
+        "update_agreement": call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True}).json(),
+        "create_payment_detail": call("POST", DETAILS.format(id="user-123"), BANK_DETAILS).json(),
+        "list_payment_details": call("GET", DETAILS.format(id="user-123")).json(),
+        "get_payer_status": call("GET", "/v2/payer/user-123").json(),
+        "pay_native": call("POST", "/v1/pay", ORDER).json(),
+        "pay_token": call("POST", "/v1/pay", {**ORDER, "paymentCurrency": "FAU-sepolia"}).json(),
+    }
+
+    assert [] == [(name, shape(answer)) for name, answer in got.items() if not covers(answer, ANSWERS[name])]
+    assert [{"requestId", "requestID"}] * 2 == [
+        {n for n in got[name] if n.lower() == "requestid"} for name in ("pay_native", "pay_token")
+    ]
+
+
+def test_request_ids_look_as_published(plain: Caller) -> None:
+    """A request id is 01 and 64 hex digits, a reference 8 bytes."""
+    answer = plain("POST", "/v1/pay", ORDER).json()
+
+    assert ("01", 66, 18) == (answer["requestId"][:2], len(answer["requestId"]), len(answer["paymentReference"]))
+    assert int(answer["requestId"], 16)
+    assert int(answer["paymentReference"], 16)
+
+
+@pytest.mark.parametrize("key", [None, "", "wrong", "schlüssel".encode()])
+@pytest.mark.parametrize(
+    "path", ["/v2/payer", "/v1/pay", "/v1/payer/x", "/v1/payer/x/payment-details", "/sandbox/rates"]
+)
+def test_a_wrong_key_opens_nothing(plain: Caller, path: str, key: Any) -> None:
+    """Without the key there is the same refusal everywhere, before a body is looked at."""
+    answer = requests.post(plain.url + path, data=b"not json", headers={"x-api-key": key} if key else {}, timeout=20)
+
+    assert (401, {"statusCode": 401, "message": "Unauthorized"}) == (answer.status_code, answer.json())
+
+
+MALFORMED = [
+    (b"not json", "application/json", 400),
+    (b"", "application/json", 400),
+    (b'{"clientUserId": ', "application/json", 400),
+    (b"\xff\xfe", "application/json", 400),
+    (b"[" * 50_000, "application/json", 400),  # deeper than a parser follows
+    (b"[]", "application/json", 400),  # JSON, but no object
+    (b'"text"', "application/json", 400),
+    (json.dumps(PAYER).encode(), "text/plain", 415),
+    (json.dumps(PAYER).encode(), "", 415),
+    (b"email=x", "application/x-www-form-urlencoded", 415),
+    (b" " * 2_000_000, "application/json", 413),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "status"), MALFORMED)
+@pytest.mark.parametrize("path", ["/v2/payer", "/v1/pay", "/v1/payer/user-123/payment-details"])
+def test_malformed_bodies_are_refused(plain: Caller, path: str, body: bytes, kind: str, status: int) -> None:
+    """What is no JSON object gets a refusal in the service's shape, never a failure."""
+    headers = {"Content-Type": kind} if kind else {}
+    answer = plain("POST", path, data=body, headers=headers)
+
+    assert (status, status) == (answer.status_code, answer.json()["statusCode"])
+
+
+def test_a_body_without_a_length_is_bounded(plain: Caller) -> None:
+    """A body that comes in pieces is counted, too."""
+    pieces = (b" " * 65536 for _ in range(40))
+    headers = {"Content-Type": "application/json", "x-api-key": plain.session.headers["x-api-key"]}
+    try:
+        status = requests.post(plain.url + "/v1/pay", data=pieces, headers=headers, timeout=20).status_code
+    except requests.ConnectionError:
+        status = 413  # refused and closed before all of it was sent
+
+    assert status == 413
+
+
+# Specification 2.4, 2.1 and 2.7.
+REQUIRED = {
+    "/v2/payer": "clientUserId email firstName lastName beneficiaryType dateOfBirth addressLine1 city state postcode "
+    "country nationality phone ssn",
+    "/v1/payer/user-123/payment-details": "bankName accountName beneficiaryType currency addressLine1 city country "
+    "dateOfBirth postalCode",
+    "/v1/pay": "payee amount invoiceCurrency paymentCurrency",
+}
+OPTIONAL_TEXT = {
+    "/v2/payer": "companyName addressLine2 sourceOfFunds businessActivity",
+    "/v1/payer/user-123/payment-details": "accountNumber routingNumber addressLine2 state sortCode iban swiftBic "
+    "documentNumber documentType ribNumber bsbNumber ncc branchCode bankCode ifsc",
+}
+
+# One row a constraint: call, member, a value that breaks it, the code.
+CONSTRAINTS: list[tuple[str, str, Any, str]] = [
+    *((path, name, "absent", "missing") for path, names in REQUIRED.items() for name in names.split()),
+    *((path, name, None, "string_type") for path, names in OPTIONAL_TEXT.items() for name in names.split()),
+    ("/v2/payer", "email", "john", "string_pattern_mismatch"),
+    ("/v2/payer", "phone", "+0", "string_pattern_mismatch"),
+    ("/v2/payer", "dateOfBirth", "1985-1-1", "string_pattern_mismatch"),
+    ("/v2/payer", "beneficiaryType", "person", "literal_error"),
+    ("/v2/payer", "country", "USA", "string_too_long"),
+    ("/v2/payer", "nationality", "U", "string_too_short"),
+    ("/v2/payer", "ssn", 5, "string_type"),
+    ("/v2/payer", "addressLine2", "\ud800", "string_unicode"),
+    ("/v1/payer/user-123/payment-details", "currency", "us", "string_too_short"),
+    ("/v1/payer/user-123/payment-details", "rails", "sepa", "literal_error"),
+    ("/v1/payer/user-123/payment-details", "rails", None, "literal_error"),
+    ("/v1/payer/user-123/payment-details", "accountType", "x", "literal_error"),
+    ("/v1/pay", "amount", "ten", "amount_format"),
+    ("/v1/pay", "amount", "-1", "amount_format"),
+    ("/v1/pay", "amount", "1e3", "amount_format"),
+    ("/v1/pay", "amount", "٣", "amount_format"),  # digits of another script
+    ("/v1/pay", "amount", "0.00", "amount_range"),
+    ("/v1/pay", "amount", "1.001", "amount_digits"),  # dollars have two
+    ("/v1/pay", "amount", "9" * 78, "amount_range"),
+    ("/v1/pay", "payee", "0x123", "address_format"),
+    ("/v1/pay", "payee", "6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "address_format"),  # without 0x
+    ("/v1/pay", "payee", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7d7", "address_checksum"),
+    ("/v1/pay", "payee", "0x" + "0" * 40, "address_zero"),
+    ("/v1/pay", "invoiceCurrency", "USDX", "currency_unknown"),
+    ("/v1/pay", "invoiceCurrency", "AFN", "no_rate"),  # in the list, without a rate of the sandbox
+    ("/v1/pay", "paymentCurrency", "USDC-sepolia", "currency_unknown"),  # quoted in documentation, not in the list
+    ("/v1/pay", "paymentCurrency", "EUR", "currency_kind"),
+    ("/v1/pay", "paymentCurrency", "USDT-tron", "currency_kind"),
+    ("/v1/pay", "paymentCurrency", "USDC-base-sepolia", "currency_network"),  # no payment contract there
+]
+BODIES = {"/v2/payer": PAYER, "/v1/payer/user-123/payment-details": BANK_DETAILS, "/v1/pay": ORDER}
+
+
+@pytest.mark.parametrize(("path", "member", "value", "code"), CONSTRAINTS)
+def test_every_constraint_is_checked(plain: Caller, path: str, member: str, value: Any, code: str) -> None:
+    """A member that breaks the specification is refused by name, with a code and without its value."""
+    body = {**BODIES[path], member: value}
+    if value == "absent":
+        del body[member]
+    answer = plain("POST", path, body)
+    told = answer.json()
+
+    assert (400, "Bad Request", [(member, code)]) == (
+        answer.status_code,
+        told["error"],
+        [(each["field"], each["code"]) for each in told["errors"]],
+    )
+
+
+def test_all_bad_members_are_named(plain: Caller) -> None:
+    """One refusal names everything that is wrong, and repeats no value."""
+    told = plain("POST", "/v2/payer", {"clientUserId": "", "email": "secret-mail", "ssn": ""}).json()
+
+    assert set(REQUIRED["/v2/payer"].split()) == {each["field"] for each in told["errors"]}
+    assert "secret-mail" not in str(told)
+
+
+def test_extra_members_are_no_error(plain: Caller) -> None:
+    """Other clients send whole rows of theirs; what the service does not know it leaves."""
+    assert (
+        plain("POST", "/v2/payer", {**PAYER, "clientUserId": "extra", "rowNumber": 5, "isActive": None}).status_code
+        == 200
+    )
+
+
+def test_missing_agreement_is_told_as_published(plain: Caller) -> None:
+    """The published words for a body without the one member."""
+    told = plain("PATCH", "/v1/payer/user-123", {}).json()
+
+    assert PUBLISHED["errors"]["agreement_missing"] == {name: told[name] for name in ("statusCode", "message", "error")}
+
+
+@pytest.mark.parametrize("value", ["true", 1, None, "yes"])
+def test_agreement_is_a_boolean(plain: Caller, value: Any) -> None:
+    """What only looks like a boolean is refused."""
+    assert plain("PATCH", "/v1/payer/user-123", {"agreementCompleted": value}).status_code == 400
+
+
+def test_unknown_payers_are_told_as_published(plain: Caller) -> None:
+    """All calls by id refuse an id that nobody registered, in the published words."""
+    answers = [
+        plain("GET", "/v2/payer/nobody"),
+        plain("PATCH", "/v1/payer/nobody", {"agreementCompleted": True}),
+        plain("POST", "/v1/payer/nobody/payment-details", BANK_DETAILS),
+        plain("GET", "/v1/payer/nobody/payment-details"),
+    ]
+    expected = {**PUBLISHED["errors"]["payer_unknown"], "message": "Payer with client user ID nobody not found"}
+
+    assert [(404, expected)] * 4 == [(answer.status_code, answer.json()) for answer in answers]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/v1/nothing", 404), ("DELETE", "/v2/payer/x", 405), ("GET", "/v1/pay", 405)]
+)
+def test_other_routes_are_refused_in_shape(plain: Caller, method: str, path: str, status: int) -> None:
+    """A route that is not there is told in the service's shape."""
+    answer = plain(method, path)
+
+    assert (status, status) == (answer.status_code, answer.json()["statusCode"])
+
+
+def test_a_path_that_is_no_utf8_is_refused(plain: Caller) -> None:
+    """Bytes that are no text would make two ids one."""
+    assert plain("GET", "/v2/payer/%FF%FE").status_code == 400
+
+
+def test_second_registration_updates(call: Caller) -> None:
+    """The same client user id keeps its user id, states and links, and gets the new data."""
+    first = call("POST", "/v2/payer", PAYER).json()
+    call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True})
+    second = call("POST", "/v2/payer", {**PAYER, "city": "Albany"}).json()
+
+    assert {**first, "status": {"agreementStatus": "completed", "kycStatus": "not_started"}} == second
+
+
+TEST_EMAILS = [
+    ("kyc-rejected@example.com", "rejected", "not_started"),
+    ("KYC-Retry-Required@Example.com", "retry_required", "not_started"),
+    ("agreement-signed@example.com", "not_started", "signed"),
+    ("kyc-approved+agreement-completed@example.com", "approved", "completed"),
+    ("kyc-unheard-of@example.com", "not_started", "not_started"),
+    ("kyc-rejected@example.org", "not_started", "not_started"),  # another domain is no test value
+]
+
+
+@pytest.mark.parametrize(("email", "kyc", "agreement"), TEST_EMAILS)
+def test_test_emails_lead_to_states(plain: Caller, email: str, kyc: str, agreement: str) -> None:
+    """Documented e-mails put a payer into a state at once."""
+    answer = plain("POST", "/v2/payer", {**PAYER, "clientUserId": email, "email": email}).json()
+
+    assert {"kycStatus": kyc, "agreementStatus": agreement} == answer["status"]
+
+
+@pytest.mark.parametrize(
+    ("bank", "status"),
+    [
+        ("Example Bank pending", "pending"),
+        ("Example Bank failed", "failed"),
+        ("example bank VERIFIED", "verified"),
+        ("Chase", "approved"),
+    ],
+)
+def test_test_banks_lead_to_states(plain: Caller, bank: str, status: str) -> None:
+    """Documented bank names put bank details into a state."""
+    answer = plain("POST", "/v1/payer/user-123/payment-details", {**BANK_DETAILS, "bankName": bank}).json()
+
+    assert status == answer["payment_detail"]["status"]
+
+
+@pytest.mark.parametrize("call", [{"seed": 1, "decide_after": 2.0}], indirect=True)
+def test_decisions_take_their_time(call: Caller) -> None:
+    """With a delay, bank details are pending first; a seeded clock moves on by a second a write."""
+    call("POST", "/v2/payer", PAYER)
+    call("POST", "/v1/payer/user-123/payment-details", BANK_DETAILS)
+    statuses = []
+    for _ in range(3):
+        statuses.append(call("GET", "/v1/payer/user-123/payment-details").json()["paymentDetails"][0]["status"])
+        call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True})
+
+    assert ["pending", "pending", "approved"] == statuses
+
+
+@pytest.mark.parametrize("call", [{"rate_limit": 3}], indirect=True)
+def test_a_limit_is_told_with_its_wait(call: Caller) -> None:
+    """Too many calls in a minute get 429 and the seconds to wait; a wrong key does not use the limit up."""
+    for _ in range(5):
+        requests.get(call.url + "/v2/payer/x", timeout=20)
+    answers = [call("GET", "/v2/payer/x") for _ in range(4)]
+
+    assert [404, 404, 404, 429] == [answer.status_code for answer in answers]
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+
+
+def test_every_answer_is_labelled(plain: Caller) -> None:
+    """No answer can be taken for one of the real service, whatever it is."""
+    paths = [
+        ("GET", "/"),
+        ("GET", "/docs"),
+        ("GET", "/nothing"),
+        ("GET", "/v2/payer/x"),
+        ("POST", "/v1/pay"),
+        ("GET", "/kyc/x"),
+    ]
+    labels = {plain(method, path).headers.get("x-payerkit-sandbox") for method, path in paths}
+
+    assert (1, False) == (len(labels), None in labels)
+
+
+def test_documents_show_the_calls_and_need_no_network(plain: Caller) -> None:
+    """The interactive documents list the five calls, and load nothing from elsewhere."""
+    document = plain("GET", "/openapi.json").json()
+    operations = {each["operationId"] for path in document["paths"].values() for each in path.values()}
+    page = plain("GET", "/docs").text
+
+    assert {
+        "create_payer",
+        "update_agreement",
+        "create_payment_detail",
+        "list_payment_details",
+        "initiate_payment",
+    } <= operations
+    assert "http" not in page.replace(plain.url, "")

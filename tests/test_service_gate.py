@@ -1,0 +1,111 @@
+"""The gate and the refusals, spoken to as a server does, for what a socket cannot make happen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from payerkit.service.app import create_app
+from payerkit.service.gate import Gate
+from payerkit.service.settings import Settings
+
+KEY = "key-of-a-test"
+
+
+class BrokenStore:
+    """A store in which everything fails in the same way."""
+
+    identity = "an identity"
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def find_payer(self, _: str) -> None:
+        """Fail."""
+        raise self._error
+
+
+def ask(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body that an application answers to a request."""
+    sent: list[dict[str, Any]] = []
+    waiting = iter(messages)
+
+    async def receive() -> dict[str, Any]:
+        return next(waiting)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    full = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v2/payer/x",
+        "raw_path": b"/v2/payer/x",
+        "query_string": b"",
+        "headers": [(b"x-api-key", KEY.encode()), *scope.pop("headers", [])],
+        "server": ("127.0.0.1", 80),
+        "scheme": "http",
+    }
+    try:
+        asyncio.run(app({**full, **scope}, receive, send))
+    except (RuntimeError, OperationalError):  # the framework hands on what it has answered, for the server's log
+        assert sent
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(RuntimeError("secret detail"), 500), (OperationalError("SELECT secret", {}, ValueError()), 503)],
+)
+def test_failures_are_answered_in_shape_and_labelled(error: Exception, status: int) -> None:
+    """A failure of the service's own is told in its shape, labelled, without what it was."""
+    app = create_app(BrokenStore(error), Settings(), KEY)  # type: ignore[arg-type]  # a store that fails is the point
+    answered, headers, body = ask(app, [{"type": "http.request"}])
+
+    assert (status, status, "an identity") == (answered, json.loads(body)["statusCode"], headers["x-payerkit-sandbox"])
+    assert b"secret" not in body
+
+
+def gate(**options: Any) -> Gate:
+    """Return a gate before an application that is not to be reached."""
+
+    async def unreachable(*_: object) -> None:
+        raise AssertionError
+
+    return Gate(unreachable, identity="x", api_key=KEY, **{"max_body": 10, "rate_limit": 0, **options})
+
+
+JSON = [(b"content-type", b"application/json")]
+
+
+@pytest.mark.parametrize(
+    ("messages", "headers", "status"),
+    [
+        ([{"type": "http.disconnect"}], JSON, 400),  # the other side gave up
+        ([{"type": "http.request", "body": b"x" * 6, "more_body": True}] * 2, JSON, 413),  # in pieces, without a length
+        ([], [*JSON, (b"content-length", b"9" * 5000)], 413),  # a length that no number holds
+        ([], [(b"content-type", b"text/json")], 415),
+    ],
+)
+def test_bodies_are_bounded_before_they_are_read(messages: list[Any], headers: list[Any], status: int) -> None:
+    """What is too much, cut off or of another kind never reaches the application."""
+    assert ask(gate(), messages, method="POST", headers=headers)[0] == status
+
+
+def test_a_limit_counts_the_last_minute() -> None:
+    """Calls that are a minute old do not count any more, and the wait that is told is the one it takes."""
+    times = iter([0.0, 30.0, 45.0, 45.0, 61.0])
+
+    async def app(_scope: object, _receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    limited = Gate(app, identity="x", api_key=KEY, max_body=10, rate_limit=2, clock=lambda: next(times))
+    answers = [ask(limited, []) for _ in range(4)]
+
+    assert [200, 200, 429, 200] == [status for status, _, _ in answers]
+    assert answers[2][1]["retry-after"] == "15"

@@ -1,0 +1,265 @@
+"""The transactions of POST /v1/pay: decoded here with eth-abi, against signatures and addresses written out here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_abi import decode, encode
+from eth_hash.auto import keccak
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy.orm import Session
+
+from payerkit.onchain.currencies import Currency, currencies, find_currency
+from payerkit.onchain.deployments import find_deployment
+from payerkit.service.calldata import big_number, payment_reference
+from payerkit.service.database import open_database
+from payerkit.service.money import Rates, convert, parse_amount, parse_rate, to_decimal
+from payerkit.service.payments import pay
+from payerkit.service.problems import Problem
+from payerkit.service.settings import Settings
+from payerkit.service.wallet import Holding, Wallet
+
+PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+DEAD = "0x000000000000000000000000000000000000dead"
+FEE_TO = "0x05D782aD6D6556179A6387Ff1D2fA104FD5c515a"
+
+# Selector, then types: as published for these contracts.
+APPROVE = ("095ea7b3", ["address", "uint256"])
+PAY_TOKEN = ("c219a14d", ["address", "address", "uint256", "bytes", "uint256", "address"])
+PAY_NATIVE = ("b868980b", ["address", "bytes", "uint256", "address"])
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    """Give a transaction on a fresh database."""
+    engine = open_database(tmp_path / "sandbox.db")
+    with Session(engine) as opened:
+        yield opened
+    engine.dispose()
+
+
+def order(amount: str, payment_currency: str, invoice_currency: str = "USD") -> dict[str, str]:
+    """Return the body of an order."""
+    return {"payee": PAYEE, "amount": amount, "invoiceCurrency": invoice_currency, "paymentCurrency": payment_currency}
+
+
+def decoded(transaction: dict[str, Any], function: tuple[str, list[str]]) -> tuple[Any, ...]:
+    """Return the arguments of a call, which has to be of this function and canonical."""
+    data = bytes.fromhex(transaction["data"][2:])
+    assert function[0] == data[:4].hex()
+    values = decode(function[1], data[4:])
+    assert encode(function[1], values) == data[4:]
+    return values
+
+
+def known(currency_id: str) -> Currency:
+    """Return a currency of the list."""
+    currency = find_currency(currency_id)
+    assert currency is not None
+    return currency
+
+
+TOKENS = [
+    # 10 USD: token, its address, the payment contract there, base units
+    (
+        "fUSDC-sepolia",
+        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+        "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE",
+        10**7,
+    ),
+    ("USDCn-matic", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", 10**7),
+    ("FAU-sepolia", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", 10**19),
+    ("USDT-bsc", "0x55d398326f99059fF775485246999027B3197955", "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", 10**19),
+    ("USDT-mainnet", "0xdAC17F958D2ee523a2206206994597C13D831ec7", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", 10**7),
+]
+
+
+@pytest.mark.parametrize(("currency", "token", "contract", "amount"), TOKENS)
+def test_a_token_is_paid_by_approval_and_payment(
+    session: Session, currency: str, token: str, contract: str, amount: int
+) -> None:
+    """10 USD in a token: the contract may take exactly that, and pays it to the payee under the reference."""
+    answer = pay(session, order("10", currency), Settings())
+    approval, payment = answer["transactions"]
+    reference = bytes.fromhex(answer["paymentReference"][2:])
+
+    assert (contract.lower(), amount) == decoded(approval, APPROVE)
+    assert (token.lower(), PAYEE.lower(), amount, reference, 0, DEAD) == decoded(payment, PAY_TOKEN)
+    assert [(token, 0), (contract, 0)] == [(step["to"], step["value"]) for step in (approval, payment)]
+
+
+COINS = [
+    ("ETH-sepolia-sepolia", "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", 4 * 10**15),
+    ("MATIC-matic", "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", 20 * 10**18),
+    ("ETH-base-base", "0xd9C3889eB8DA6ce449bfFE3cd194d08A436e96f2", 4 * 10**15),
+]
+
+
+@pytest.mark.parametrize(("currency", "contract", "wei"), COINS)
+def test_a_coin_is_paid_by_value(session: Session, currency: str, contract: str, wei: int) -> None:
+    """10 USD in a network's coin: one call of the fee proxy, the amount sent along."""
+    answer = pay(session, order("10", currency), Settings())
+    (payment,) = answer["transactions"]
+    reference = bytes.fromhex(answer["paymentReference"][2:])
+
+    assert (PAYEE.lower(), reference, 0, DEAD) == decoded(payment, PAY_NATIVE)
+    assert (contract, big_number(wei)) == (payment["to"], payment["value"])
+
+
+def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
+    """All coins and tokens of EVM networks that have the contract are payable, in their own decimals."""
+    contracts = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
+    payable = [
+        currency
+        for currency in currencies().values()
+        if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
+    ]
+    for currency in payable:
+        answer = pay(session, order("3", currency.id, currency.id), Settings())
+        step = answer["transactions"][-1]
+        paid = decoded(step, PAY_TOKEN)[2] if currency.kind == "erc20" else int(step["value"]["hex"], 16)
+        assert (currency.id, 3 * 10**currency.decimals) == (currency.id, paid)
+
+    assert len(payable) == 562  # 545 tokens but one without a contract, and 18 coins
+
+
+def test_a_fee_is_on_top(session: Session) -> None:
+    """With a fee, the approval and the value cover amount and fee, and the fee goes to its address."""
+    choice = Settings(fee_percent=Decimal("1.5"), fee_address=FEE_TO)
+    token = pay(session, order("10", "fUSDC-sepolia"), choice)
+    coin = pay(session, order("10", "ETH-sepolia-sepolia"), choice)
+
+    assert 10_150_000 == decoded(token["transactions"][0], APPROVE)[1]
+    assert (10_000_000, 150_000, FEE_TO.lower()) == tuple(
+        decoded(token["transactions"][1], PAY_TOKEN)[i] for i in (2, 4, 5)
+    )
+    assert (60 * 10**12, FEE_TO.lower()) == decoded(coin["transactions"][0], PAY_NATIVE)[2:]
+    assert big_number(4_060 * 10**12) == coin["transactions"][0]["value"]
+
+
+ALLOWANCES = [
+    # currency, allowance before, approvals in the answer
+    ("fUSDC-sepolia", 0, [10**7]),
+    ("fUSDC-sepolia", 10**7 - 1, [10**7]),  # too little: approved anew
+    ("fUSDC-sepolia", 10**7, []),  # enough: nothing to approve
+    ("USDT-mainnet", 0, [10**7]),
+    ("USDT-mainnet", 5, [0, 10**7]),  # its contract wants zero first
+    ("USDT-mainnet", 10**7, []),
+    ("USDT-matic", 5, [10**7]),  # elsewhere it does not
+]
+
+
+@pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
+def test_approvals_depend_on_the_allowance(
+    session: Session, currency: str, allowance: int, approvals: list[int]
+) -> None:
+    """There are as many approvals as the token needs, and the metadata says which step is which."""
+    Wallet(session).set_holding(known(currency), Holding(balance=10**9, allowance=allowance))
+    answer = pay(session, order("10", currency), Settings())
+    steps = answer["transactions"]
+
+    assert approvals == [decoded(step, APPROVE)[1] for step in steps[:-1]]
+    assert {
+        "stepsRequired": len(steps),
+        "needsApproval": bool(approvals),
+        "approvalTransactionIndex": len(approvals) - 1 if approvals else None,
+        "paymentTransactionIndex": len(approvals),
+        "hasEnoughBalance": True,
+        "hasEnoughGas": True,
+    } == answer["metadata"]
+
+
+REFERENCES = [
+    # Published: paid on Sepolia.
+    (
+        "0108b3f7d7d7d3c1fd21d37ba996b21d019c59cbaaa75c5cb5801fc3d9a371c142",
+        "8682e8e726d1b4f1",
+        "0xc43d766CB7c48B9B198db87441b97c09e81717A1",
+        "050562a52ec69fa2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_id", "salt", "address", "reference"), REFERENCES)
+def test_references_follow_the_public_formula(request_id: str, salt: str, address: str, reference: str) -> None:
+    """A reference that was really paid is computed from its parts."""
+    assert reference == payment_reference(request_id, salt, address).hex()
+    assert reference == keccak((request_id + salt + address).lower().encode()).hex()[-16:]
+
+
+CONVERSIONS = [
+    # amount, invoice, payment, base units: by the sandbox's own rates
+    ("10", "EUR", "fUSDC-sepolia", 11_000_000),
+    ("100", "JPY", "fUSDC-sepolia", 650_000),  # yen have no decimals
+    ("0.01", "USD", "WBTC-mainnet", 17),  # 16.67 of 10^-8: rounded up, the payee gets no less
+    ("1", "fUSDC-sepolia", "ETH-sepolia-sepolia", 4 * 10**14),
+    ("1", "USDC-mainnet", "USDCn-matic", 10**6),
+    ("1.000000000000000001", "ETH-sepolia-sepolia", "ETH-sepolia-sepolia", 10**18 + 1),
+]
+
+
+@pytest.mark.parametrize(("amount", "invoice", "payment", "units"), CONVERSIONS)
+def test_invoices_are_converted_exactly(amount: str, invoice: str, payment: str, units: int) -> None:
+    """An invoice in another currency is converted at the published rates, without losing a unit."""
+    assert units == convert(parse_amount(amount, known(invoice)), known(invoice), known(payment), Rates({}))
+
+
+def test_the_largest_amount_survives(session: Session) -> None:
+    """2^256-1 base units are paid to the last one; one more is refused."""
+    largest = to_decimal(2**256 - 1, known("ETH-sepolia-sepolia"))
+    answer = pay(session, order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia"), Settings())
+
+    assert "0x" + "f" * 64 == answer["transactions"][0]["value"]["hex"]
+    with pytest.raises(Problem, match="256 bits"):
+        pay(session, order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia"), Settings(fee_percent=Decimal(1)))
+
+
+@given(st.integers(min_value=1, max_value=2**256 - 1), st.sampled_from(sorted(currencies())))
+def test_amounts_are_read_as_they_are_written(units: int, currency_id: str) -> None:
+    """Base units written as a decimal are read back exactly, for every currency."""
+    assert units == parse_amount(to_decimal(units, known(currency_id)), known(currency_id))
+
+
+RATE = st.decimals("0.000001", "1000000", places=6)
+
+
+@given(st.integers(min_value=1, max_value=10**30), RATE, RATE)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_conversion_never_underpays(units: int, invoice_rate: Decimal, payment_rate: Decimal) -> None:
+    """What is paid is worth the invoice, and less than one base unit more."""
+    invoice, payment = known("EUR"), known("fUSDC-sepolia")
+    rates = Rates({"EUR": str(invoice_rate), "fUSDC-sepolia": str(payment_rate)})
+    exact = Fraction(units, 100) * Fraction(invoice_rate) / Fraction(payment_rate) * 10**6
+
+    assert exact <= convert(units, invoice, payment, rates) < exact + 1
+
+
+def test_the_same_order_gives_another_reference(session: Session) -> None:
+    """Two payments of one order can be told apart on chain, with a seed as well."""
+    references = {pay(session, order("1", "FAU-sepolia"), Settings(seed=1))["paymentReference"] for _ in range(3)}
+
+    assert len(references) == 3
+
+
+@pytest.mark.parametrize("spelling", ["eth-SEPOLIA-sepolia", "ETH-sepolia-sepolia"])
+def test_currency_ids_are_found_in_any_case(session: Session, spelling: str) -> None:
+    """Ids differ also when case is ignored, so any case names one currency."""
+    assert pay(session, order("1", spelling, "usd"), Settings())["transactions"]
+
+
+@pytest.mark.parametrize(("value", "hexed"), [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")])
+def test_big_numbers_are_written_as_published(value: int, hexed: str) -> None:
+    """A value is written the way the published answers have it."""
+    assert {"type": "BigNumber", "hex": hexed} == big_number(value)
+
+
+@pytest.mark.parametrize(("text", "rate"), [("1.10", "1.10"), ("1E-3", "0.001"), (" 2 ", "2")])
+def test_rates_are_read(text: str, rate: str) -> None:
+    """A rate is kept as a decimal, written in full."""
+    assert rate == parse_rate(text)

@@ -1,0 +1,198 @@
+"""What is stored: sealed, found again, on every database, by several at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from payerkit.service.database import open_database, sqlite_file
+from payerkit.service.origin import Origin
+from payerkit.service.server import Service
+from payerkit.service.settings import Settings, SetupError
+from payerkit.service.states import Decided, is_compliant
+from payerkit.service.store import Store
+from payerkit.service.vault import ENCRYPTION_KEY, Vault, encryption_key, new_encryption_key
+from published import BANK_DETAILS, PAYER
+
+KEY = new_encryption_key()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a PostgreSQL server of the tests' own, which ends with them."""
+    found = [shutil.which("initdb"), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")))]
+    if (initdb := next(filter(None, reversed(found)), None)) is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    binaries, folder = Path(initdb).parent, tmp_path_factory.mktemp("postgres")
+    # The server refuses to run as root, so it runs as the user that its package made.
+    as_user = ["runuser", "-u", "postgres", "--"] if os.name == "posix" and os.geteuid() == 0 else []
+    if as_user:
+        for place in (folder, *list(folder.parents)[:2]):
+            place.chmod(0o755)
+        shutil.chown(folder, "postgres")
+    data = str(folder / "data")
+
+    def run(*command: str) -> None:
+        subprocess.run([*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    run(initdb, "-D", data, "-A", "trust", "-U", "payerkit", "--no-sync")
+    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+    control = [str(binaries / "pg_ctl"), "-D", data, "-w", "-l", str(folder / "log")]
+    run(*control, "-o", options, "start")
+    yield f"postgresql+psycopg://payerkit@/postgres?host={folder}"
+    run(*control, "-m", "immediate", "stop")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
+    """Give the address of an empty database, of both kinds that are tested."""
+    return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
+
+
+def test_everything_survives_a_restart(database: str | Path) -> None:
+    """A second service on the same database finds payers, details and its own identity."""
+    stores = [Store(open_database(database), Vault(KEY), Settings()) for _ in range(2)]
+    payer = stores[0].save_payer({**PAYER, "clientUserId": str(database)})
+    record = stores[0].add_detail(str(database), BANK_DETAILS)
+
+    assert payer == stores[1].find_payer(str(database))
+    assert [record] == stores[1].details(str(database), None)
+    assert stores[0].identity == stores[1].identity
+    for store in stores:
+        store._engine.dispose()
+
+
+def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
+    """Eight writers, in two services on one database, store all they were given."""
+    stores = [Store(open_database(database), Vault(KEY), Settings(seed=5)) for _ in range(2)]
+    stores[0].save_payer({**PAYER, "clientUserId": "many"})
+
+    def write(store: Store) -> None:
+        for _ in range(5):
+            store.add_detail("many", BANK_DETAILS)
+            store.save_payer({**PAYER, "clientUserId": "at once"})
+
+    threads = [threading.Thread(target=write, args=(stores[place % 2],)) for place in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    records = stores[0].details("many", None) or []
+    assert (40, 40) == (len(records), len({record["id"] for record in records}))
+    for store in stores:
+        store._engine.dispose()
+
+
+def test_another_key_is_noticed(database: str | Path) -> None:
+    """A database that was written with another key is not opened half."""
+    Store(open_database(database), Vault(KEY), Settings())._engine.dispose()
+    engine = open_database(database)
+    with pytest.raises(SetupError, match=f"set {ENCRYPTION_KEY}"):
+        Store(engine, Vault(new_encryption_key()), Settings())
+    engine.dispose()
+
+
+def test_a_service_runs_on_postgresql(postgres: str) -> None:
+    """Any SQLAlchemy address will do; its key comes from the environment."""
+    with pytest.raises(SetupError, match=f"Set {ENCRYPTION_KEY}"):
+        Service(Settings(), db=postgres, environment={})
+    service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY: KEY})
+    service.start()
+    service.stop()
+
+    assert service.api_key.startswith("sandbox_")
+
+
+@pytest.mark.parametrize(
+    ("db", "words"),
+    [
+        ("nonsense://x", "db: "),
+        ("postgresql+psycopg://nobody@127.0.0.1:9/none", "cannot open the database"),
+        ("postgresql+asyncpg://x/y", "db: "),  # a driver that is not installed
+        ("/nonexistent/folder/x.db", "cannot open the database"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_told(db: str, words: str) -> None:
+    """An address that leads nowhere ends in one sentence."""
+    with pytest.raises(SetupError, match=words):
+        open_database(db)
+
+
+def test_a_lost_key_is_told(tmp_path: Path) -> None:
+    """A database whose key is gone is not taken for a new one."""
+    (tmp_path / "team.db").touch()
+
+    with pytest.raises(SetupError, match=r"team\.db\.key is missing"):
+        encryption_key(tmp_path / "team.db", {})
+
+
+def test_a_key_that_is_none_is_told() -> None:
+    """A key in the environment that is no Fernet key is refused, and not repeated."""
+    with pytest.raises(SetupError, match="not a Fernet key") as caught:
+        Vault("my-secret-word")
+
+    assert "my-secret-word" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("db", "is_file"),
+    [("x.db", True), (Path("x.db"), True), ("sqlite:///x.db", True), ("postgresql://x/y", False)],
+)
+def test_files_are_told_from_addresses(db: str | Path, is_file: bool) -> None:
+    """A path is a SQLite file; an address is what it says."""
+    assert is_file == (sqlite_file(db) is not None)
+
+
+@pytest.mark.parametrize(("now", "state"), [(9.9, "pending"), (10, "approved"), (11, "approved")])
+def test_a_decision_falls_at_its_time(now: float, state: str) -> None:
+    """A state is what it is until the next one is due."""
+    assert state == Decided("pending", "approved", 10).at(now)
+
+
+@pytest.mark.parametrize(
+    ("kyc", "agreement", "compliant"),
+    [
+        ("approved", "completed", True),
+        ("completed", "signed", True),
+        ("pending", "completed", False),
+        ("approved", "not_started", False),
+    ],
+)
+def test_compliance_wants_both(kyc: str, agreement: str, compliant: bool) -> None:
+    """A payer is compliant when the check is passed and the agreement is signed."""
+    assert compliant == is_compliant(kyc, agreement)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"fee_percent": Decimal(100)}, "fee_percent"),
+        ({"fee_percent": Decimal(-1)}, "fee_percent"),
+        ({"fee_address": "0x123"}, "fee_address"),
+        ({"decide_after": -1}, "decide_after"),
+        ({"rate_limit": -1}, "rate_limit"),
+        ({"public_url": "example.com"}, "public_url"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options: dict[str, Any], word: str) -> None:
+    """A choice that makes no sense is refused by its name."""
+    with pytest.raises(SetupError, match=word):
+        Settings(**options)
+
+
+def test_seeded_ids_depend_on_what_they_are_of() -> None:
+    """The same seed and subject give the same id; another subject, another id; no seed, chance."""
+    seeded = [Origin(1).uuid("payer", "a"), Origin(1).uuid("payer", "a"), Origin(1).uuid("payer", "b")]
+
+    assert (seeded[0], True) == (seeded[1], seeded[0] != seeded[2])
+    assert Origin().uuid("payer", "a") != Origin().uuid("payer", "a")
+    assert (1, 1) == (Origin(1).now(6) - Origin(1).now(5), Origin(2).now(1) - Origin(1).now(0))
