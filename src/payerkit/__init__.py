@@ -1,3 +1,129 @@
-"""Onboard payers and bank accounts on a crypto-to-bank payment service, and see what a payment does before signing."""
+"""Onboard payers and bank accounts on a crypto-to-bank payment service, and see what a payment does before signing.
+
+Everything public is here; a name is loaded when it is first used, so that importing payerkit costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from payerkit.client import Client, Timeout
+    from payerkit.connection import connect, sandbox
+    from payerkit.endpoints import (
+        create_payer,
+        create_payment_detail,
+        get_payer_status,
+        initiate_payment,
+        list_payment_details,
+        update_agreement,
+    )
+    from payerkit.errors import (
+        FieldError,
+        InvalidInput,
+        NotFound,
+        NotSent,
+        PayerkitError,
+        RateLimited,
+        Refused,
+        ServiceError,
+        UnknownOutcome,
+        UnreadableAnswer,
+        WrongKey,
+    )
+    from payerkit.models import (
+        AgreementUpdate,
+        BankDetails,
+        Payer,
+        PayerStatus,
+        Payment,
+        PaymentDetail,
+        PaymentMetadata,
+        PaymentOrder,
+        Transaction,
+    )
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AgreementUpdate",
+    "BankDetails",
+    "Client",
+    "FieldError",
+    "InvalidInput",
+    "NotFound",
+    "NotSent",
+    "Payer",
+    "PayerStatus",
+    "PayerkitError",
+    "Payment",
+    "PaymentDetail",
+    "PaymentMetadata",
+    "PaymentOrder",
+    "RateLimited",
+    "Refused",
+    "ServiceError",
+    "Timeout",
+    "Transaction",
+    "UnknownOutcome",
+    "UnreadableAnswer",
+    "WrongKey",
+    "connect",
+    "create_payer",
+    "create_payment_detail",
+    "get_payer_status",
+    "initiate_payment",
+    "list_payment_details",
+    "sandbox",
+    "update_agreement",
+]
+
+_HOMES = {
+    "client": ("Client", "Timeout"),
+    "connection": ("connect", "sandbox"),
+    "endpoints": (
+        "create_payer",
+        "create_payment_detail",
+        "get_payer_status",
+        "initiate_payment",
+        "list_payment_details",
+        "update_agreement",
+    ),
+    "errors": (
+        "FieldError",
+        "InvalidInput",
+        "NotFound",
+        "NotSent",
+        "PayerkitError",
+        "RateLimited",
+        "Refused",
+        "ServiceError",
+        "UnknownOutcome",
+        "UnreadableAnswer",
+        "WrongKey",
+    ),
+    "models": (
+        "AgreementUpdate",
+        "BankDetails",
+        "Payer",
+        "PayerStatus",
+        "Payment",
+        "PaymentDetail",
+        "PaymentMetadata",
+        "PaymentOrder",
+        "Transaction",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

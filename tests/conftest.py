@@ -1,0 +1,40 @@
+"""What tests share: a sandbox, and a client that does not wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import payerkit
+from payerkit.client import Client
+
+KEY = "key-of-a-test-1234567890"
+
+
+@pytest.fixture
+def connected() -> Iterator[Callable[..., Client]]:
+    """Make clients of an address with the key of tests, which wait for nothing between two attempts."""
+    clients: list[Client] = []
+
+    def connect(url: str, **options: object) -> Client:
+        clients.append(Client(url, KEY, **{"sleep": lambda _seconds: None, **options}))  # type: ignore[arg-type]  # options of any kind
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Iterator[Client]:
+    """One sandbox for all tests that use ids of their own."""
+    with payerkit.sandbox() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the address and keys of whoever runs the tests out of them."""
+    for name in ("PAYERKIT_BASE_URL", "PAYERKIT_API_KEY", "PAYERKIT_SANDBOX_KEY"):
+        monkeypatch.delenv(name, raising=False)

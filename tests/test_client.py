@@ -1,0 +1,522 @@
+"""The client under faults: the right error, nothing sent twice that may not be, nothing secret shown, nothing hung."""
+
+from __future__ import annotations
+
+import getpass
+import io
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+import payerkit
+from conftest import KEY
+from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
+from payerkit.client import Client, Timeout
+from payerkit.client import connections as pool
+from payerkit.errors import (
+    InvalidInput,
+    NotFound,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    Refused,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+    WrongKey,
+)
+from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
+
+Connect = Callable[..., Client]
+
+SECRETS = (KEY, PAYER["ssn"], BANK_DETAILS["accountNumber"], BANK_DETAILS["routingNumber"])
+
+WRITES: dict[str, Callable[[Client], Any]] = {
+    "create_payer": lambda client: payerkit.create_payer(client, PAYER),
+    "create_payment_detail": lambda client: payerkit.create_payment_detail(client, "user-123", BANK_DETAILS),
+    "initiate_payment": lambda client: payerkit.initiate_payment(client, ORDER),
+}
+READS: dict[str, Callable[[Client], Any]] = {
+    "get_payer_status": lambda client: payerkit.get_payer_status(client, "user-123"),
+    "list_payment_details": lambda client: payerkit.list_payment_details(client, "user-123"),
+}
+
+
+def agreement(client: Client) -> Any:
+    """Make the one write that sets a constant."""
+    return payerkit.update_agreement(client, "user-123")
+
+
+CALLS = {**WRITES, **READS, "update_agreement": agreement}
+GOOD = {
+    "create_payer": ANSWERS["create_payer"],
+    "create_payment_detail": ANSWERS["create_payment_detail"],
+    "initiate_payment": ANSWERS["pay_native"],
+    "get_payer_status": ANSWERS["get_payer_status"],
+    "list_payment_details": ANSWERS["list_payment_details"],
+    "update_agreement": ANSWERS["update_agreement"],
+}
+
+HTML = b"<html><body>502 Bad Gateway</body></html>"
+ELSEWHERE = {"Location": "https://elsewhere.example.com/v2/payer"}
+
+REFUSALS: dict[str, tuple[Behaviour, type[PayerkitError], int]] = {
+    "redirect 302": (reply(302, b"", ELSEWHERE), Refused, 302),
+    "redirect 307, which would carry the body": (reply(307, b"", ELSEWHERE), Refused, 307),
+    "redirect to nowhere": (reply(308, b"", {"Location": "https://[::1"}), Refused, 308),
+    "400 of the service": (reply(400, '{"message": ["email must be an email"]}'), Refused, 400),
+    "400 cut off": (cut(400, b'{"message": "Bad'), Refused, 400),
+    "401": (reply(401, '{"statusCode": 401, "message": "Unauthorized"}'), WrongKey, 401),
+    "401 as HTML": (reply(401, HTML), WrongKey, 401),
+    "403": (reply(403, ""), WrongKey, 403),
+    "404": (reply(404, '{"message": "Payer with client user ID user-123 not found"}'), NotFound, 404),
+    "409": (reply(409), Refused, 409),
+    "422 with objects": (reply(422, '{"message": {"message": "bad", "field": "email"}}'), Refused, 422),
+    "429 for an hour": (reply(429, "{}", {"Retry-After": "3600"}), RateLimited, 429),
+}
+
+UNPROVEN: dict[str, tuple[Behaviour, type[PayerkitError], int | None]] = {
+    "reset after the request": (reset, ServiceError, None),
+    "closed after the request": (close, ServiceError, None),
+    "no HTTP": (raw(b"SSH-2.0-OpenSSH\r\n"), ServiceError, None),
+    "500": (reply(500, "{}"), ServiceError, 500),
+    "502 as HTML": (reply(502, HTML), ServiceError, 502),
+    "503 cut off": (cut(503, b"<html"), ServiceError, 503),
+    "504": (reply(504, ""), ServiceError, 504),
+    "408 of a proxy": (reply(408, ""), ServiceError, 408),
+    "half an answer": (cut(200, b'{"status": {'), UnreadableAnswer, 200),
+    "half a chunk": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n{"), UnreadableAnswer, 200),
+    "HTML with 200": (reply(200, HTML), UnreadableAnswer, 200),
+    "nothing with 200": (reply(200, b""), UnreadableAnswer, 200),
+    "204": (raw(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"), UnreadableAnswer, 204),
+    "another kind of JSON": (reply(200, "3"), UnreadableAnswer, 200),
+    "broken gzip": (reply(200, b"not gzip", {"Content-Encoding": "gzip"}), UnreadableAnswer, 200),
+    "invalid UTF-8": (reply(200, b'{"a": "\xff"}'), UnreadableAnswer, 200),
+    "brackets without end": (reply(200, b"[" * 100_000), UnreadableAnswer, 200),
+    "an answer too large": (reply(200, b" " * 200_000), UnreadableAnswer, 200),
+}
+
+
+def outcome(url: str, call: Callable[[Client], Any], connected: Connect, **options: Any) -> PayerkitError:
+    """Return the error that a call raises."""
+    with pytest.raises(PayerkitError) as caught:
+        call(connected(url, max_answer=100_000, **options))
+    return caught.value
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("fault", REFUSALS)
+def test_refusals(name: str, fault: str, connected: Connect) -> None:
+    """What the service refused is told as refused, by its class, and sent once."""
+    behaviour, kind, status = REFUSALS[fault]
+    with FarEnd([behaviour]) as far:
+        error = outcome(far.url, CALLS[name], connected)
+
+        assert (kind, status, 1) == (type(error), error.status_code, len(far.ledger))
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("fault", UNPROVEN)
+def test_unproven_writes(name: str, fault: str, connected: Connect) -> None:
+    """A write whose outcome nothing proves is told as unknown, and never sent twice."""
+    behaviour, _, status = UNPROVEN[fault]
+    with FarEnd([behaviour, reply(200)]) as far:
+        error = outcome(far.url, WRITES[name], connected)
+
+        assert (UnknownOutcome, status, 1) == (type(error), error.status_code, len(far.ledger))
+        assert isinstance(error, UnknownOutcome)
+        assert name == error.operation
+
+
+@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize("fault", UNPROVEN)
+def test_failing_reads(name: str, fault: str, connected: Connect) -> None:
+    """A read is tried three times, and then told as what it met."""
+    behaviour, kind, status = UNPROVEN[fault]
+    with FarEnd([behaviour]) as far:
+        error = outcome(far.url, READS[name], connected)
+
+        assert (kind, status, 3) == (type(error), error.status_code, len(far.ledger))
+
+
+@pytest.mark.parametrize("name", [*READS, "update_agreement"])
+@pytest.mark.parametrize("fault", UNPROVEN)
+def test_what_may_be_repeated_survives_a_fault(name: str, fault: str, connected: Connect) -> None:
+    """A read, and the write that sets a constant, come through when the second try does."""
+    behaviour, _, _ = UNPROVEN[fault]
+    with FarEnd([behaviour, reply(200, payload(GOOD[name]))]) as far:
+        result = CALLS[name](connected(far.url, max_answer=100_000))
+
+        assert (True, 2) == (result is not None, len(far.ledger))
+
+
+def payload(answer: Any) -> bytes:
+    """Return an answer as a service writes it."""
+    return payerkit.client.Body(answer).content
+
+
+def test_constant_write_that_stays_unknown_is_told_so(connected: Connect) -> None:
+    """Three tries without proof are an unknown outcome, also where repeating does no harm."""
+    with FarEnd([reset]) as far:
+        error = outcome(far.url, agreement, connected)
+
+        assert (UnknownOutcome, 3) == (type(error), len(far.ledger))
+
+
+def test_a_later_refusal_does_not_prove_the_first_try_undone(connected: Connect) -> None:
+    """When the first try may have happened, a refused second one leaves the outcome unknown."""
+    with FarEnd([reset, reply(401)]) as far:
+        error = outcome(far.url, agreement, connected)
+
+        assert (UnknownOutcome, 2) == (type(error), len(far.ledger))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_never_left_is_tried_again_and_told_so(name: str, connected: Connect) -> None:
+    """No connection proves that nothing happened, for a write as well."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    waits: list[float] = []
+    error = outcome(url, CALLS[name], connected, sleep=waits.append)
+
+    assert (NotSent, True, 2) == (type(error), error.retryable, len(waits))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_limit_is_waited_out_exactly(name: str, connected: Connect) -> None:
+    """A refusal for coming too fast proves that nothing happened: after the wait it is sent again, by any call."""
+    waits: list[float] = []
+    with FarEnd([reply(429, "{}", {"Retry-After": "7"}), reply(200, payload(GOOD[name]))]) as far:
+        CALLS[name](connected(far.url, sleep=waits.append))
+
+        assert ([7.0], 2) == (waits, len(far.ledger))
+
+
+def test_a_limit_with_a_date_is_waited_out(connected: Connect) -> None:
+    """Retry-After as a date means the same as seconds."""
+    waits: list[float] = []
+    when = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
+    with FarEnd([reply(429, "{}", {"Retry-After": when}), reply(200, payload(ANSWERS["get_payer_status"]))]) as far:
+        READS["get_payer_status"](connected(far.url, sleep=waits.append))
+
+    assert 15 < waits[0] <= 20
+
+
+@pytest.mark.parametrize("told", ["soon", "-1", "9" * 400, "Wed, 99 Foo 2026"])
+def test_a_nonsense_limit_is_no_limit(told: str, connected: Connect) -> None:
+    """A Retry-After that cannot be read does not break the reading of the refusal."""
+    waits: list[float] = []
+    with FarEnd([reply(429, "{}", {"Retry-After": told})]) as far:
+        error = outcome(far.url, READS["get_payer_status"], connected, sleep=waits.append)
+
+    assert (RateLimited, True) == (type(error), all(wait <= 8 for wait in waits))
+
+
+def test_a_limit_beyond_the_deadline_is_told(connected: Connect) -> None:
+    """A wait that does not fit the deadline is not waited; the error says how long it would be."""
+    with FarEnd([reply(429, "{}", {"Retry-After": "3600"})]) as far:
+        error = outcome(far.url, READS["get_payer_status"], connected)
+
+    assert (RateLimited, 3600.0) == (type(error), error.retry_after)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        drip(message(200, b" " * 500), 0.05),  # headers and body, byte by byte
+        hang,
+        raw(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ],
+    ids=["drip", "hang", "empty"],
+)
+def test_no_call_outlives_its_deadline(name: str, behaviour: Behaviour, connected: Connect) -> None:
+    """Whatever the far end does, a call ends about when its deadline says, as a failure."""
+    started = time.monotonic()
+    with FarEnd([behaviour]) as far:
+        error = outcome(far.url, CALLS[name], connected, timeout=Timeout(connect=1, read=30, total=0.6))
+
+    assert error.__class__ in {UnknownOutcome, ServiceError, UnreadableAnswer}
+    assert time.monotonic() - started < 5
+
+
+def test_a_stalled_answer_ends_at_the_read_timeout(connected: Connect) -> None:
+    """Without a byte for the time to read, the call gives up long before the deadline."""
+    started = time.monotonic()
+    with FarEnd([hang]) as far:
+        outcome(far.url, WRITES["initiate_payment"], connected, timeout=Timeout(read=0.2, total=60))
+
+    assert time.monotonic() - started < 5
+
+
+VIEWS: dict[str, Callable[[PayerkitError], str]] = {
+    "str": str,
+    "repr": repr,
+    "attributes": lambda error: repr(vars(error)),
+    "traceback": lambda error: "".join(traceback.format_exception(error)),
+    "traceback with locals": lambda error: "".join(
+        traceback.TracebackException.from_exception(error, capture_locals=True, lookup_lines=False).format()
+    ),
+    "locals of all frames": lambda error: repr([frame.f_locals for frame in frames(error)]),
+    "causes": lambda error: repr([vars(cause) | {"args": cause.args} for cause in causes(error)]),
+}
+
+
+def causes(error: BaseException | None) -> list[BaseException]:
+    """Return an error and everything it hangs together with."""
+    return [] if error is None else [error, *causes(error.__cause__), *causes(error.__context__)]
+
+
+def frames(error: BaseException) -> list[Any]:
+    """Return the frames of an error that belong to the package."""
+    found = [frame for each in causes(error) for frame, _ in traceback.walk_tb(each.__traceback__)]
+    return [
+        frame for frame in found if "payerkit" in frame.f_code.co_filename and "tests" not in frame.f_code.co_filename
+    ]
+
+
+def echo(connection_: socket.socket, request: Received) -> None:
+    """Refuse, and repeat everything that was sent, also where only a name is due."""
+    sent = f"{request.headers} {request.body.decode()} {request.body.decode().replace('-', '')}"
+    told = {"message": sent, "errors": [{"field": sent, "message": sent, "code": sent}]}
+    connection_.sendall(message(400, payload(told)))
+
+
+LEAKY: dict[str, Behaviour] = {name: row[0] for name, row in (REFUSALS | UNPROVEN).items()} | {"an echo": echo}
+
+
+@pytest.mark.parametrize("fault", LEAKY)
+def test_no_failure_shows_a_secret(fault: str, connected: Connect) -> None:
+    """Neither an error, nor its traceback with all locals, nor the logs hold the key or a secret of the body."""
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    logging.getLogger().addHandler(handler)
+    logging.getLogger().setLevel(logging.DEBUG)
+    try:
+        for name, call in WRITES.items():
+            with FarEnd([LEAKY[fault]]) as far:
+                error = outcome(far.url, call, connected)
+            shown = {view: look(error) for view, look in VIEWS.items()} | {"log": log.getvalue()}
+
+            assert [] == [(name, view) for view, text in shown.items() for secret in SECRETS if secret in text]
+    finally:
+        logging.getLogger().removeHandler(handler)
+        logging.getLogger().setLevel(logging.WARNING)
+
+
+def test_a_failure_leaves_the_callers_own_errors_alone(connected: Connect) -> None:
+    """A call that fails while the caller handles an error of theirs names its own cause, not theirs."""
+    with FarEnd([reset]) as far:
+        try:
+            os.environ["NOT_SET"]
+        except KeyError as error:
+            own, failure = error, outcome(far.url, WRITES["create_payer"], connected)
+
+    assert (True, True) == (own.__traceback__ is not None, failure.__cause__ is not None)
+    assert own not in causes(failure.__cause__)
+
+
+def test_key_goes_only_to_where_it_belongs(connected: Connect) -> None:
+    """A redirect to another address is not followed: nothing arrives there, neither key nor body."""
+    with FarEnd([reply(200)]) as elsewhere:
+        for status in (301, 302, 303, 307, 308):
+            with FarEnd([reply(status, b"", {"Location": f"{elsewhere.url}/v2/payer"})]) as far:
+                outcome(far.url, WRITES["create_payer"], connected)
+
+        assert [] == elsewhere.ledger
+
+
+def test_request_is_what_the_service_expects(connected: Connect) -> None:
+    """Key, types and length stand in the headers; nothing of the environment does."""
+    with FarEnd([reply(200, payload(ANSWERS["create_payer"]))]) as far:
+        WRITES["create_payer"](connected(far.url))
+        request = far.ledger[0]
+
+    assert ("POST", "/v2/payer", KEY, "application/json") == (
+        request.method,
+        request.target,
+        request.headers["x-api-key"],
+        request.headers["content-type"],
+    )
+    assert set(request.headers) == {
+        "host",
+        "x-api-key",
+        "accept",
+        "accept-encoding",
+        "user-agent",
+        "content-type",
+        "content-length",
+    }
+
+
+def test_connections_are_kept(connected: Connect) -> None:
+    """Calls one after the other go over one connection."""
+    with FarEnd([reply(200, payload(ANSWERS["get_payer_status"]))]) as far:
+        client = connected(far.url)
+        for _ in range(5):
+            READS["get_payer_status"](client)
+
+        assert (5, 1) == (len(far.ledger), far.connections)
+
+
+def test_no_write_goes_over_an_idle_connection(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that the service may be about to close is not trusted with a write; a read may try it."""
+    monkeypatch.setattr(pool, "MAX_IDLE", 0.05)
+    with FarEnd([reply(200, payload(ANSWERS["create_payer"]))]) as far:
+        client = connected(far.url)
+        for call in (WRITES["create_payer"], READS["get_payer_status"], WRITES["create_payer"]):
+            call(client)
+            time.sleep(0.1)
+
+        assert (3, 2) == (len(far.ledger), far.connections)
+
+
+def test_many_threads_share_a_client(connected: Connect) -> None:
+    """Calls of many threads at once neither mix nor fail."""
+    with FarEnd([reply(200, payload(ANSWERS["get_payer_status"]))]) as far:
+        client = connected(far.url, pool_size=4)
+        results: list[str | None] = []
+        threads = [
+            threading.Thread(target=lambda: results.append(payerkit.get_payer_status(client, "user-123").kyc_status))
+            for _ in range(24)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert ["completed"] * 24 == results
+
+
+def interrupt(connection_: socket.socket, request: Received) -> None:
+    """Interrupt the main thread, as Ctrl+C does, and keep it waiting for an answer."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    hang(connection_, request)
+
+
+on_posix = pytest.mark.skipif(os.name != "posix", reason="signals reach one thread on POSIX only")
+
+
+@on_posix
+@pytest.mark.parametrize("name", [*WRITES, "update_agreement"])
+def test_an_interrupted_write_is_an_unknown_outcome(name: str, connected: Connect) -> None:
+    """Whoever interrupts a write that has left learns that it may have happened."""
+    with FarEnd([interrupt]) as far:
+        error = outcome(far.url, CALLS[name], connected)
+
+        assert (UnknownOutcome, 1) == (type(error), len(far.ledger))
+
+
+@on_posix
+@pytest.mark.parametrize("name", READS)
+def test_an_interrupted_read_is_an_interrupt(name: str, connected: Connect) -> None:
+    """A read that is interrupted changed nothing, so the interrupt stays one."""
+    with FarEnd([interrupt]) as far, pytest.raises(KeyboardInterrupt):
+        CALLS[name](connected(far.url))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "words"),
+    [
+        ("http://api.example.com", "use https"),  # the key would be readable on the way
+        ("http://10.0.0.1", "use https"),
+        ("http://localhost.example.com", "use https"),
+        ("ftp://127.0.0.1", "whole address"),
+        ("127.0.0.1:8000", "whole address"),
+        ("https://user:word@api.example.com", "leave out user"),
+        ("https://api.example.com?key=1", "leave out user"),
+        ("https://api.example.com#x", "leave out user"),
+        ("https://api.example.com:99999", "base_url: Port"),
+        ("https://[::1", "base_url: Invalid"),
+        ("https://exämple.com", "as text"),
+        ("https://a b.example.com", "whole address"),
+        (None, "as text"),
+    ],
+)
+def test_addresses_that_cannot_be_used_are_refused(base_url: Any, words: str) -> None:
+    """An address that is incomplete, or would show the key, is refused before anything is sent."""
+    with pytest.raises(InvalidInput, match=words):
+        Client(base_url, KEY)
+
+
+@pytest.mark.parametrize(
+    "base_url", ["https://api.example.com", "http://127.0.0.1:8000", "http://localhost:1", "http://[::1]:8000/base/"]
+)
+def test_addresses_that_can_be_used(base_url: str) -> None:
+    """Https anywhere, plain http on this machine, a path in front of the routes."""
+    assert base_url.rstrip("/") == Client(base_url, KEY).base_url
+
+
+@pytest.mark.parametrize("key", ["", None, "key\n", " key", "kéy", "a\x00b"])
+def test_keys_that_cannot_be_sent_are_refused(key: Any) -> None:
+    """A key that was copied badly is refused; what a header cannot carry is never tried."""
+    with pytest.raises(InvalidInput, match=r"api_key: (give the key|the key holds)"):
+        Client("https://api.example.com", key)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), "60"])
+def test_timeouts_that_make_no_sense_are_refused(timeout: Any) -> None:
+    """A time is a positive, finite number of seconds."""
+    with pytest.raises(InvalidInput, match="timeout"):
+        Client("https://api.example.com", KEY, timeout=timeout)
+
+
+def test_client_shows_no_key() -> None:
+    """What a notebook shows of a client has the address and a fingerprint."""
+    client = Client("https://api.example.com", KEY)
+    views = [repr(client), str(vars(client)), str(vars(client._transport))]
+
+    assert [] == [view for view in views if KEY in view]
+    assert "https://api.example.com" in repr(client)
+
+
+def test_client_is_not_pickled() -> None:
+    """A client with its key is not handed to another process by accident."""
+    import pickle  # noqa: PLC0415 - only here
+
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(Client("https://api.example.com", KEY))
+
+
+def test_proxies_of_the_environment_do_not_see_this_machine(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls to this machine do not go through a proxy, whatever the environment says."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with FarEnd([reply(200, payload(ANSWERS["get_payer_status"]))]) as far:
+        status = READS["get_payer_status"](connected(far.url))
+
+    assert status.kyc_status == "completed"
+
+
+def test_a_failing_proxy_proves_that_nothing_was_sent(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy that refuses the tunnel has seen an address, and nothing of the request."""
+    with FarEnd([raw(b"HTTP/1.1 403 Forbidden\r\n\r\n")]) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        error = outcome("https://api.example.com", WRITES["create_payer"], connected)
+
+        assert (NotSent, {"CONNECT"}) == (type(error), {request.method for request in proxy.ledger})
+        assert [] == [request for request in proxy.ledger if "x-api-key" in request.headers]
+
+
+def test_key_is_asked_for_in_a_notebook_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key, a notebook asks for it unseen; a program gets an error."""
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    with pytest.raises(InvalidInput, match="set PAYERKIT_API_KEY"):
+        payerkit.connect("https://api.example.com")
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module stands for it
+    monkeypatch.setattr(getpass, "getpass", lambda _prompt: KEY)
+
+    assert KEY not in repr(payerkit.connect("https://api.example.com"))

@@ -1,0 +1,184 @@
+"""Getting a client: of an address, of a sandbox, again and again in one cell."""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+import payerkit
+from payerkit.client import Timeout
+from payerkit.errors import InvalidInput, NotSent
+from published import ANSWERS, BANK_DETAILS, PAYER
+
+
+def sandbox_threads() -> int:
+    """Return how many sandboxes run."""
+    return sum(thread.name == "payerkit-sandbox" for thread in threading.enumerate())
+
+
+def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without arguments, the environment says where and with which key."""
+    monkeypatch.setenv("PAYERKIT_BASE_URL", "https://api.example.com")
+    monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-the-environment")
+    client = payerkit.connect()
+
+    assert ("https://api.example.com", None) == (client.base_url, client.sandbox)
+    assert repr(client) == repr(payerkit.connect(api_key="key-of-the-environment"))
+
+
+def test_connect_without_an_address_says_what_to_do() -> None:
+    """No address is an error that shows how to give one."""
+    with pytest.raises(InvalidInput, match="set PAYERKIT_BASE_URL"):
+        payerkit.connect(api_key="key")
+
+
+@pytest.mark.parametrize(("given", "total"), [(None, 60), (5, 5), (Timeout(total=7), 7)])
+def test_timeout_is_a_number_or_a_timeout(given: Timeout | float | None, total: float) -> None:
+    """A number is the time for a whole call."""
+    assert total == payerkit.connect("https://api.example.com", api_key="key", timeout=given).timeout.total
+
+
+def test_sandbox_ends_with_its_block() -> None:
+    """After the block there is no thread, no port and no file left."""
+    before = sandbox_threads()
+    with payerkit.sandbox() as client:
+        assert before + 1 == sandbox_threads()
+
+    assert before == sandbox_threads()
+    with pytest.raises(NotSent):
+        payerkit.get_payer_status(client, "user-123")
+
+
+def test_sandbox_ends_when_nobody_holds_it() -> None:
+    """A cell that is run again leaves no sandbox behind."""
+    before = sandbox_threads()
+    client = payerkit.sandbox()
+    client = payerkit.sandbox()
+    gc.collect()
+    assert before + 1 == sandbox_threads()
+
+    client.close()
+    client.close()  # a second time does nothing
+    assert before == sandbox_threads()
+
+
+def test_sandboxes_run_side_by_side() -> None:
+    """Two sandboxes know nothing of each other, and do not take each other's keys."""
+    with payerkit.sandbox() as one, payerkit.sandbox() as other:
+        payerkit.create_payer(one, PAYER)
+        with pytest.raises(payerkit.NotFound):
+            payerkit.get_payer_status(other, "user-123")
+        with pytest.raises(payerkit.WrongKey):
+            payerkit.get_payer_status(payerkit.connect(other.base_url, api_key="another"), "user-123")
+
+
+def test_a_port_of_ones_choice_can_be_taken_again() -> None:
+    """The same cell with a fixed port replaces its own sandbox; a port of somebody else is an error."""
+    first = payerkit.sandbox()
+    port = int(first.base_url.rpartition(":")[2])
+    with pytest.raises(InvalidInput, match=r"cannot listen on 127\.0\.0\.1"):
+        payerkit.sandbox(port=port)
+    first.close()
+    second = payerkit.sandbox(port=port)
+    with payerkit.sandbox(port=port) as third:
+        assert second.base_url == third.base_url
+        payerkit.create_payer(third, PAYER)
+
+
+def test_data_survives_a_restart(tmp_path: Path) -> None:
+    """A sandbox with a file finds everything again, keys included."""
+    file = tmp_path / "team.db"
+    with payerkit.sandbox(db=file) as client:
+        created = payerkit.create_payer(client, PAYER)
+        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+        key = repr(client._key)
+    with payerkit.sandbox(db=str(file)) as client:
+        listed = payerkit.list_payment_details(client, "user-123", reveal=True)
+
+        assert (created.user_id, "253009233489", key) == (
+            payerkit.get_payer_status(client, "user-123").user_id,
+            listed.loc[0, "account_number"],
+            repr(client._key),
+        )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are a matter of POSIX")
+def test_files_are_their_owners_only(tmp_path: Path) -> None:
+    """Nobody else on the machine can read the database or its keys."""
+    with payerkit.sandbox(db=tmp_path / "team.db") as client:
+        payerkit.create_payer(client, PAYER)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+
+    assert {"team.db", "team.db.key", "team.db.api-key"} <= set(modes)
+    assert {0o600} == set(modes.values())
+
+
+def test_nothing_about_a_person_is_readable_in_the_file(tmp_path: Path) -> None:
+    """What lies on the disk does not hold what was sent, not even the id."""
+    with payerkit.sandbox(db=tmp_path / "team.db") as client:
+        payerkit.create_payer(client, PAYER | {"clientUserId": "john.doe@example.com"})
+        payerkit.create_payment_detail(client, "john.doe@example.com", BANK_DETAILS)
+        on_disk = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    typed = [value for value in (PAYER | BANK_DETAILS).values() if len(value) > 4]
+
+    assert [] == [
+        value
+        for value in [*typed, "john.doe@example.com"]
+        if value.encode() in on_disk and value not in {"individual", "business"}
+    ]
+
+
+def test_a_seed_makes_everything_the_same_again() -> None:
+    """With a seed, ids, links, references and keys depend on what is stored, and on nothing else."""
+
+    def journey(seed: int | None) -> list[object]:
+        with payerkit.sandbox(seed=seed) as client:
+            payerkit.create_payer(client, PAYER | {"clientUserId": "somebody before"})
+            status = payerkit.create_payer(client, PAYER)
+            details = [payerkit.create_payment_detail(client, "user-123", BANK_DETAILS).id for _ in range(2)]
+            listed = payerkit.list_payment_details(client, "user-123")["account_key"].to_list()
+            order = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "1", "invoice_currency": "USD"}
+            payments = [payerkit.initiate_payment(client, **order, payment_currency="FAU-sepolia") for _ in range(2)]
+            page = str(status.kyc_url).rpartition("/")[2]
+            return [status.user_id, page, *details, *listed, *(payment.payment_reference for payment in payments)]
+
+    one, again, other, chance = journey(1), journey(1), journey(2), journey(None)
+
+    assert one == again
+    assert [] == [value for value in one if value in other or value in chance]
+    assert len(set(one)) == len(one) - 1  # the two rows of the list are one account
+
+
+def test_options_reach_the_service() -> None:
+    """What can be chosen is chosen by name; anything else is refused by name."""
+    with payerkit.sandbox(kyc_required=True) as client:
+        payerkit.create_payer(client, PAYER)
+        with pytest.raises(payerkit.Refused, match="identity check is not approved"):
+            payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+        client.sandbox.complete_kyc("user-123")
+        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+    with pytest.raises(InvalidInput, match="kyc_requird"):
+        payerkit.sandbox(kyc_requird=True)
+    with pytest.raises(InvalidInput, match="fee_percent"):
+        payerkit.sandbox(fee_percent=200)
+
+
+def test_public_url_is_where_the_pages_are() -> None:
+    """Behind a proxy, links lead where a browser can follow them."""
+    with payerkit.sandbox(public_url="https://sandbox.example.com/base/") as client:
+        status = payerkit.create_payer(client, PAYER)
+
+    assert str(status.kyc_url).startswith("https://sandbox.example.com/base/kyc/")
+
+
+def test_sandbox_shows_itself_as_one() -> None:
+    """Nobody takes a client of the sandbox for one of the real service."""
+    with payerkit.sandbox() as client:
+        assert "sandbox" in repr(client)
+        assert client.sandbox.docs_url.startswith(client.base_url)
+    assert ANSWERS

@@ -1,0 +1,88 @@
+"""What only a sandbox has: rates, the demo wallet, states set by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+
+import payerkit
+from payerkit.connection import SandboxClient
+from payerkit.errors import InvalidInput, NotFound, Refused
+from published import BANK_DETAILS, PAYER
+
+ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", "invoice_currency": "EUR"}
+
+
+@pytest.fixture
+def client() -> Iterator[SandboxClient]:
+    """Give a sandbox that a test may turn upside down."""
+    with payerkit.sandbox() as sandbox:
+        payerkit.create_payer(sandbox, PAYER)
+        yield sandbox
+
+
+def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
+    """A payment is converted at the rate that the sandbox tells."""
+    before = client.sandbox.rate("EUR")
+    client.sandbox.set_rate("EUR", "2.5")
+    payment = payerkit.initiate_payment(client, **ORDER, payment_currency="ETH-sepolia-sepolia")
+
+    assert (Decimal("1.10"), Decimal("2.5"), 10**16) == (
+        before,
+        client.sandbox.rate("eur"),
+        payment.transactions[0].wei,
+    )
+
+
+@pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "a lot", ""])
+def test_rates_that_are_none_are_refused(client: SandboxClient, usd: str) -> None:
+    """A rate is a positive decimal."""
+    with pytest.raises(Refused, match="positive decimal"):
+        client.sandbox.set_rate("EUR", usd)
+
+
+def test_wallet_decides_what_a_payment_says(client: SandboxClient) -> None:
+    """Balance, gas and allowance of the demo wallet show in the payment."""
+
+    def metadata() -> tuple[bool | None, bool | None, int]:
+        payment = payerkit.initiate_payment(client, **ORDER, payment_currency="fUSDC-sepolia")
+        assert payment.metadata is not None
+        return payment.metadata.has_enough_balance, payment.metadata.has_enough_gas, len(payment.transactions)
+
+    assert (True, True, 2) == metadata()
+    client.sandbox.set_wallet("fUSDC-sepolia", balance="10.999999")
+    client.sandbox.set_wallet("ETH-sepolia-sepolia", balance="0")
+    assert (False, False, 2) == metadata()
+    client.sandbox.set_wallet("fUSDC-sepolia", balance=Decimal(11), allowance="11")
+    assert (True, False, 1) == metadata()
+    assert {"balance": Decimal(11), "allowance": Decimal(11)} == client.sandbox.wallet("fUSDC-sepolia")
+
+
+def test_states_can_be_set(client: SandboxClient) -> None:
+    """Every state can be practised, by name."""
+    detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+    client.sandbox.complete_kyc("user-123")
+    client.sandbox.complete_agreement("user-123")
+    client.sandbox.decide(str(detail.id), status="failed")
+    status = payerkit.get_payer_status(client, "user-123")
+
+    assert ("approved", "signed", True) == (status.kyc_status, status.agreement_status, status.is_compliant)
+    assert ["failed"] == payerkit.list_payment_details(client, "user-123")["status"].to_list()
+
+
+def test_what_is_not_there_is_refused(client: SandboxClient) -> None:
+    """Unknown payers, details, currencies and states are told as such."""
+    with pytest.raises(NotFound):
+        client.sandbox.complete_kyc("nobody")
+    with pytest.raises(NotFound):
+        client.sandbox.decide("nothing")
+    with pytest.raises(NotFound):
+        client.sandbox.rate("XXX-nowhere")
+    with pytest.raises(Refused):
+        client.sandbox.complete_kyc("user-123", status="perfect")
+    with pytest.raises(InvalidInput):
+        client.sandbox.complete_kyc("..")
+    with pytest.raises(Refused, match="digits"):
+        client.sandbox.set_wallet("fUSDC-sepolia", balance="0.0000001")

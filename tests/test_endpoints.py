@@ -1,0 +1,221 @@
+"""The calls against the sandbox, over a real socket: what goes in, what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import payerkit
+from far_end import FarEnd, reply
+from payerkit.client import Client
+from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnreadableAnswer
+from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
+
+ODD_IDS = [
+    "a/b",
+    "a?b",
+    "a#b&c=d",
+    "é",
+    "%2e%2e",
+    "%2F",
+    "../..",
+    "a/payment-details",
+    "payment-details",
+    "john.doe@example.com",
+    "漢字 with blanks ",
+    "{clientUserId}",
+    "x" * 200,
+    "a/",
+    "/a",
+    "//evil.example.com/x",
+]
+
+
+@pytest.mark.parametrize("client_user_id", ODD_IDS)
+def test_ids_are_stored_and_read_back_as_typed(shared: Client, client_user_id: str) -> None:
+    """Any id that is accepted reaches its own payer through every call, and no other route."""
+    created = payerkit.create_payer(shared, {**PAYER, "clientUserId": client_user_id})
+    detail = payerkit.create_payment_detail(shared, client_user_id, BANK_DETAILS)
+    payerkit.update_agreement(shared, client_user_id)
+    status = payerkit.get_payer_status(shared, client_user_id)
+    listed = payerkit.list_payment_details(shared, client_user_id)
+
+    assert (client_user_id, created.user_id, "completed") == (
+        detail.client_user_id,
+        status.user_id,
+        status.agreement_status,
+    )
+    assert [(detail.id, created.user_id)] == list(zip(listed["id"], listed["user_id"], strict=True))
+
+
+@given(st.text(min_size=1, max_size=40))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_id_is_stored_or_refused(shared: Client, client_user_id: str) -> None:
+    """Whatever text is chosen as id, the payer is read back under it, or nothing was sent."""
+    try:
+        created = payerkit.create_payer(shared, {**PAYER, "clientUserId": client_user_id})
+    except InvalidInput:
+        return
+
+    assert created.user_id == payerkit.get_payer_status(shared, client_user_id).user_id
+
+
+@pytest.mark.parametrize("client_user_id", ["", ".", "..", "x" * 257, "a\x00b", 5])
+def test_ids_that_would_not_arrive_are_refused_by_every_call(shared: Client, client_user_id: Any) -> None:
+    """No call sends an id that another route, or nobody, would get."""
+    calls: list[Callable[[], Any]] = [
+        lambda: payerkit.create_payer(shared, {**PAYER, "clientUserId": client_user_id}),
+        lambda: payerkit.get_payer_status(shared, client_user_id),
+        lambda: payerkit.update_agreement(shared, client_user_id),
+        lambda: payerkit.create_payment_detail(shared, client_user_id, BANK_DETAILS),
+        lambda: payerkit.list_payment_details(shared, client_user_id),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInput) as caught:
+            call()
+        assert ["client_user_id"] == [problem.field for problem in caught.value.fields]
+
+
+@pytest.mark.parametrize("way", ["object", "dict", "wire dict", "fields"])
+def test_bodies_are_given_in_any_way(shared: Client, way: str) -> None:
+    """An object, a dict in either spelling and keyword fields register the same payer."""
+    body = {**PAYER, "clientUserId": f"way-{way}"}
+    payer = payerkit.Payer.of(body, {})
+    ours = {name: body[str(field.alias)] for name, field in payerkit.Payer.model_fields.items() if field.alias in body}
+    create: dict[str, Callable[[], payerkit.PayerStatus]] = {
+        "object": lambda: payerkit.create_payer(shared, payer),
+        "dict": lambda: payerkit.create_payer(shared, ours),
+        "wire dict": lambda: payerkit.create_payer(shared, body),
+        "fields": lambda: payerkit.create_payer(shared, **ours),
+    }
+
+    assert create[way]().user_id == payerkit.get_payer_status(shared, body["clientUserId"]).user_id
+
+
+def test_the_journey(shared: Client) -> None:
+    """A payer is registered, agrees, gets an account, and a payment is initiated."""
+    created = payerkit.create_payer(shared, {**PAYER, "clientUserId": "journey"})
+    assert ("not_started", "not_started") == (created.kyc_status, created.agreement_status)
+
+    assert payerkit.update_agreement(shared, "journey").success is True
+    assert payerkit.get_payer_status(shared, "journey").agreement_status == "completed"
+    payerkit.update_agreement(shared, "journey", completed=False)
+    assert payerkit.get_payer_status(shared, "journey").agreement_status == "not_started"
+
+    detail = payerkit.create_payment_detail(shared, "journey", BANK_DETAILS)
+    assert ("Chase", "usd", "business", "approved") == (
+        detail.bank_name,
+        detail.currency,
+        detail.beneficiary_type,
+        detail.status,
+    )
+
+    payment = payerkit.initiate_payment(shared, ORDER)
+    assert payment.order == payerkit.PaymentOrder.of(ORDER, {})
+    assert [4 * 10**15] == [step.wei for step in payment.transactions]  # 10 USD at 2500 USD for one ETH
+
+
+def test_listing_filters_by_id(shared: Client) -> None:
+    """One id gives one row; an unknown id none, with the columns in place."""
+    payerkit.create_payer(shared, {**PAYER, "clientUserId": "filter"})
+    ids = [payerkit.create_payment_detail(shared, "filter", BANK_DETAILS).id for _ in range(3)]
+    everything = payerkit.list_payment_details(shared, "filter")
+    one = payerkit.list_payment_details(shared, "filter", payment_details_id=ids[1])
+    none = payerkit.list_payment_details(shared, "filter", payment_details_id="unknown&x=1")
+
+    assert (ids, [ids[1]], []) == (everything["id"].to_list(), one["id"].to_list(), none["id"].to_list())
+    assert list(none.columns) == list(one.columns)[: len(none.columns)]
+
+
+def test_listing_masks_unless_told(shared: Client) -> None:
+    """Numbers are masked in the frame; `reveal=True` shows them; document numbers never come back."""
+    payerkit.create_payer(shared, {**PAYER, "clientUserId": "mask"})
+    payerkit.create_payment_detail(
+        shared, "mask", {**BANK_DETAILS, "documentNumber": "X0000000", "iban": "DE89370400440532013000"}
+    )
+    masked = payerkit.list_payment_details(shared, "mask")
+    revealed = payerkit.list_payment_details(shared, "mask", reveal=True)
+
+    assert ["••••3489", "••••3356", "••••3000"] == [
+        masked[name].iloc[0] for name in ("account_number", "routing_number", "iban")
+    ]
+    assert ["253009233489", "026013356"] == [revealed[name].iloc[0] for name in ("account_number", "routing_number")]
+    assert "document_number" not in revealed.columns
+
+
+def test_unknown_payer_says_what_to_do(shared: Client) -> None:
+    """Each call about a payer that nobody created says so, and what to do first."""
+    calls: dict[str, Callable[[], Any]] = {
+        "beyond the specification": lambda: payerkit.get_payer_status(shared, "nobody"),
+        "Create the payer first": lambda: payerkit.update_agreement(shared, "nobody"),
+        "with create_payer": lambda: payerkit.create_payment_detail(shared, "nobody", BANK_DETAILS),
+        "Payer with client user ID nobody": lambda: payerkit.list_payment_details(shared, "nobody"),
+    }
+    for words, call in calls.items():
+        with pytest.raises(NotFound, match=words):
+            call()
+
+
+def test_an_email_as_id_is_not_repeated(shared: Client) -> None:
+    """A service that names the id it does not know does not bring an e-mail address into a notebook."""
+    with pytest.raises(NotFound) as caught:
+        payerkit.list_payment_details(shared, "jane.doe@example.com")
+
+    assert "Payer with client user ID •••• not found" in str(caught.value)
+
+
+def test_service_names_the_members_it_refuses(shared: Client) -> None:
+    """What only the service can refuse comes back by our names."""
+    with pytest.raises(Refused) as caught:
+        payerkit.initiate_payment(shared, {**ORDER, "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7d7"})
+
+    assert [("payee", "address_checksum")] == [(problem.field, problem.code) for problem in caught.value.fields]
+
+
+def test_agreement_takes_a_boolean_only(shared: Client) -> None:
+    """The word "no" is true in Python, and would be the opposite of what was meant."""
+    with pytest.raises(InvalidInput, match="True or False"):
+        payerkit.update_agreement(shared, "user-123", completed="no")  # type: ignore[arg-type]
+
+
+LISTS: list[tuple[Any, int]] = [
+    (ANSWERS["list_payment_details"], 1),
+    ({"paymentDetails": []}, 0),
+    ({"paymentDetails": None}, 0),
+    ({"payment_details": [{"id": "1"}]}, 1),
+    ([{"id": "1"}, {}], 2),  # a bare list
+    ({"paymentDetails": [{"id": None, "status": "brand_new"}]}, 1),
+]
+
+
+@pytest.mark.parametrize(("answer", "rows"), LISTS)
+def test_lists_are_read_in_every_shape(connected: Callable[..., Client], answer: Any, rows: int) -> None:
+    """Every shape of a list that was seen becomes a frame."""
+    with FarEnd([reply(200, payerkit.client.Body(answer).content)]) as far:
+        assert rows == len(payerkit.list_payment_details(connected(far.url), "user-123"))
+
+
+@pytest.mark.parametrize("answer", [{}, {"paymentDetails": "none"}, {"paymentDetails": [1]}, "text", None])
+def test_what_is_no_list_is_not_an_empty_one(connected: Callable[..., Client], answer: Any) -> None:
+    """An answer without a list does not say that there are no accounts."""
+    with FarEnd([reply(200, payerkit.client.Body(answer).content)]) as far, pytest.raises(UnreadableAnswer):
+        payerkit.list_payment_details(connected(far.url), "user-123")
+
+
+def test_every_2xx_is_a_success(connected: Callable[..., Client]) -> None:
+    """The service's 200 and 201 are not checked to the digit."""
+    for status in (200, 201, 202):
+        with FarEnd([reply(status, payerkit.client.Body(ANSWERS["create_payer"]).content)]) as far:
+            assert payerkit.create_payer(connected(far.url), PAYER).kyc_status == "not_started"
+
+
+def test_result_types_are_what_the_docstrings_say(shared: Client) -> None:
+    """One record is an object, many are a frame."""
+    assert isinstance(payerkit.create_payer(shared, {**PAYER, "clientUserId": "types"}), payerkit.PayerStatus)
+    assert isinstance(payerkit.list_payment_details(shared, "types"), pd.DataFrame)
+    assert issubclass(NotFound, PayerkitError)

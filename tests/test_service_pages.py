@@ -1,0 +1,131 @@
+"""The pages that a person completes, read and submitted as a browser does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+import payerkit
+from payerkit.connection import SandboxClient
+from published import PAYER
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[SandboxClient]:
+    """Give a sandbox for payers of different e-mails."""
+    with payerkit.sandbox() as sandbox:
+        yield sandbox
+
+
+def links(client: SandboxClient, email: str = "john.doe@example.com") -> tuple[str, str, str]:
+    """Return the id of a fresh payer, and the links to agreement and identity check."""
+    client_user_id = f"page-{next(_numbers)}"
+    status = payerkit.create_payer(client, {**PAYER, "clientUserId": client_user_id, "email": email})
+    return client_user_id, str(status.agreement_url), str(status.kyc_url)
+
+
+_numbers = iter(range(1000))
+
+
+def state(page: str) -> str:
+    """Return the state that a page shows."""
+    found = re.search(r'class="state[^"]*">([^<]*)<', page)
+    assert found is not None
+    return found[1]
+
+
+def test_signing_wants_the_box_ticked(client: SandboxClient) -> None:
+    """Without consent nothing is signed; with it the page says so, and the platform records it."""
+    client_user_id, agreement, _ = links(client)
+    refused = requests.post(agreement, data={}, timeout=20)
+    signed = requests.post(agreement, data={"consent": "yes"}, timeout=20)
+
+    assert (422, "not_started", True) == (refused.status_code, state(refused.text), "Tick the box" in refused.text)
+    assert (200, "signed", agreement) == (signed.status_code, state(signed.text), signed.url)
+    payerkit.update_agreement(client, client_user_id)
+    assert state(requests.get(agreement, timeout=20).text) == "completed"
+
+
+def test_identity_check_goes_through_its_states(client: SandboxClient) -> None:
+    """Opening the page begins the check, submitting ends it; the status by id tells the same."""
+    client_user_id, _, kyc = links(client)
+    opened = requests.get(kyc, timeout=20)
+    assert ("initiated", "initiated") == (
+        state(opened.text),
+        payerkit.get_payer_status(client, client_user_id).kyc_status,
+    )
+
+    done = requests.post(kyc, timeout=20)
+    assert ("approved", "approved") == (state(done.text), payerkit.get_payer_status(client, client_user_id).kyc_status)
+
+
+def test_identity_check_is_pending_for_its_delay() -> None:
+    """With a delay, a submitted check is pending until it is decided."""
+    with payerkit.sandbox(seed=1, decide_after=3) as client:
+        client_user_id, _, kyc = links(client)
+        seen = [state(requests.post(kyc, timeout=20).text)]
+        for _ in range(3):
+            payerkit.update_agreement(client, client_user_id)
+            seen.append(state(requests.get(kyc, timeout=20).text))
+
+    assert ["pending", "pending", "pending", "approved"] == seen
+
+
+@pytest.mark.parametrize(
+    ("email", "page", "is_open"),
+    [
+        ("kyc-retry-required@example.com", 2, True),
+        ("kyc-rejected@example.com", 2, False),
+        ("kyc-failed@example.com", 2, False),
+        ("kyc-pending@example.com", 2, False),
+        ("kyc-completed@example.com", 2, False),
+        ("agreement-pending@example.com", 1, True),
+        ("agreement-rejected@example.com", 1, False),
+        ("agreement-completed@example.com", 1, False),
+    ],
+)
+def test_pages_offer_what_the_state_allows(client: SandboxClient, email: str, page: int, is_open: bool) -> None:
+    """A button is there where a person can do something; submitting elsewhere changes nothing."""
+    url = links(client, email)[page]
+    before = requests.get(url, timeout=20).text
+    after = requests.post(url, data={"consent": "yes"}, timeout=20).text
+
+    assert (is_open, not is_open) == ("<button" in before, state(before) == state(after))
+
+
+@pytest.mark.parametrize("path", ["/agreement/", "/kyc/", "/agreement/0123", "/kyc/%2e%2e"])
+def test_a_wrong_link_says_so(client: SandboxClient, path: str) -> None:
+    """A link that was cut off leads to a page that says what to do, whatever it is asked."""
+    answers = [requests.get(client.base_url + path, timeout=20), requests.post(client.base_url + path, timeout=20)]
+
+    assert {404} == {answer.status_code for answer in answers}
+
+
+def test_pages_load_nothing_and_leak_nothing(client: SandboxClient) -> None:
+    """A page has no script and nothing from elsewhere, is not kept, and does not hand its address on."""
+    _, agreement, kyc = links(client)
+    for url in (agreement, kyc, client.base_url + "/"):
+        answer = requests.get(url, timeout=20)
+
+        assert ("no-store", "no-referrer") == (answer.headers["Cache-Control"], answer.headers["Referrer-Policy"])
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert not re.search(r"<script|src=|https?://", answer.text)
+
+
+def test_large_forms_are_not_read(client: SandboxClient) -> None:
+    """What is sent to a page is bounded, and nothing is signed by it."""
+    _, agreement, _ = links(client)
+
+    assert state(requests.post(agreement, data={"consent": "yes", "x": "y" * 5000}, timeout=20).text) == "not_started"
+
+
+def test_start_page_lists_the_test_values(client: SandboxClient) -> None:
+    """Whoever opens the sandbox finds out which values lead where."""
+    page = requests.get(client.base_url, timeout=20).text
+
+    assert [] == [
+        value for value in ("kyc-retry-required@example.com", "Example Bank failed", "docs") if value not in page
+    ]
