@@ -1,0 +1,116 @@
+"""The command line: `payerkit lab | sandbox | demo`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from payerkit import __version__
+from payerkit.errors import PayerkitError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0 done, 1 failed with a message, 2 wrong arguments."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.run(given)
+    except ModuleNotFoundError as error:
+        print(f"payerkit {given.command} needs {error.name}: pip install 'payerkit[lab]'.", file=sys.stderr)
+        return 1
+    except (PayerkitError, ImportError, OSError) as error:
+        print(f"payerkit {given.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="payerkit", description="Onboard payers and bank accounts; see payments.")
+    parser.add_argument("--version", action="version", version=f"payerkit {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab, on a working copy"))
+    _add_sandbox(commands.add_parser("sandbox", help="run the service for several people or notebooks"))
+    demo = commands.add_parser("demo", help="walk the whole journey in this terminal")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _add_lab(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--port", type=int, help="port of JupyterLab; left out, the first free one from 8888")
+    parser.add_argument("--folder", type=Path, help="where the notebooks are worked on (./payerkit-notebooks)")
+    parser.set_defaults(run=_lab)
+
+
+def _add_sandbox(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--port", type=int, default=8765, help="port to listen on (%(default)s); 0 for any free one")
+    add("--host", default="127.0.0.1", help="address to listen on (%(default)s); others reach it through TLS only")
+    add("--db", help="SQLite file or SQLAlchemy address that keeps the data; left out, it goes with the process")
+    add("--public-url", help="address at which browsers reach the pages, where it differs")
+    add("--seed", help="make ids the same each time; for notebooks and tests only")
+    add("--decide-after", type=float, default=0.0, metavar="SECONDS", help="delay of decisions (%(default)s)")
+    add("--kyc-required", action="store_true", help="take bank details only after an approved identity check")
+    add("--rate-limit", type=int, default=0, metavar="N", help="calls a minute; 0 for any number")
+    add("--fee-percent", type=Decimal, default=Decimal(0), metavar="P", help="fee on top of payments (%(default)s)")
+    add("--fee-address", metavar="0x...", help="who gets the fee")
+    add("--new-key", action="store_true", help="print a key for PAYERKIT_SANDBOX_KEY, and do nothing else")
+    parser.set_defaults(run=_sandbox)
+
+
+def _lab(given: argparse.Namespace) -> None:
+    from payerkit import lab  # noqa: PLC0415 - each command loads what it needs
+
+    folder = given.folder or Path(lab.FOLDER)
+    made = lab.copy_notebooks(lab.shipped_notebooks(), folder)
+    for notebook in made:
+        print(f"{notebook} is yours to work on.")
+    lab.sign(made)
+    lab.start_lab(folder, port=given.port, open_browser=not given.no_browser)
+
+
+def _sandbox(given: argparse.Namespace) -> None:
+    from payerkit.connection import API_KEY, open_service  # noqa: PLC0415
+
+    if given.new_key:
+        from payerkit.service.vault import new_encryption_key  # noqa: PLC0415
+
+        print(new_encryption_key())
+        return
+    fee = {"fee_address": given.fee_address} if given.fee_address else {}
+    service = open_service(
+        db=given.db,
+        host=given.host,
+        port=given.port,
+        environment=os.environ,
+        seed=given.seed,
+        public_url=given.public_url,
+        decide_after=given.decide_after,
+        kyc_required=given.kyc_required,
+        rate_limit=given.rate_limit,
+        fee_percent=given.fee_percent,
+        **fee,
+    )
+    key = f"the one in {API_KEY}" if os.environ.get(API_KEY) else service.key_place or service.api_key
+    lines = [
+        f"Sandbox at   {service.url}   (try the calls: {service.url}/docs)",
+        f"API key      {key}",
+        f"Data         {'kept in the database' if given.db else 'goes with this process; --db keeps it'}",
+        f'In Python    connect("{given.public_url or service.url}", api_key=...)',
+        "End it with Ctrl+C.",
+    ]
+    # A plain end by a signal would leave the throw-away data behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    service.run(lambda: print("\n".join(lines), flush=True))
+
+
+def _demo(_: argparse.Namespace) -> None:
+    from payerkit import demo  # noqa: PLC0415
+
+    demo.run()

@@ -1,0 +1,135 @@
+"""The house: imports point one way, importing is cheap, everything public is named once."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import payerkit
+
+PACKAGE = Path(payerkit.__file__).parent
+FLOORS = [
+    {"errors", "html", "addresses", "masking"},
+    {"onchain"},
+    {"models"},
+    {"frames", "client"},
+    {"endpoints", "controls"},
+    {"connection", "service"},
+    {"__init__"},
+    {"demo", "lab"},
+    {"cli"},
+    {"__main__"},
+]
+"""From the ground up: a module imports from its own floor and below."""
+
+
+def room(module: str) -> str:
+    """Return the part of the package that a dotted name belongs to."""
+    parts = module.split(".")
+    return "__init__" if len(parts) == 1 or parts[1].startswith("__") else parts[1]
+
+
+def imports() -> list[tuple[str, str]]:
+    """Return every import of one part of the package by another."""
+    found = []
+    for file in PACKAGE.rglob("*.py"):
+        part = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module == "payerkit":
+                names = [f"payerkit.{alias.name}" for alias in node.names]
+            found += [(part, room(name)) for name in names if name.split(".")[0] == "payerkit"]
+    return sorted({(one, other) for one, other in found if one != other})
+
+
+def test_imports_point_one_way() -> None:
+    """Nothing imports what stands above it."""
+    floor = {name: level for level, names in enumerate(FLOORS) for name in names}
+    upward = [(one, other) for one, other in imports() if floor[one] < floor[other]]
+
+    assert [] == upward
+
+
+def test_service_knows_nothing_of_the_client() -> None:
+    """The service and the client share the fact tables of onchain, and no model."""
+    assert {"onchain"} == {other for one, other in imports() if one == "service"}
+
+
+def test_nothing_but_the_starter_imports_the_service() -> None:
+    """The service is started in one place, and its keys are made by the command line."""
+    assert {"connection", "cli"} == {one for one, other in imports() if other == "service"}
+
+
+def test_every_part_has_its_floor() -> None:
+    """A new module is put on a floor."""
+    parts = {
+        path.name.removesuffix(".py")
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+
+    assert parts == {name for names in FLOORS for name in names}
+
+
+def test_public_names_are_named_once() -> None:
+    """What the package lists is what it gives, sorted, each with a docstring."""
+    assert sorted(payerkit.__all__) == payerkit.__all__ == dir(payerkit)
+    assert [] == [name for name in payerkit.__all__ if not getattr(payerkit, name).__doc__]
+    assert set(payerkit.__all__) == {name for names in payerkit._HOMES.values() for name in names}
+
+
+@pytest.mark.parametrize("name", payerkit.__all__)
+def test_public_names_come_from_where_they_say(name: str) -> None:
+    """Each name is loaded from the module it is listed under."""
+    home = next(module for module, names in payerkit._HOMES.items() if name in names)
+
+    assert getattr(payerkit, name) is getattr(importlib.import_module(f"payerkit.{home}"), name)
+
+
+def test_unknown_names_are_an_error() -> None:
+    """A name that is not there is told as Python tells it."""
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        payerkit.nonsense  # noqa: B018 - the access is what is tested
+
+
+HEAVY = {"pandas", "numpy", "ipywidgets", "anywidget", "fastapi", "sqlalchemy", "uvicorn", "cryptography", "eth_abi"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Return the modules that a fresh interpreter has after running some code."""
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import payerkit", HEAVY | {"requests", "pydantic"}),
+        ("from payerkit import Payer, InvalidInput", HEAVY | {"requests"}),
+        ("from payerkit import connect, create_payer; connect('http://127.0.0.1:9', api_key='k')", HEAVY),
+        ("import payerkit.cli", HEAVY | {"requests", "pydantic"}),
+    ],
+)
+def test_imports_load_what_they_need(code: str, absent: set[str]) -> None:
+    """Nobody waits for what they do not use."""
+    assert set() == loaded_by(code) & absent
+
+
+@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_modules_stay_small(file: Path) -> None:
+    """A module is read in one sitting: 300 lines at most, functions of 40."""
+    tree = ast.parse(file.read_text("utf-8"))
+    long = [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno > 40
+    ]
+
+    assert (True, []) == (len(file.read_text("utf-8").splitlines()) <= 300, long)

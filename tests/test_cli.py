@@ -1,0 +1,167 @@
+"""The command line, run as a person runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+from cryptography.fernet import Fernet
+
+import payerkit
+from payerkit import cli
+from published import BANK_DETAILS, PAYER
+
+KEY = "key-that-the-environment-gives"
+
+
+@contextmanager
+def running(*arguments: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run a command until the block ends; give what it printed first, up to the line on how to end it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "payerkit", *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        lines: list[str] = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("End it"):
+                break
+        yield "".join(lines), process
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def address(printed: str) -> str:
+    """Return the address of a sandbox that was printed."""
+    return next(word for word in printed.split() if word.startswith("http://"))
+
+
+def test_sandbox_serves_another_process_and_survives_a_restart(tmp_path: Path) -> None:
+    """The same calls work against `payerkit sandbox`, and the data is there after it was started anew."""
+    for _ in range(2):
+        with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path) as (printed, _process):
+            assert "in the file team.db.api-key" in printed
+            key = (tmp_path / "team.db.api-key").read_text()
+            client = payerkit.connect(address(printed), api_key=key)
+            payerkit.create_payer(client, PAYER)
+            payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+            rows = len(payerkit.list_payment_details(client, "user-123"))
+            client.close()
+
+    assert rows == 2
+
+
+def test_keys_of_the_environment_are_used_and_not_printed(tmp_path: Path) -> None:
+    """A key from the environment opens the sandbox, and stands in no output and no file."""
+    secret = Fernet.generate_key().decode()
+    environment = {"PAYERKIT_API_KEY": KEY, "PAYERKIT_SANDBOX_KEY": secret}
+    with running("sandbox", "--port", "0", "--db", "x.db", folder=tmp_path, **environment) as (printed, _process):
+        client = payerkit.connect(address(printed), api_key=KEY)
+        payerkit.create_payer(client, PAYER)
+        client.close()
+
+    assert (False, False) == (KEY in printed, secret in printed)
+    assert {"x.db", "x.db-wal", "x.db-shm"} >= {file.name for file in tmp_path.iterdir()}
+
+
+def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
+    """Without a database nobody could know the key, so it is printed, and it opens the sandbox."""
+    with running("sandbox", "--port", "0", "--rate-limit", "1", folder=tmp_path) as (printed, _process):
+        key = next(word for word in printed.split() if word.startswith("sandbox_"))
+        statuses = [
+            requests.get(address(printed) + "/v2/payer/x", headers={"x-api-key": key}, timeout=20).status_code
+            for _ in range(2)
+        ]
+
+    assert [404, 429] == statuses
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl+C is a signal on POSIX only")
+def test_sandbox_ends_with_ctrl_c(tmp_path: Path) -> None:
+    """Ctrl+C ends the sandbox quietly, and its throw-away data with it."""
+    with running("sandbox", "--port", "0", folder=tmp_path, TMPDIR=str(tmp_path)) as (_, process):
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=20)
+
+    assert ("", []) == (rest, list(tmp_path.iterdir()))
+
+
+def test_lab_prints_its_address_in_time(tmp_path: Path) -> None:
+    """`payerkit lab` copies the notebooks and is reachable within 15 seconds, as root, without a display."""
+    started = time.monotonic()
+    with running("lab", "--no-browser", folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path), DISPLAY="") as (
+        printed,
+        _process,
+    ):
+        url = next(word for word in printed.split() if word.startswith("http://"))
+        page = requests.get(url, timeout=20)
+        elapsed = time.monotonic() - started
+
+    assert ("/lab/tree/00-quickstart.ipynb?token=" in url, page.status_code, elapsed < 15) == (True, 200, True)
+    assert (tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").exists()
+
+
+def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    """The demo prints what an analyst sees, step by step, without secrets."""
+    assert cli.main(["demo"]) == 0
+
+    printed = capsys.readouterr().out
+    assert [] == [word for word in ("create_payer", "completed", "••••3489", "0xc219a14d…") if word not in printed]
+    assert [] == [secret for secret in ("123-45-6789", "253009233489", "John", "1985") if secret in printed]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sandbox", "--db", "/nonexistent/x.db"], "cannot open"),
+        (["sandbox", "--fee-percent", "200"], "fee_percent"),
+        (["sandbox", "--host", "192.0.2.1"], "cannot listen"),
+    ],
+)
+def test_what_cannot_start_is_told_in_one_line(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that cannot run says why and ends with 1; no traceback."""
+    assert cli.main(arguments) == 1
+
+    told = capsys.readouterr().err
+    assert (True, 1) == (words in told, len(told.splitlines()))
+
+
+def test_new_key_is_a_key(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--new-key` prints a key for the database, and starts nothing."""
+    assert cli.main(["sandbox", "--new-key"]) == 0
+
+    Fernet(capsys.readouterr().out.strip())
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["sandbox", "--api-key", "x"], ["lab", "--port", "x"]])
+def test_wrong_arguments_end_with_two(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong arguments show how it is done; a key is no argument."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+
+    assert (2, True) == (caught.value.code, "usage: payerkit" in capsys.readouterr().err)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """The version that is told is the package's."""
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+
+    assert f"payerkit {payerkit.__version__}\n" == capsys.readouterr().out
