@@ -1,0 +1,69 @@
+"""What one call costs, checked and typed both ways, against a bare requests.Session with the same body and answer.
+
+The far end is a thin server in a process of its own, so that its work is in neither figure.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import requests
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from rounds import ratios, report
+
+import payerkit
+from far_end import FarEnd, reply
+from published import ANSWERS, PAYER
+
+ROUNDS, CALLS = 11, 200
+
+
+def serve(pipe: Connection) -> None:
+    """Answer until told to stop."""
+    with FarEnd([reply(200, json.dumps(ANSWERS["create_payer"]))]) as far:
+        pipe.send(far.url)
+        pipe.recv()
+
+
+def median_of(call: Callable[[], object]) -> float:
+    """Return the median seconds of a call."""
+    times = []
+    for _ in range(CALLS):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def main() -> int:
+    """Print the ratio; return 1 if the gate is missed."""
+    here, there = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
+    server.start()
+    url = here.recv()
+    session, client = requests.Session(), payerkit.connect(url, api_key="key-of-a-benchmark")
+    headers = {"x-api-key": "key-of-a-benchmark"}
+
+    def bare() -> object:
+        return session.post(f"{url}/v2/payer", json=PAYER, headers=headers, timeout=10).json()
+
+    def ours() -> object:
+        return payerkit.create_payer(client, PAYER)
+
+    found = ratios(lambda: median_of(ours), lambda: median_of(bare), rounds=ROUNDS)
+    here.send("stop")
+    server.join(5)
+    return 0 if report("create_payer", found, gate=1.0) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

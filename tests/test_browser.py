@@ -1,0 +1,136 @@
+"""What a person sees and clicks, in headless Chromium: the sandbox's pages and documents, a notebook in JupyterLab."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import payerkit
+from payerkit.connection import SandboxClient
+from published import BANK_DETAILS, PAYER
+from test_cli import running
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Run the distribution's Chromium, without a window."""
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Open a page, and hold that it asked nobody but this machine."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    opened = context.new_page()
+    opened.set_default_timeout(20_000)
+    yield opened
+    context.close()
+
+    hosts = {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))}
+    assert hosts <= {"127.0.0.1", "localhost"}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[SandboxClient]:
+    """Run a sandbox for the pages."""
+    with payerkit.sandbox() as sandbox:
+        yield sandbox
+
+
+def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None:
+    """Without the tick nothing is signed; with it the page says that it is, also after a reload."""
+    status = payerkit.create_payer(client, {**PAYER, "clientUserId": "signs"})
+    page.goto(str(status.agreement_url))
+    page.get_by_role("button", name="Sign the agreement").click()
+    expect(page.get_by_text("not_started")).to_be_visible()
+
+    page.get_by_label("I have read the agreement").check()
+    page.get_by_role("button", name="Sign the agreement").click()
+    expect(page.get_by_text("Signed.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button")).to_have_count(0)
+    assert payerkit.get_payer_status(client, "signs").agreement_status == "signed"
+
+
+def test_a_person_completes_the_identity_check_by_keyboard(page: Page, client: SandboxClient) -> None:
+    """Tab and Enter are enough; afterwards the check is approved."""
+    status = payerkit.create_payer(client, {**PAYER, "clientUserId": "proves"})
+    page.goto(str(status.kyc_url))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_text("the check is passed")).to_be_visible()
+    assert payerkit.get_payer_status(client, "proves").kyc_status == "approved"
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, scheme: str, width: int) -> None:
+    """A page is as wide as the window, and dark where the system is."""
+    status = payerkit.create_payer(client, {**PAYER, "clientUserId": "looks"})
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    for url in (status.agreement_url, status.kyc_url, client.base_url):
+        page.goto(str(url))
+        overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+        assert (True, scheme == "dark") == (overflow <= 0, ground == "rgb(18, 20, 23)")
+
+
+def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> None:
+    """The interactive documents show the calls, and one can be made with the key."""
+    payerkit.create_payer(client, PAYER)
+    page.goto(client.sandbox.docs_url)
+    page.get_by_role("button", name="Authorize").click()
+    page.locator(".auth-container input").fill(client._key.reveal())
+    page.get_by_role("button", name="Apply credentials").click()
+    page.get_by_role("button", name="Close").click()
+    page.locator("#operations-the_API-get_payer_status").click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_placeholder("clientUserId").fill("user-123")
+    page.get_by_role("button", name="Execute").click()
+
+    expect(page.locator(".live-responses-table td.response-col_status").nth(1)).to_contain_text("200")
+
+
+def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
+    """What `payerkit lab` opens is the quickstart; it runs to its end, and its file holds nothing personal."""
+    with running("lab", "--no-browser", folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path)) as (printed, _process):
+        page.goto(next(word for word in printed.split() if word.startswith("http://")))
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        expect(page.get_by_text("[11]:", exact=True)).to_be_visible(timeout=60_000)
+        page.keyboard.press("Control+s")
+        expect(page.locator(".jp-mod-dirty")).to_have_count(0)
+
+    saved = json.loads((tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").read_text("utf-8"))
+    outputs = json.dumps([cell.get("outputs") for cell in saved["cells"]])
+    typed = [PAYER[name] for name in ("ssn", "email", "lastName", "phone")] + [BANK_DETAILS["accountNumber"]]
+    assert "ename" not in outputs
+    assert [] == [value for value in typed if value in outputs]

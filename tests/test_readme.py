@@ -1,0 +1,109 @@
+"""The README: its table is the code, its examples run, its commands exist."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from fastapi.routing import APIRoute
+
+import payerkit
+from payerkit import cli, endpoints, errors
+from payerkit.service import calls
+
+README = Path(__file__).parent.parent.joinpath("README.md").read_text("utf-8")
+
+
+def table(heading: str) -> list[list[str]]:
+    """Return the rows of the first table under a heading."""
+    lines = README.partition(f"## {heading}\n")[2].splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("|---"))
+    rows = []
+    for line in lines[start + 1 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+ROWS = table("The five calls")
+
+
+def functions() -> dict[str, object]:
+    """Return the public functions of the endpoints by name."""
+    members = inspect.getmembers(endpoints, inspect.isfunction)
+    return {name: each for name, each in members if each.__module__ == endpoints.__name__ and name[0] != "_"}
+
+
+def test_table_has_every_call_of_the_specification() -> None:
+    """The table lists the five calls, and the text the one beyond the specification."""
+    named = {re.match(r"`(\w+)\(", row[0])[1] for row in ROWS}  # type: ignore[index]  # a row without a name fails here
+
+    assert set(functions()) - named == {"get_payer_status"}
+    assert "`get_payer_status(client, client_user_id)`" in README
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].strip("`").partition("(")[0])
+def test_each_row_is_the_code(row: list[str]) -> None:
+    """Name, arguments, call, options and result of a row are those of the function, and the sandbox has the route."""
+    name, arguments = re.fullmatch(r"`(\w+)\(([^)]*)\)`", row[0]).groups()  # type: ignore[union-attr]
+    signature = inspect.signature(getattr(payerkit, name))
+    positional = [
+        each
+        for each in signature.parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    options = [each.name for each in signature.parameters.values() if each.kind is each.KEYWORD_ONLY]
+
+    assert arguments.split(", ") == [each.name for each in positional]
+    assert [each.strip(" `") for each in row[2].split(",")] in (options, [_model(positional[-1])])
+    assert signature.return_annotation.endswith(row[3].partition(":")[0].strip("`"))
+    assert row[1].strip("`") in _routes()
+    assert row[1].strip("`") in inspect.getdoc(getattr(payerkit, name))  # type: ignore[operator]
+
+
+def _model(parameter: inspect.Parameter) -> str:
+    return str(parameter.annotation).partition(" ")[0]
+
+
+def _routes() -> set[str]:
+    routes = [route for route in calls.router.routes if isinstance(route, APIRoute)]
+    return {f"{method} {route.path.replace(':path', '')}" for route in routes for method in route.methods or ()}
+
+
+def test_errors_are_listed() -> None:
+    """Every class of error is in the table of errors."""
+    kinds = {
+        name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, errors.PayerkitError)
+    }
+    told = set(re.findall(r"`(\w+)`", README.partition("| Error |")[2].partition("## ")[0]))
+
+    assert kinds - {"PayerkitError"} == told
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_examples_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of the README do what they show."""
+    monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-a-test")
+    names: dict[str, payerkit.Client] = {}
+    exec(code, names)  # noqa: S102 - the README's own lines
+
+    names["client"].close()
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"payerkit (lab|demo|sandbox)( --[a-z-]+)?", README))))
+def test_commands_exist(command: tuple[str, str]) -> None:
+    """Every command and option that the README names is there."""
+    helped = cli._parser().parse_args
+
+    given = {"--db": ["x"], "--public-url": ["https://x"]}.get(command[1].strip(), [])
+    assert helped([part for part in (command[0], command[1].strip()) if part] + given).command == command[0]
+
+
+def test_public_functions_are_explained() -> None:
+    """Every public function stands in the README."""
+    names = [name for name in payerkit.__all__ if inspect.isfunction(getattr(payerkit, name))]
+
+    assert [] == [name for name in names if f"{name}(" not in README]
