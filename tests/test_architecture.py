@@ -14,7 +14,7 @@ import payerkit
 
 PACKAGE = Path(payerkit.__file__).parent
 FLOORS = [
-    {"errors", "html", "addresses", "masking"},
+    {"errors", "html", "addresses", "masking", "names"},
     {"onchain"},
     {"models"},
     {"frames", "client"},

@@ -12,7 +12,7 @@ from payerkit.masking import MASK
 from payerkit.models import BankDetails
 from payerkit.models.answered import shown
 from payerkit.models.base import is_personal
-from payerkit.models.fields import our_name
+from payerkit.names import our_name
 
 LISTED = (
     "id",

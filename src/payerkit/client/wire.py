@@ -8,16 +8,14 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
-from pydantic.alias_generators import to_camel
 from pydantic_core import from_json
 
 from payerkit.errors import FieldError, InvalidInput
 from payerkit.masking import clean
-from payerkit.models.base import Sent
-from payerkit.models.fields import our_name
+from payerkit.names import our_name, wire_name
 
 MAX_ID = 256
 """Characters of an id; the specification has no bound, a path has."""
@@ -33,7 +31,7 @@ def check_id(value: object, name: str) -> str:
     if fault is None:
         return str(value)
     code, words = fault
-    problem = FieldError(name, to_camel(name), words, code)
+    problem = FieldError(name, wire_name(name), words, code)
     raise InvalidInput(f"{name} cannot be used. Nothing was sent.", fields=(problem,))
 
 
@@ -59,6 +57,16 @@ def fill(route: str, ids: Mapping[str, str]) -> str:
     return route.format_map({name: quote(value, safe="") for name, value in ids.items()})
 
 
+class Sendable(Protocol):
+    """An object that knows what it sends, and which of it is secret."""
+
+    def to_dict(self, *, reveal: bool) -> dict[str, Any]:
+        """Return the members by their wire names."""
+
+    def secret_values(self) -> tuple[str, ...]:
+        """Return the true values of the secrets."""
+
+
 class Body:
     """A request's body. It shows its length only, and knows which secrets must not turn up in a message."""
 
@@ -69,7 +77,7 @@ class Body:
         self.secrets = tuple(secrets)
 
     @classmethod
-    def of(cls, sent: Sent) -> Self:
+    def of(cls, sent: Sendable) -> Self:
         """Return the body that sends an object."""
         return cls(sent.to_dict(reveal=True), sent.secret_values())
 
@@ -138,10 +146,10 @@ def _member(item: Any) -> str:
 
 
 def _field_error(item: dict[str, Any], secrets: Iterable[str]) -> FieldError:
-    wire_name = clean(_member(item), secrets)
+    name = clean(_member(item), secrets)
     return FieldError(
-        our_name(wire_name),
-        wire_name,
+        our_name(name),
+        name,
         clean(_text(item), secrets),
         clean(str(item.get("code") or ""), secrets),
     )

@@ -13,7 +13,6 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
@@ -21,6 +20,7 @@ from payerkit import html
 from payerkit.errors import FieldError, InvalidInput
 from payerkit.masking import MASK, is_email
 from payerkit.models.words import explain, find_field
+from payerkit.names import wire_name
 
 
 class Wire(BaseModel):
@@ -30,10 +30,11 @@ class Wire(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
+        alias_generator=wire_name,
         validate_by_name=True,
         validate_by_alias=True,
         frozen=True,
+        defer_build=True,
         hide_input_in_errors=True,
     )
 
@@ -136,5 +137,4 @@ def _in_plain_words(model: type[BaseModel], detail: ErrorDetails) -> InitErrorDe
 def _field_error(model: type[BaseModel], detail: ErrorDetails) -> FieldError:
     location = str(detail["loc"][0]) if detail["loc"] else ""
     name, field = find_field(model, location) or (location, None)
-    wire_name = (field.alias if field else None) or location
-    return FieldError(name, wire_name, detail["msg"], detail["type"])
+    return FieldError(name, (field.alias if field else None) or location, detail["msg"], detail["type"])

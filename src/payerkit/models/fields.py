@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import Field, Secret
@@ -43,11 +42,6 @@ class AccountNumber(Secret[Text]):
 
     def _display(self) -> str:
         return mask_account(self.get_secret_value())
-
-
-def our_name(wire_name: str) -> str:
-    """Return the name here of a member's name on the wire: `addressLine1` is `address_line1`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wire_name).lower()
 
 
 def about(title: str, note: str, example: str, *, hint: str = "", personal: bool = False, **bounds: Any) -> Any:
