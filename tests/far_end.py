@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -31,13 +32,14 @@ class FarEnd:
     """Listens on a free port; the n-th request meets the n-th behaviour, later ones the last."""
 
     behaviours: Sequence[Behaviour]
+    tls: ssl.SSLContext | None = None
     ledger: list[Received] = field(default_factory=list)
     connections: int = 0
 
     def __enter__(self) -> Self:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self._socket.getsockname()[1]}"
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
         return self
@@ -57,7 +59,11 @@ class FarEnd:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
+        with contextlib.suppress(OSError):
+            self._answer(self.tls.wrap_socket(connection, server_side=True) if self.tls else connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection:
             while (request := read_request(connection)) is not None:
                 with self._lock:
                     self.ledger.append(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -56,6 +57,7 @@ def test_statuses_are_found_inside_and_beside() -> None:
         {"requestID": "01ab"},  # as the published examples spell it
         {"requestId": "01ab", "requestID": "01ab"},
         {"request_id": "01ab"},
+        {"requestId": None, "requestID": "01ab"},  # one of them empty
     ],
 )
 def test_request_id_is_read_in_every_spelling(answer: dict[str, str]) -> None:
@@ -168,6 +170,19 @@ def test_payment_remembers_its_order() -> None:
     assert order is Payment.read(ANSWERS["pay_native"], order=order).order
 
 
+@pytest.mark.parametrize(
+    "member", ["accountNumber", "account_number", "routingNumber", "iban", "IBAN", "ribNumber", "ssn", "documentNumber"]
+)
+def test_secrets_are_masked_in_every_spelling(member: str) -> None:
+    """A secret is masked by its name, however a service spells it, on the top and inside, in every view and dump."""
+    detail = PaymentDetail.read({"payment_detail": {member: "253009233489", "bank": {member: "253009233489"}}})
+    views = [repr(detail), str(detail), detail._repr_html_(), str(detail.to_dict())]
+    dumps = [str(detail.model_dump()), detail.model_dump_json()]
+
+    assert [] == [view for view in views + dumps if "253009233489" in view]
+    assert detail.to_dict(reveal=True)["payment_detail"][member] == "253009233489"
+
+
 def test_account_numbers_of_an_answer_are_masked() -> None:
     """An answer that repeats account numbers shows them masked, wherever they stand."""
     detail = PaymentDetail.read(
@@ -186,6 +201,8 @@ def test_account_numbers_of_an_answer_are_masked() -> None:
         ("http://127.0.0.1:8000/kyc/1", "opens on the machine that runs this notebook", "nothing"),
         ("https://example.com/a?email=john.doe%40example.com", "take it from <code>.kyc_url</code>", "john.doe"),
         ("https://example.com/a?email=john@x.com", "the link holds an e-mail address", "john@x.com"),
+        ("https://example.com/a?email=john%2540x.com", "the link holds an e-mail address", "john"),  # encoded twice
+        ("//example.com/a?email=john@x.com", "the link holds an e-mail address", "john"),  # no scheme
         ("javascript:alert(1)", "javascript:alert(1)", "href"),
         ("https://example.com/\u202e", "\\u202e", "href"),
     ],
@@ -206,7 +223,40 @@ def test_payment_counts_its_transactions_as_people_do() -> None:
     """The table says "transaction 1" for the first one, in the rows of the metadata as well."""
     view = Payment.read(ANSWERS["pay_token"])._repr_html_()
 
-    assert 'Approval</th><td style="text-align:left">transaction 1<' in view
+    assert re.search("Approval</th><td[^>]*>transaction 1<", view)
+
+
+@pytest.mark.parametrize("wrapper", ["payment_detail", "paymentDetail"])
+def test_a_record_is_found_in_either_wrapper(wrapper: str) -> None:
+    """An empty wrapper beside a filled one does not hide the record."""
+    empty = {"payment_detail": None, "paymentDetail": None}
+
+    assert PaymentDetail.read({**empty, wrapper: {"id": "pd_1"}}).id == "pd_1"
+
+
+def test_a_person_is_shown_by_initials_and_a_business_by_name() -> None:
+    """The holder of an account tells about a person, unless it is a business."""
+    person, business, unknown = (
+        PaymentDetail.read({"accountName": "Jane Smith", "beneficiaryType": kind})
+        for kind in ("individual", "business", None)
+    )
+
+    assert ("J•••• S••••", "Jane Smith", "J•••• S••••") == tuple(
+        detail.masked("account_name", detail.account_name) for detail in (person, business, unknown)
+    )
+    assert ("Jane" in repr(person), "Jane" in person._repr_html_(), "Jane" in repr(business)) == (False, False, True)
+
+
+def test_missing_values_are_dashes() -> None:
+    """What a service left out is shown as left out, not as the word None."""
+    assert "None" not in Payment.read({"transactions": [{}]})._repr_html_()
+
+
+def test_payment_shows_what_was_asked_for() -> None:
+    """Whoever looks at a payment sees payee, amount and currencies without looking elsewhere."""
+    view = Payment.read(ANSWERS["pay_native"], order=PaymentOrder.of(ORDER, {}))._repr_html_()
+
+    assert [] == [value for value in ORDER.values() if value not in view]
 
 
 def test_answers_are_no_bodies() -> None:

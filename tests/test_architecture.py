@@ -14,7 +14,7 @@ import payerkit
 
 PACKAGE = Path(payerkit.__file__).parent
 FLOORS = [
-    {"errors", "html", "addresses", "masking", "names"},
+    {"errors", "html", "names", "urls", "masking", "tracebacks"},
     {"onchain"},
     {"models"},
     {"frames", "client"},

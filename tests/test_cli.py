@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
+import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,33 +14,10 @@ from cryptography.fernet import Fernet
 
 import payerkit
 from payerkit import cli
+from processes import running
 from published import BANK_DETAILS, PAYER
 
 KEY = "key-that-the-environment-gives"
-
-
-@contextmanager
-def running(*arguments: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run a command until the block ends; give what it printed first, up to the line on how to end it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "payerkit", *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        lines: list[str] = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("End it"):
-                break
-        yield "".join(lines), process
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
 
 
 def address(printed: str) -> str:
@@ -91,11 +65,12 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
     assert [404, 429] == statuses
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl+C is a signal on POSIX only")
-def test_sandbox_ends_with_ctrl_c(tmp_path: Path) -> None:
-    """Ctrl+C ends the sandbox quietly, and its throw-away data with it."""
+@pytest.mark.skipif(os.name != "posix", reason="these signals are a matter of POSIX")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_sandbox_ends_with_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
+    """Ctrl+C, or the end of a container, ends the sandbox quietly, and its throw-away data with it."""
     with running("sandbox", "--port", "0", folder=tmp_path, TMPDIR=str(tmp_path)) as (_, process):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ending)
         rest, _ = process.communicate(timeout=20)
 
     assert ("", []) == (rest, list(tmp_path.iterdir()))
@@ -116,6 +91,26 @@ def test_lab_prints_its_address_in_time(tmp_path: Path) -> None:
     assert (tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").exists()
 
 
+def test_lab_takes_a_port_and_a_folder(tmp_path: Path) -> None:
+    """JupyterLab runs on the port that was asked for, on a copy in the folder that was asked for."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ("--no-browser", "--port", str(port), "--folder", "my/notebooks")
+    with running("lab", *options, folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path)) as (printed, _process):
+        assert f":{port}/lab" in printed
+
+    assert (tmp_path / "my" / "notebooks" / "00-quickstart.ipynb").exists()
+
+
+def test_an_open_door_is_told(tmp_path: Path) -> None:
+    """A sandbox for more than this machine says that it wants a proxy with TLS."""
+    with running("sandbox", "--port", "0", "--host", "0.0.0.0", folder=tmp_path) as (printed, _process):  # noqa: S104
+        assert ("put a proxy with TLS in front" in printed, "the https address of your proxy" in printed) == (
+            True,
+            True,
+        )
+
+
 def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
     """The demo prints what an analyst sees, step by step, without secrets."""
     assert cli.main(["demo"]) == 0
@@ -128,7 +123,11 @@ def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sandbox", "--db", "/nonexistent/x.db"], "cannot open"),
+        (["sandbox", "--db", "/nonexistent/x.db"], "No such file"),
+        (["sandbox", "--port", "99999"], "from 0 to 65535"),
+        (["sandbox", "--fee-percent", "abc"], "fee_percent"),
+        (["sandbox", "--db", "nonsense://x"], "give a path"),
+        (["sandbox", "--db", "."], "give a file"),
         (["sandbox", "--fee-percent", "200"], "fee_percent"),
         (["sandbox", "--host", "192.0.2.1"], "cannot listen"),
     ],

@@ -12,8 +12,8 @@ import pytest
 
 import payerkit
 from payerkit.client import Timeout
-from payerkit.errors import InvalidInput, NotSent
-from published import ANSWERS, BANK_DETAILS, PAYER
+from payerkit.errors import InvalidInput
+from published import BANK_DETAILS, PAYER
 
 
 def sandbox_threads() -> int:
@@ -50,12 +50,12 @@ def test_sandbox_ends_with_its_block() -> None:
         assert before + 1 == sandbox_threads()
 
     assert before == sandbox_threads()
-    with pytest.raises(NotSent):
+    with pytest.raises(InvalidInput, match="This client is closed"):
         payerkit.get_payer_status(client, "user-123")
 
 
 def test_sandbox_ends_when_nobody_holds_it() -> None:
-    """A cell that is run again leaves no sandbox behind."""
+    """A name that is bound again leaves no sandbox behind."""
     before = sandbox_threads()
     client = payerkit.sandbox()
     client = payerkit.sandbox()
@@ -154,6 +154,23 @@ def test_a_seed_makes_everything_the_same_again() -> None:
     assert len(set(one)) == len(one) - 1  # the two rows of the list are one account
 
 
+def test_a_sandbox_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of a live service, if the environment has one, does not open a throw-away sandbox."""
+    monkeypatch.setenv("PAYERKIT_API_KEY", "the-key-of-a-live-service")
+    with payerkit.sandbox() as client:
+        assert client.sandbox.reveal_key() != "the-key-of-a-live-service"
+
+
+def test_a_failed_replacement_leaves_the_sandbox_alone() -> None:
+    """A cell that is run again with a mistake does not stop what runs."""
+    with payerkit.sandbox() as first:
+        port = int(first.base_url.rpartition(":")[2])
+    with payerkit.sandbox(port=port) as client:
+        with pytest.raises(InvalidInput, match="fee_percent"):
+            payerkit.sandbox(port=port, fee_percent="a lot")
+        payerkit.create_payer(client, PAYER)
+
+
 def test_options_reach_the_service() -> None:
     """What can be chosen is chosen by name; anything else is refused by name."""
     with payerkit.sandbox(kyc_required=True) as client:
@@ -162,8 +179,8 @@ def test_options_reach_the_service() -> None:
             payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
         client.sandbox.complete_kyc("user-123")
         payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-    with pytest.raises(InvalidInput, match="kyc_requird"):
-        payerkit.sandbox(kyc_requird=True)
+    with pytest.raises(TypeError, match="kyc_requird"):
+        payerkit.sandbox(kyc_requird=True)  # type: ignore[call-arg]
     with pytest.raises(InvalidInput, match="fee_percent"):
         payerkit.sandbox(fee_percent=200)
 
@@ -181,4 +198,3 @@ def test_sandbox_shows_itself_as_one() -> None:
     with payerkit.sandbox() as client:
         assert "sandbox" in repr(client)
         assert client.sandbox.docs_url.startswith(client.base_url)
-    assert ANSWERS

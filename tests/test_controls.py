@@ -36,7 +36,7 @@ def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
     )
 
 
-@pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "a lot", ""])
+@pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "a lot", "", "1E+1000000"])
 def test_rates_that_are_none_are_refused(client: SandboxClient, usd: str) -> None:
     """A rate is a positive decimal."""
     with pytest.raises(Refused, match="positive decimal"):
@@ -86,3 +86,27 @@ def test_what_is_not_there_is_refused(client: SandboxClient) -> None:
         client.sandbox.complete_kyc("..")
     with pytest.raises(Refused, match="digits"):
         client.sandbox.set_wallet("fUSDC-sepolia", balance="0.0000001")
+
+
+def test_floats_are_refused(client: SandboxClient) -> None:
+    """A float is not exact, so it is no amount; nor is a boolean."""
+    for amount in (1.1, True):
+        with pytest.raises(InvalidInput, match="as text"):
+            client.sandbox.set_rate("EUR", amount)  # type: ignore[arg-type]
+
+
+def test_others_sandboxes_can_be_controlled(client: SandboxClient) -> None:
+    """A client of a sandbox that runs elsewhere has no controls by itself; they are made from it."""
+    elsewhere = payerkit.connect(client.base_url, api_key=client.sandbox.reveal_key())
+    payerkit.SandboxControls(elsewhere).complete_kyc("user-123")
+
+    assert (None, "approved") == (elsewhere.sandbox, payerkit.get_payer_status(elsewhere, "user-123").kyc_status)
+    elsewhere.close()
+
+
+def test_what_cannot_be_sent_is_refused(client: SandboxClient) -> None:
+    """Input that no request carries ends in our error, here as everywhere."""
+    with pytest.raises(InvalidInput):
+        client.sandbox.complete_kyc("user-123", status="\ud800")
+    with pytest.raises(InvalidInput):
+        client.sandbox.rate(None)  # type: ignore[arg-type]

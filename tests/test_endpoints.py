@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 import payerkit
 from far_end import FarEnd, reply
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnreadableAnswer
+from payerkit.errors import InvalidInput, NotFound, RateLimited, Refused, UnreadableAnswer
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ODD_IDS = [
@@ -187,6 +186,7 @@ LISTS: list[tuple[Any, int]] = [
     (ANSWERS["list_payment_details"], 1),
     ({"paymentDetails": []}, 0),
     ({"paymentDetails": None}, 0),
+    ({"paymentDetails": None, "payment_details": [{"id": "1"}]}, 1),
     ({"payment_details": [{"id": "1"}]}, 1),
     ([{"id": "1"}, {}], 2),  # a bare list
     ({"paymentDetails": [{"id": None, "status": "brand_new"}]}, 1),
@@ -200,7 +200,18 @@ def test_lists_are_read_in_every_shape(connected: Callable[..., Client], answer:
         assert rows == len(payerkit.list_payment_details(connected(far.url), "user-123"))
 
 
-@pytest.mark.parametrize("answer", [{}, {"paymentDetails": "none"}, {"paymentDetails": [1]}, "text", None])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"paymentDetails": "none"},
+        {"paymentDetails": [1]},
+        {"paymentDetails": {}},
+        {"paymentDetails": 0},
+        "text",
+        None,
+    ],
+)
 def test_what_is_no_list_is_not_an_empty_one(connected: Callable[..., Client], answer: Any) -> None:
     """An answer without a list does not say that there are no accounts."""
     with FarEnd([reply(200, payerkit.client.Body(answer).content)]) as far, pytest.raises(UnreadableAnswer):
@@ -214,8 +225,46 @@ def test_every_2xx_is_a_success(connected: Callable[..., Client]) -> None:
             assert payerkit.create_payer(connected(far.url), PAYER).kyc_status == "not_started"
 
 
-def test_result_types_are_what_the_docstrings_say(shared: Client) -> None:
-    """One record is an object, many are a frame."""
-    assert isinstance(payerkit.create_payer(shared, {**PAYER, "clientUserId": "types"}), payerkit.PayerStatus)
-    assert isinstance(payerkit.list_payment_details(shared, "types"), pd.DataFrame)
-    assert issubclass(NotFound, PayerkitError)
+def test_a_filter_reaches_the_service_whole(connected: Callable[..., Client]) -> None:
+    """An id in the query is encoded like one in the path."""
+    with FarEnd([reply(200, '{"paymentDetails": []}')]) as far:
+        payerkit.list_payment_details(connected(far.url), "user-123", payment_details_id="a&b=c d")
+
+        assert far.ledger[0].target == "/v1/payer/user-123/payment-details?paymentDetailsId=a%26b%3Dc+d"
+
+
+def test_account_keys_depend_on_the_api_key(connected: Callable[..., Client]) -> None:
+    """Whoever has another API key cannot compare the account keys of a frame."""
+    answer = payerkit.client.Body(ANSWERS["list_payment_details"]).content
+    with FarEnd([reply(200, answer)]) as far:
+        clients = [connected(far.url), connected(far.url), Client(far.url, "another key".replace(" ", "-"))]
+        keys = [payerkit.list_payment_details(client, "user-123")["account_key"].iloc[0] for client in clients]
+
+    assert (keys[0], True) == (keys[1], keys[0] != keys[2])
+
+
+def test_a_forgotten_client_is_told() -> None:
+    """Whoever leaves the client out, or gives something else, is told what comes first."""
+    with pytest.raises(InvalidInput, match=r"first argument is a client, .* got a dict"):
+        payerkit.create_payer(PAYER)  # type: ignore[arg-type]
+
+
+def test_an_object_instead_of_its_id_is_told(shared: Client) -> None:
+    """A payer is not its id; the error says where the id is."""
+    with pytest.raises(InvalidInput, match=r"payer\.client_user_id"):
+        payerkit.get_payer_status(shared, payerkit.Payer.of(PAYER, {}))  # type: ignore[arg-type]
+
+
+def test_another_server_is_told(connected: Callable[..., Client]) -> None:
+    """A page of HTML instead of the API's refusal is no word about the payer: the address is wrong."""
+    with FarEnd([reply(404, "<html>Not Found</html>")]) as far, pytest.raises(NotFound, match="check that base_url"):
+        payerkit.create_payer(connected(far.url), PAYER)
+
+
+def test_a_limit_says_how_long(connected: Callable[..., Client]) -> None:
+    """Whoever has to wait reads how long."""
+    with (
+        FarEnd([reply(429, "{}", {"Retry-After": "3600"})]) as far,
+        pytest.raises(RateLimited, match="wait 3600 seconds"),
+    ):
+        payerkit.create_payer(connected(far.url), PAYER)

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from payerkit import errors
-from payerkit.errors import FieldError, InvalidInput, PayerkitError, RateLimited, UnknownOutcome
+from payerkit.errors import FieldProblem, InvalidInput, PayerkitError, RateLimited, UnknownOutcome
 
 FAMILY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, PayerkitError)]
 
@@ -30,7 +30,7 @@ def test_every_field_can_be_read(kind: type[PayerkitError]) -> None:
 @pytest.mark.parametrize("kind", FAMILY, ids=lambda kind: kind.__name__)
 def test_survives_being_handed_on(kind: type[PayerkitError]) -> None:
     """An error comes out of pickle and copy as it went in, as it does between processes."""
-    error = kind("It failed.", fields=(FieldError("city", "city", "Empty.", "empty"),), status_code=400)
+    error = kind("It failed.", fields=(FieldProblem("city", "city", "Empty.", "empty"),), status_code=400)
 
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - made in the line itself
         assert (type(error), str(error), error.status_code) == (type(twin), str(twin), twin.status_code)
@@ -38,7 +38,7 @@ def test_survives_being_handed_on(kind: type[PayerkitError]) -> None:
 
 def test_text_says_what_is_wrong_and_what_to_do() -> None:
     """The text has the message, a line for each member at fault, and the next step."""
-    error = RateLimited("Too many.", fields=(FieldError("city", "city", "Empty.", "empty"),))
+    error = RateLimited("Too many.", fields=(FieldProblem("city", "city", "Empty.", "empty"),))
 
     assert str(error) == "Too many.\n  city: Empty.\nNothing was changed. Call again after the wait."
 

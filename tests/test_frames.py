@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payerkit.frames import payment_details_frame
+from payerkit.names import our_name
 from published import ANSWERS
 
 SECRET = b"a secret of tests"
@@ -75,6 +77,26 @@ def test_what_tells_about_a_person_is_masked_too() -> None:
         made[name] for name in ("date_of_birth", "address_line1", "postal_code", "city")
     ]
     assert row(frame(record, reveal=True))["date_of_birth"] == "1985-12-12"
+
+
+@pytest.mark.parametrize("spell", [our_name, str.upper, str], ids=["snake", "upper", "wire"])
+def test_other_spellings_are_the_same_members(spell: Callable[[str], str]) -> None:
+    """A service that spells its members otherwise fills the same columns, masked, with the same key."""
+    names = ["iban", "accountNumber", "id"] if spell is not str.upper else ["iban", "id"]
+    record = {spell(name): "DE89370400440532013000" for name in names}
+    made = frame(record)
+
+    assert (1, "••••3000") == (len(made), row(made)["iban"])
+    assert row(made)["account_key"] == row(frame({"iban": "DE89370400440532013000"}))["account_key"]
+
+
+def test_people_show_initials() -> None:
+    """The holder of an account is shown if it is a business; of a person, the initials; both on demand."""
+    person = RECORD | {"accountName": "Jane Smith", "beneficiaryType": "individual"}
+    made, revealed = frame(RECORD, person), frame(RECORD, person, reveal=True)
+
+    assert ["Gordon's Chase Business Account", "J•••• S••••"] == made["account_name"].to_list()
+    assert revealed["account_name"].to_list()[1] == "Jane Smith"
 
 
 def test_unknown_members_are_kept() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from payerkit import html
-from payerkit.addresses import is_loopback, is_web_address
+from payerkit.html import is_web_address
+from payerkit.urls import is_loopback
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,17 @@ def test_a_deleted_copy_comes_back(source: Path, tmp_path: Path) -> None:
     assert 1 == len(lab.copy_notebooks(source, tmp_path / "work"))
 
 
+@pytest.mark.parametrize("damaged", ["", "{", "[]"])
+def test_a_damaged_record_harms_nothing(source: Path, tmp_path: Path, damaged: str) -> None:
+    """Without its memory, the command touches nothing that is there."""
+    folder = tmp_path / "work"
+    lab.copy_notebooks(source, folder)
+    (folder / "00-quickstart.ipynb").write_text("my work")
+    (folder / ".payerkit.json").write_text(damaged)
+
+    assert ([], {"00-quickstart.ipynb": "my work"}) == (lab.copy_notebooks(source, folder), names(folder))
+
+
 def test_shipped_notebooks_are_there() -> None:
     """The quickstart that the command opens is among what is shipped."""
     assert (lab.shipped_notebooks() / lab.FIRST).is_file()

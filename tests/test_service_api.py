@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import requests
 
+import payerkit
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER, PUBLISHED
@@ -193,6 +194,7 @@ CONSTRAINTS: list[tuple[str, str, Any, str]] = [
     ("/v1/pay", "amount", "0.00", "amount_range"),
     ("/v1/pay", "amount", "1.001", "amount_digits"),  # dollars have two
     ("/v1/pay", "amount", "9" * 78, "amount_range"),
+    ("/v1/pay", "amount", f"{2**256 // 100}.00", "amount_range"),  # converted, one more than the contracts count
     ("/v1/pay", "payee", "0x123", "address_format"),
     ("/v1/pay", "payee", "6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "address_format"),  # without 0x
     ("/v1/pay", "payee", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7d7", "address_checksum"),
@@ -275,9 +277,74 @@ def test_other_routes_are_refused_in_shape(plain: Caller, method: str, path: str
     assert (status, status) == (answer.status_code, answer.json()["statusCode"])
 
 
-def test_a_path_that_is_no_utf8_is_refused(plain: Caller) -> None:
-    """Bytes that are no text would make two ids one."""
-    assert plain("GET", "/v2/payer/%FF%FE").status_code == 400
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v2/payer/%FF%FE",  # no UTF-8: two ids would become one
+        "/v2/payer/a%00b",  # some databases stop at it
+        "/v1/payer/user-123/payment-details?paymentDetailsId=%00",
+        "/kyc/%00",
+        "/agreement/a%0Ab",
+    ],
+)
+def test_an_address_that_is_no_text_is_refused(plain: Caller, path: str) -> None:
+    """What no id can be is refused before anything is looked up, on the open pages as well."""
+    assert plain("GET", path).status_code == 400
+
+
+def test_newer_public_paths_are_served(plain: Caller) -> None:
+    """Clients that use the calls by id under /v2, as newer public documents have them, get the same."""
+    plain("POST", "/v2/payer", {**PAYER, "clientUserId": "newer"})
+    statuses = [
+        plain("PATCH", "/v2/payer/newer", {"agreementCompleted": True}).status_code,
+        plain("POST", "/v2/payer/newer/payment-details", BANK_DETAILS).status_code,
+    ]
+    listed = [plain("GET", f"/{version}/payer/newer/payment-details").json() for version in ("v1", "v2")]
+
+    assert [200, 201] == statuses
+    assert (listed[0], 1) == (listed[1], len(listed[0]["paymentDetails"]))
+
+
+def test_ids_are_told_from_routes(plain: Caller) -> None:
+    """An id that looks like a route is an id: what was encoded stays one segment."""
+    for client_user_id in ("newest/payment-details", "newest"):
+        plain("POST", "/v2/payer", {**PAYER, "clientUserId": client_user_id})
+    statuses = [plain("GET", f"/v2/payer/{path}").status_code for path in ("newest%2Fpayment-details", "newest/other")]
+
+    assert [200, 404] == statuses
+    assert "paymentDetails" in plain("GET", "/v2/payer/newest/payment-details").json()
+
+
+def test_everything_but_the_pages_needs_the_key(plain: Caller) -> None:
+    """A path that nobody thought of is closed, and nothing is redirected."""
+    paths = ["/v1/payer/x", "/v3/anything", "/sandbox/rates", "/nothing", "/admin", "//", "/v2/payer/x/"]
+    answers = [requests.get(plain.url + path, allow_redirects=False, timeout=20) for path in paths]
+    with_key = [plain("GET", path, allow_redirects=False).status_code for path in ("/docs/", "/v2/payer/user-123/")]
+
+    assert ([401] * len(paths), [404, 404]) == ([answer.status_code for answer in answers], with_key)
+
+
+def test_models_and_bodies_have_the_same_members(plain: Caller) -> None:
+    """A member that one side knows and the other does not would be dropped in silence."""
+    schemas = plain("GET", "/openapi.json").json()["components"]["schemas"]
+    pairs: dict[str, Any] = {
+        "ComplianceData": payerkit.Payer,
+        "PaymentDetailBody": payerkit.BankDetails,
+        "PayBody": payerkit.PaymentOrder,
+    }
+    for name, model in pairs.items():
+        members = {str(field.alias): field.is_required() for field in model.model_fields.values()}
+
+        assert members == {each: each in schemas[name]["required"] for each in schemas[name]["properties"]}
+
+
+def test_all_bad_members_of_an_order_are_named(plain: Caller) -> None:
+    """One refusal names everything that is wrong with an order, and suggests what was meant."""
+    order = {"payee": "0x1", "amount": "x", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepola"}
+    told = plain("POST", "/v1/pay", order).json()
+
+    assert ["payee", "paymentCurrency", "amount"] == [error["field"] for error in told["errors"]]
+    assert "did you mean fUSDC-sepolia?" in told["message"]
 
 
 def test_second_registration_updates(call: Caller) -> None:

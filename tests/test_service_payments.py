@@ -259,7 +259,16 @@ def test_big_numbers_are_written_as_published(value: int, hexed: str) -> None:
     assert {"type": "BigNumber", "hex": hexed} == big_number(value)
 
 
-@pytest.mark.parametrize(("text", "rate"), [("1.10", "1.10"), ("1E-3", "0.001"), (" 2 ", "2")])
-def test_rates_are_read(text: str, rate: str) -> None:
-    """A rate is kept as a decimal, written in full."""
-    assert rate == parse_rate(text)
+@pytest.mark.parametrize("rate", ["1.10", "0.000000001", "9" * 30])
+def test_rates_are_taken(rate: str) -> None:
+    """A positive decimal is a rate, and is kept as written."""
+    assert rate == parse_rate(rate)
+
+
+@pytest.mark.parametrize(
+    "text", ["1E+1000000", "1E-3", " 2 ", "1_000", "٣", "0", "0.0", "-1", "NaN", "", "9" * 31, "1." + "1" * 31]
+)
+def test_rates_that_would_break_payments_are_refused(text: str) -> None:
+    """What is no plain decimal of a sensible size would make every later payment fail."""
+    with pytest.raises(Problem, match="positive decimal"):
+        parse_rate(text)

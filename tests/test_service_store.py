@@ -6,20 +6,23 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
-from payerkit.service.database import open_database, sqlite_file
+from payerkit.service.database import Base, Meta, open_database, sqlite_file
 from payerkit.service.origin import Origin
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.states import Decided, is_compliant
 from payerkit.service.store import Store
-from payerkit.service.vault import ENCRYPTION_KEY, Vault, encryption_key, new_encryption_key
+from payerkit.service.vault import ENCRYPTION_KEY, Vault, api_key, encryption_key, new_encryption_key
 from published import BANK_DETAILS, PAYER
 
 KEY = new_encryption_key()
@@ -76,7 +79,7 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     stores[0].save_payer({**PAYER, "clientUserId": "many"})
 
     def write(store: Store) -> None:
-        for _ in range(5):
+        for _ in range(15):
             store.add_detail("many", BANK_DETAILS)
             store.save_payer({**PAYER, "clientUserId": "at once"})
 
@@ -87,7 +90,7 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
         thread.join()
 
     records = stores[0].details("many", None) or []
-    assert (40, 40) == (len(records), len({record["id"] for record in records}))
+    assert (120, 120) == (len(records), len({record["id"] for record in records}))
     for store in stores:
         store._engine.dispose()
 
@@ -102,14 +105,101 @@ def test_another_key_is_noticed(database: str | Path) -> None:
 
 
 def test_a_service_runs_on_postgresql(postgres: str) -> None:
-    """Any SQLAlchemy address will do; its key comes from the environment."""
+    """Any SQLAlchemy address will do; its key comes from the environment, and the API key stays the same."""
     with pytest.raises(SetupError, match=f"Set {ENCRYPTION_KEY}"):
         Service(Settings(), db=postgres, environment={})
-    service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY: KEY})
-    service.start()
-    service.stop()
+    keys = []
+    for _ in range(2):
+        service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY: KEY})
+        service.start()
+        service.stop()
+        keys.append(service.api_key)
 
-    assert service.api_key.startswith("sandbox_")
+    assert (True, 1) == (keys[0].startswith("sandbox_"), len(set(keys)))
+
+
+def at_once(work: Callable[[], Any], count: int) -> list[Any]:
+    """Return what some work gives when several threads begin it at the same moment."""
+    barrier, results = threading.Barrier(count), []
+
+    def run() -> None:
+        barrier.wait()
+        try:
+            results.append(work())
+        except Exception as error:  # noqa: BLE001 - whatever happens is the result
+            results.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_services_may_start_at_once(postgres: str) -> None:
+    """Several services that find an empty database make one set of tables and one identity."""
+    engine = open_database(postgres)
+    Base.metadata.drop_all(engine)
+    engine.dispose()
+
+    def start() -> str:
+        opened = open_database(postgres)
+        try:
+            return Store(opened, Vault(KEY), Settings()).identity
+        finally:
+            opened.dispose()
+
+    assert len(set(at_once(start, 6))) == 1
+
+
+def test_keys_beside_a_database_are_whole(tmp_path: Path) -> None:
+    """Of several that start at once, all get the same key, and nobody an empty one."""
+    for place in range(20):
+        keys = at_once(lambda place=place: api_key(tmp_path / f"{place}.db", {}), 6)  # type: ignore[misc]
+        assert (1, True) == (len(set(keys)), str(keys[0]).startswith("sandbox_"))
+    assert {f"{place}.db.api-key" for place in range(20)} == {file.name for file in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("text", ["", "\n", "two words", "schlüssel"])
+def test_a_key_file_without_a_key_is_refused(tmp_path: Path, text: str) -> None:
+    """An empty key would let everybody in."""
+    (tmp_path / "x.db.api-key").write_text(text, "utf-8")
+
+    with pytest.raises(SetupError, match="holds no key"):
+        api_key(tmp_path / "x.db", {})
+
+
+@pytest.mark.parametrize("key", [" ", "two words"])
+def test_a_key_of_the_environment_is_checked(key: str) -> None:
+    """So would one that no header carries."""
+    with pytest.raises(SetupError, match="PAYERKIT_API_KEY holds no key"):
+        api_key(None, {"PAYERKIT_API_KEY": key})
+
+
+@pytest.mark.parametrize("db", ["", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path()])
+def test_what_is_no_file_is_refused(db: str | Path) -> None:
+    """A folder, or a database in memory, which each thread would have for itself, is not opened."""
+    with pytest.raises(SetupError, match="give a file"):
+        open_database(db)
+
+
+def test_an_sqlite_address_is_taken_as_it_is(tmp_path: Path) -> None:
+    """What stands behind the file in an address reaches the driver."""
+    with pytest.raises(SetupError, match="cannot open the database"):
+        open_database(f"sqlite:///file:{tmp_path}/missing.db?mode=ro&uri=true")
+
+
+def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None:
+    """What is written is in no error of the database."""
+    engine = open_database(tmp_path / "x.db")
+    with Session(engine) as session:
+        session.execute(insert(Meta).values(name="secret name", value="1"))
+        with pytest.raises(IntegrityError) as caught:
+            session.execute(insert(Meta).values(name="secret name", value="2"))
+    engine.dispose()
+
+    assert "secret name" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +255,7 @@ def test_a_decision_falls_at_its_time(now: float, state: str) -> None:
         ("completed", "signed", True),
         ("pending", "completed", False),
         ("approved", "not_started", False),
+        ("approved", "pending", False),
     ],
 )
 def test_compliance_wants_both(kyc: str, agreement: str, compliant: bool) -> None:

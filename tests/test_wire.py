@@ -137,7 +137,17 @@ COMPLAINTS = [
     ({"message": {"message": "only a sentence"}}, "only a sentence", []),
     ({"error": "Not Found"}, "Not Found", []),
     ({"message": None, "errors": None, "error": 5}, "", []),
-    ({"message": {"deep": {"deeper": 1}}, "errors": [[], "text", {"field": 3}]}, "", []),
+    ({"message": {"deep": {"deeper": 1}}, "errors": [[], "text", {"field": 3}]}, "text", []),
+    (
+        {"message": "Bad", "errors": [{"message": "IBAN is not valid"}, "plain words"]},
+        "Bad; IBAN is not valid; plain words",
+        [],
+    ),
+    (
+        {"message": "iban is bad", "errors": [{"field": "iban", "message": "is bad"}]},
+        "",
+        [("iban", "iban", "is bad", "")],
+    ),
     ([{"message": "a list"}], "", []),
 ]
 
@@ -157,6 +167,19 @@ def test_other_error_bodies_say_nothing(content: bytes) -> None:
     complaint = read_complaint(content, [])
 
     assert ("", ()) == (complaint.message, complaint.fields)
+
+
+ECHOES = ["123-45-6789", "123456789", "123 45 6789", "123.45.6789", "jane.doe%40example.com", "JANE.DOE@EXAMPLE.COM"]
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_an_echo_is_masked_in_every_form(echo: str) -> None:
+    """A value that was sent is recognised with other separators, in other case, and percent-encoded."""
+    complaint = read_complaint(
+        json.dumps({"message": f"Cannot take {echo} now"}).encode(), ["123-45-6789", "jane.doe@example.com"]
+    )
+
+    assert complaint.message == "Cannot take •••• now"
 
 
 def test_an_echo_of_a_secret_is_masked() -> None:

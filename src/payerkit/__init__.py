@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from payerkit.client import Client, Timeout
-    from payerkit.connection import connect, sandbox
+    from payerkit.connection import SandboxClient, connect, sandbox
+    from payerkit.controls import SandboxControls
     from payerkit.endpoints import (
         create_payer,
         create_payment_detail,
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
         update_agreement,
     )
     from payerkit.errors import (
-        FieldError,
+        FieldProblem,
+        InterruptedCall,
         InvalidInput,
         NotFound,
         NotSent,
@@ -50,7 +52,8 @@ __all__ = [
     "AgreementUpdate",
     "BankDetails",
     "Client",
-    "FieldError",
+    "FieldProblem",
+    "InterruptedCall",
     "InvalidInput",
     "NotFound",
     "NotSent",
@@ -63,6 +66,8 @@ __all__ = [
     "PaymentOrder",
     "RateLimited",
     "Refused",
+    "SandboxClient",
+    "SandboxControls",
     "ServiceError",
     "Timeout",
     "Transaction",
@@ -81,7 +86,8 @@ __all__ = [
 
 _HOMES = {
     "client": ("Client", "Timeout"),
-    "connection": ("connect", "sandbox"),
+    "connection": ("SandboxClient", "connect", "sandbox"),
+    "controls": ("SandboxControls",),
     "endpoints": (
         "create_payer",
         "create_payment_detail",
@@ -91,7 +97,8 @@ _HOMES = {
         "update_agreement",
     ),
     "errors": (
-        "FieldError",
+        "FieldProblem",
+        "InterruptedCall",
         "InvalidInput",
         "NotFound",
         "NotSent",

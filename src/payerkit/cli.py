@@ -7,11 +7,22 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 
 from payerkit import __version__
 from payerkit.errors import PayerkitError
+from payerkit.urls import is_loopback
+
+_SETTINGS = (
+    "seed",
+    "public_url",
+    "decide_after",
+    "kyc_required",
+    "rate_limit",
+    "fee_percent",
+    "fee_address",
+)
+"""Options of `payerkit sandbox` that are settings of the service."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,14 +62,14 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--port", type=int, default=8765, help="port to listen on (%(default)s); 0 for any free one")
-    add("--host", default="127.0.0.1", help="address to listen on (%(default)s); others reach it through TLS only")
-    add("--db", help="SQLite file or SQLAlchemy address that keeps the data; left out, it goes with the process")
+    add("--host", default="127.0.0.1", help="address to listen on (%(default)s); others want a proxy with TLS")
+    add("--db", help="SQLite file or SQLAlchemy address that keeps the data; a password belongs into PGPASSWORD")
     add("--public-url", help="address at which browsers reach the pages, where it differs")
     add("--seed", help="make ids the same each time; for notebooks and tests only")
     add("--decide-after", type=float, default=0.0, metavar="SECONDS", help="delay of decisions (%(default)s)")
     add("--kyc-required", action="store_true", help="take bank details only after an approved identity check")
     add("--rate-limit", type=int, default=0, metavar="N", help="calls a minute; 0 for any number")
-    add("--fee-percent", type=Decimal, default=Decimal(0), metavar="P", help="fee on top of payments (%(default)s)")
+    add("--fee-percent", default="0", metavar="P", help="fee on top of payments (%(default)s)")
     add("--fee-address", metavar="0x...", help="who gets the fee")
     add("--new-key", action="store_true", help="print a key for PAYERKIT_SANDBOX_KEY, and do nothing else")
     parser.set_defaults(run=_sandbox)
@@ -76,35 +87,26 @@ def _lab(given: argparse.Namespace) -> None:
 
 
 def _sandbox(given: argparse.Namespace) -> None:
-    from payerkit.connection import API_KEY, open_service  # noqa: PLC0415
+    from payerkit.connection import API_KEY, make_settings, open_service  # noqa: PLC0415
 
     if given.new_key:
         from payerkit.service.vault import new_encryption_key  # noqa: PLC0415
 
         print(new_encryption_key())
         return
-    fee = {"fee_address": given.fee_address} if given.fee_address else {}
-    service = open_service(
-        db=given.db,
-        host=given.host,
-        port=given.port,
-        environment=os.environ,
-        seed=given.seed,
-        public_url=given.public_url,
-        decide_after=given.decide_after,
-        kyc_required=given.kyc_required,
-        rate_limit=given.rate_limit,
-        fee_percent=given.fee_percent,
-        **fee,
-    )
+    settings = make_settings(**{name: getattr(given, name) for name in _SETTINGS})
+    service = open_service(settings, db=given.db, host=given.host, port=given.port, environment=os.environ)
     key = f"the one in {API_KEY}" if os.environ.get(API_KEY) else service.key_place or service.api_key
     lines = [
         f"Sandbox at   {service.url}   (try the calls: {service.url}/docs)",
         f"API key      {key}",
         f"Data         {'kept in the database' if given.db else 'goes with this process; --db keeps it'}",
-        f'In Python    connect("{given.public_url or service.url}", api_key=...)',
+        f'In Python    connect("{service.url}", api_key=...)',
         "End it with Ctrl+C.",
     ]
+    if not is_loopback(given.host):
+        lines[3] = "In Python    connect(...) with the https address of your proxy"
+        print("Plain http for everybody who reaches this address: put a proxy with TLS in front.", file=sys.stderr)
     # A plain end by a signal would leave the throw-away data behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     service.run(lambda: print("\n".join(lines), flush=True))

@@ -8,20 +8,24 @@ import os
 import sys
 import weakref
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit.client import Client, Timeout
 from payerkit.controls import SandboxControls
 from payerkit.errors import InvalidInput
+from payerkit.tracebacks import trimmed
 
 if TYPE_CHECKING:
     from payerkit.service.server import Service
+    from payerkit.service.settings import Settings
 
 BASE_URL = "PAYERKIT_BASE_URL"
 API_KEY = "PAYERKIT_API_KEY"
 
 
+@trimmed
 def connect(
     base_url: str | None = None,
     *,
@@ -38,15 +42,15 @@ def connect(
     address = base_url or os.environ.get(BASE_URL)
     if not address:
         raise InvalidInput(f'base_url: give it, such as connect("https://api.example.com"), or set {BASE_URL}.')
-    key = api_key or os.environ.get(API_KEY) or _asked_key()
+    key = api_key or os.environ.get(API_KEY) or _asked_key(address)
     return Client(address, key, timeout=timeout, pool_size=pool_size)
 
 
-def _asked_key() -> str:
+def _asked_key(address: str) -> str:
     """Ask a person in a notebook for the key; elsewhere nobody may be there to answer."""
     if "ipykernel" not in sys.modules:
         raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}: it then stands in no file.")
-    return getpass.getpass("API key: ")
+    return getpass.getpass(f"API key for {address}: ")
 
 
 class SandboxClient(Client):
@@ -78,29 +82,43 @@ class SandboxClient(Client):
         return f"<Client of the sandbox at {self.base_url}>"
 
 
-def sandbox(
+@trimmed
+def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     *,
     seed: int | str | None = None,
     db: str | Path | None = None,
     port: int = 0,
     public_url: str | None = None,
-    **options: Any,
+    decide_after: float = 0.0,
+    kyc_required: bool = False,
+    rate_limit: int = 0,
+    fee_percent: str | int | Decimal = 0,
+    fee_address: str | None = None,
 ) -> SandboxClient:
     """Start the embedded service in this process and return a client of it.
 
-    seed: makes ids and references the same each time, for notebooks and tests. db: a path or an SQLAlchemy
-    address whose data is there again next time; left out, the data goes with the service. port: 0 for any free
-    one; a sandbox that this process runs there already is stopped first. public_url: the address at which a
-    browser reaches the pages, where it is not this machine's. options: `decide_after`, `kyc_required`,
-    `rate_limit`, `fee_percent`, `fee_address`, `max_body`, as in `payerkit.service.settings`.
+    seed: makes ids and references the same each time, for notebooks and tests. db: a path, or an SQLAlchemy address,
+    whose data is there again next time; left out, the data goes with the service. port: 0 for any free one; a sandbox
+    that this process runs there already is replaced. public_url: the address at which a browser reaches the pages,
+    where it is not this machine's. decide_after: seconds until bank details and identity checks are decided.
+    kyc_required: take bank details only after an approved identity check. rate_limit: calls a minute, 0 for any
+    number. fee_percent, fee_address: a fee on top of payments, and who gets it.
 
     The service ends with the client: `with sandbox() as client:`, `client.close()`, or when Python does. Raises
     InvalidInput for what cannot start, ImportError without the extra `payerkit[sandbox]`.
     """
+    settings = make_settings(
+        seed=seed,
+        public_url=public_url,
+        decide_after=decide_after,
+        kyc_required=kyc_required,
+        rate_limit=rate_limit,
+        fee_percent=fee_percent,
+        fee_address=fee_address,
+    )
     _free(port)
     # The key of a live service, if the environment has one, is no business of a throw-away sandbox.
-    environment = os.environ if db is not None else {}
-    service = open_service(db=db, port=port, environment=environment, seed=seed, public_url=public_url, **options)
+    service = open_service(settings, db=db, port=port, environment=os.environ if db is not None else {})
     service.start()
     client = SandboxClient(service, seed=seed)
     if port:
@@ -117,19 +135,36 @@ def _free(port: int) -> None:
         client.close()
 
 
-def open_service(
-    *, db: str | Path | None, port: int, host: str = "127.0.0.1", environment: Mapping[str, str], **options: Any
-) -> Service:
-    """Return the embedded service, listening but not answering yet.
-
-    Raises InvalidInput for what cannot start, ImportError without the extra `payerkit[sandbox]`.
-    """
+def make_settings(**chosen: Any) -> Settings:
+    """Return the settings of a service. Raises InvalidInput, or ImportError without the extra `payerkit[sandbox]`."""
     try:
-        from payerkit.service.server import Service  # noqa: PLC0415 - the sandbox is an extra
-        from payerkit.service.settings import Settings, SetupError  # noqa: PLC0415
+        from payerkit.service.settings import Settings, SetupError  # noqa: PLC0415 - the sandbox is an extra
     except ModuleNotFoundError as error:
         raise ImportError(f"The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.") from error
     try:
-        return Service(Settings(**options), db=db, host=host, port=port, environment=environment)
-    except (SetupError, TypeError) as error:
-        raise InvalidInput(f"The sandbox cannot start. {error}") from None
+        return Settings(**chosen)
+    except SetupError as error:
+        problem = InvalidInput(f"The sandbox cannot start. {error}")
+    raise problem
+
+
+def open_service(
+    settings: Settings,
+    *,
+    db: str | Path | None,
+    port: int,
+    host: str = "127.0.0.1",
+    environment: Mapping[str, str],
+) -> Service:
+    """Return the embedded service, listening but not answering yet. Raises InvalidInput for what cannot start."""
+    try:
+        from payerkit.service.server import Service  # noqa: PLC0415 - the sandbox is an extra
+    except ModuleNotFoundError as error:
+        raise ImportError(f"The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.") from error
+    from payerkit.service.settings import SetupError  # noqa: PLC0415
+
+    try:
+        return Service(settings, db=db, host=host, port=port, environment=environment)
+    except SetupError as error:
+        problem = InvalidInput(f"The sandbox cannot start. {error}")
+    raise problem

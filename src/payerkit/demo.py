@@ -60,8 +60,8 @@ def run(say: Callable[[str], Any] = print) -> None:
 def _register(client: payerkit.Client) -> tuple[str, list[str]]:
     payer = payerkit.Payer.model_validate(PAYER)
     status = payerkit.create_payer(client, payer)
-    pages = [f"to sign:  {status.agreement_url}", f"to prove: {status.kyc_url}"]
-    return "1. create_payer(client, payer): who pays", [repr(payer), repr(status), *pages]
+    pages = "the payer opens status.agreement_url to sign and status.kyc_url to prove who they are"
+    return "1. create_payer(client, payer): who pays", [repr(payer), repr(status), pages]
 
 
 def _agree(client: payerkit.Client) -> tuple[str, list[str]]:

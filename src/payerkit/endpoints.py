@@ -7,9 +7,9 @@ UnknownOutcome for writes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client import Body, Call, Client, check_id
 from payerkit.errors import InvalidInput
@@ -22,17 +22,39 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
+from payerkit.names import first
+from payerkit.tracebacks import trimmed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _CREATE_FIRST = "Create the payer first, with create_payer()."
+_LISTS = ("paymentDetails", "payment_details")
+
 _MAY_BE_MISSING = (
-    "Either no payer was created under this id, or this service does not have the call: it is publicly documented, "
-    "but beyond the specification. create_payer() answers with the status, too."
+    "No payer was created under this id with this key. If one was, this service does not have the call, which is "
+    "beyond the specification: create_payer() returns the status, too."
 )
 
 
+def _call(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate[Client, P], R]:
+    """Make a function one of the calls: its client is checked, and its errors arise where it is called."""
+
+    @trimmed
+    @wraps(function)
+    def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if not isinstance(client, Client):
+            kind = type(client).__name__
+            raise InvalidInput(f"The first argument is a client, from connect() or sandbox(); got a {kind}.")
+        return function(client, *args, **kwargs)
+
+    return call
+
+
+@_call
 def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None, /, **fields: Any) -> PayerStatus:
     """Register a payer for compliance checks; return the statuses and the links to agreement and identity check.
 
@@ -47,11 +69,12 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
         body=Body.of(payer),
         client_user_id=check_id(payer.client_user_id, "client_user_id"),
         read=PayerStatus.read,
-        settle="Ask get_payer_status(): if it knows the payer, it happened. If not, call create_payer() again.",
+        settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
     )
     return client.send(call)
 
 
+@_call
 def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
     """Return where a payer stands, without sending any data again; its links are not part of the answer.
 
@@ -69,6 +92,7 @@ def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
     return client.send(call)
 
 
+@_call
 def update_agreement(client: Client, client_user_id: str, *, completed: bool = True) -> AgreementUpdate:
     """Record that a payer completed the agreement, or take that back; return whether the service recorded it.
 
@@ -91,6 +115,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
     return client.send(call)
 
 
+@_call
 def create_payment_detail(
     client: Client,
     client_user_id: str,
@@ -112,48 +137,52 @@ def create_payment_detail(
         body=Body.of(details),
         client_user_id=client_user_id,
         read=PaymentDetail.read,
-        settle="Look at list_payment_details() in a minute. If the account is there, it happened; if not, call again.",
+        settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
+        "Only if there is none more, call again.",
         hints={404: _CREATE_FIRST},
     )
     return client.send(call)
 
 
+@_call
 def list_payment_details(
     client: Client, client_user_id: str, *, payment_details_id: str | None = None, reveal: bool = False
 ) -> pd.DataFrame:
     """Return a payer's bank accounts, one row each; no rows when there are none, and then the columns still stand.
 
-    payment_details_id: only this one. reveal: show account numbers, birth dates and addresses, which are masked
-    otherwise; `account_key` is equal only where bank and account number are.
+    payment_details_id: only this one. reveal=True: show account numbers, birth dates, addresses and people's names,
+    which are masked otherwise; `account_key` is equal only where bank and account number are.
     `GET /v1/payer/{clientUserId}/payment-details`, specification 2.3.
     """
     from payerkit.frames import payment_details_frame  # noqa: PLC0415 - pandas takes a second to import
 
-    wanted = (
-        {} if payment_details_id is None else {"paymentDetailsId": check_id(payment_details_id, "payment_details_id")}
-    )
+    query = {}
+    if payment_details_id is not None:
+        query["paymentDetailsId"] = check_id(payment_details_id, "payment_details_id")
     call = Call(
         operation="list_payment_details",
         method="GET",
         route="/v1/payer/{clientUserId}/payment-details",
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        query=wanted,
+        query=query,
         read=_read_list,
         hints={404: _CREATE_FIRST},
     )
     records = client.send(call)
-    return payment_details_frame(records, secret=client.account_secret, reveal=reveal)
+    return payment_details_frame(records, secret=client.account_secret, reveal=reveal is True)
 
 
 def _read_list(answer: Any) -> list[dict[str, Any]]:
     """Return the records of a list; null counts as none. Raises ValueError for what is no list of objects."""
-    if isinstance(answer, dict) and not answer.keys().isdisjoint({"paymentDetails", "payment_details"}):
-        answer = answer.get("paymentDetails", answer.get("payment_details")) or []
+    if isinstance(answer, dict) and not answer.keys().isdisjoint(_LISTS):
+        answer = first(answer, *_LISTS)
+        answer = [] if answer is None else answer
     if not isinstance(answer, list) or not all(isinstance(record, dict) for record in answer):
         raise ValueError("a list of payment details was due")
     return answer
 
 
+@_call
 def initiate_payment(
     client: Client, order: PaymentOrder | Mapping[str, Any] | None = None, /, **fields: Any
 ) -> Payment:
@@ -169,6 +198,6 @@ def initiate_payment(
         route="/v1/pay",
         body=Body.of(order),
         read=partial(Payment.read, order=order),
-        settle="Nothing has moved: a wallet has to sign first. Call again, and sign what one of the answers holds.",
+        settle="Nothing has moved: a wallet has to sign first. Call again, and sign what one answer holds, not two.",
     )
     return client.send(call)

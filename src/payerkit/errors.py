@@ -10,6 +10,7 @@
     ├── ServiceError          a read failed on the service's side: nothing to undo, call again later
     ├── UnreadableAnswer      a read was answered with something else than the API promises
     └── UnknownOutcome        a write was sent, and nothing tells whether it happened: find out before repeating
+        └── InterruptedCall   the same, since a person interrupted it; also a KeyboardInterrupt
 
 No message, field or attribute of an error holds a secret value or a request's body.
 """
@@ -21,7 +22,7 @@ from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldProblem:
     """What is wrong with one member: its name here, its name on the wire, words for a person, a stable code."""
 
     field: str
@@ -36,19 +37,19 @@ class FieldError:
 class PayerkitError(Exception):
     """Base of every error of this package; all attributes can always be read.
 
-    message: the first sentence. fields: the members at fault, as `FieldError`. status_code: of the answer, if
-    there was one. retryable: whether the same call may work later without a change. retry_after: seconds to
-    wait, if the service named them. request: method and route, without ids.
+    message: the first sentence. fields: the members at fault, as `FieldProblem`. advice: what to do next.
+    status_code: of the answer, if there was one. retryable: whether the same call may work later without a change.
+    retry_after: seconds to wait, if the service named them. request: method and route, without ids.
     """
 
     retryable: ClassVar[bool] = False
-    advice: ClassVar[str] = ""
+    advice: str = ""
 
     def __init__(
         self,
         message: str,
         *,
-        fields: tuple[FieldError, ...] = (),
+        fields: tuple[FieldProblem, ...] = (),
         status_code: int | None = None,
         retry_after: float | None = None,
         request: str | None = None,
@@ -60,10 +61,11 @@ class PayerkitError(Exception):
         self.status_code = status_code
         self.retry_after = retry_after
         self.request = request
-        self.next_step = self.advice if advice is None else advice
+        if advice is not None:
+            self.advice = advice
 
     def __str__(self) -> str:
-        lines = [self.message, *(f"  {problem}" for problem in self.fields), self.next_step]
+        lines = [self.message, *(f"  {problem}" for problem in self.fields), self.advice]
         return "\n".join(line for line in lines if line)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -148,3 +150,7 @@ class UnknownOutcome(PayerkitError):  # noqa: N818
         self.client_user_id = client_user_id
         self.fingerprint = fingerprint
         self.elapsed = elapsed
+
+
+class InterruptedCall(UnknownOutcome, KeyboardInterrupt):
+    """A person interrupted a write after it was sent, and nothing tells whether it happened."""

@@ -8,11 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.masking import MASK
-from payerkit.models import BankDetails
-from payerkit.models.answered import shown
-from payerkit.models.base import is_personal
-from payerkit.names import our_name
+from payerkit.masking import mask
+from payerkit.names import our_name, wire_name
 
 LISTED = (
     "id",
@@ -27,11 +24,6 @@ LISTED = (
     "rails",
 )
 """Wire names of a listed payment detail (specification 2.3), in its order."""
-
-_PERSONAL = frozenset(
-    field.alias for name, field in BankDetails.model_fields.items() if is_personal(field) and name != "account_name"
-)
-"""Members that tell about a person. The account's name stays: it says whose account a row is."""
 
 _BANK_CODES = (
     "routingNumber",
@@ -49,8 +41,10 @@ def payment_details_frame(records: Sequence[Mapping[str, Any]], *, secret: bytes
     """Return one row a record: the listed columns, `account_key`, then whatever else the service returned.
 
     Names are in snake_case. Missing values are <NA>. `account_key` is equal only where bank and account number
-    are, so that rows can be grouped and joined while the numbers are masked.
+    are, so that rows can be grouped and joined while the numbers are masked. Unless revealed, so is what tells about a
+    person: birth date, address, and a person's name but for its initials.
     """
+    records = [_canonical(record) for record in records]
     others = dict.fromkeys(name for record in records for name in record if name not in LISTED)
     keys = [_account_key(record, secret) for record in records]
     columns = {our_name(name): _column(name, records, reveal=reveal) for name in LISTED}
@@ -59,18 +53,22 @@ def payment_details_frame(records: Sequence[Mapping[str, Any]], *, secret: bytes
     return pd.DataFrame(columns)
 
 
+def _canonical(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record by the wire's names, whichever way they were spelled; the wire's own spelling counts first."""
+    spelled = {wire_name(name): value for name, value in record.items()}
+    return spelled | {name: value for name, value in record.items() if name in spelled}
+
+
 def _column(name: str, records: Iterable[Mapping[str, Any]], *, reveal: bool) -> Any:
-    values = [_cell(name, record.get(name), reveal=reveal) for record in records]
+    values = [record.get(name) if reveal else _shown(name, record) for record in records]
     if all(value is None or isinstance(value, str) for value in values):
         return pd.array(values, dtype="string")
     # Something else than text came: kept as it is, since a conversion would be a guess.
     return pd.Series(values, dtype="object")
 
 
-def _cell(name: str, value: Any, *, reveal: bool) -> Any:
-    if name in _PERSONAL and value and not reveal:
-        return MASK
-    return shown(name, value, reveal=reveal)
+def _shown(name: str, record: Mapping[str, Any]) -> Any:
+    return mask(name, record.get(name), is_business=record.get("beneficiaryType") == "business")
 
 
 def _account_key(record: Mapping[str, Any], secret: bytes) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Iterable
-
-from payerkit.addresses import is_web_address
+from urllib.parse import urlsplit
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that draw nothing or change the order of what is drawn around them."""
@@ -24,8 +23,17 @@ def _written_out(char: str) -> str:
 
 
 def escape(value: object) -> str:
-    """Return the value's text so that HTML shows it literally."""
-    return html.escape(visible(str(value)), quote=True)
+    """Return the value's text so that HTML shows it literally; a dash for None."""
+    return "—" if value is None else html.escape(visible(str(value)), quote=True)
+
+
+def is_web_address(url: str) -> bool:
+    """Tell whether a link may lead there: http or https with a host, and nothing but printable ASCII."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and url.isascii() and url.isprintable()
+    except ValueError:
+        return False
 
 
 def link(url: str, label: str) -> str:
@@ -37,11 +45,13 @@ def link(url: str, label: str) -> str:
 
 def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
     """Return a two-column table; the first column is escaped here, the second is HTML already."""
+    left = "text-align:left;vertical-align:top"
     body = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th><td style="text-align:left">{cell}</td></tr>'
+        f'<tr><th scope="row" style="{left};white-space:nowrap">{escape(name)}</th>'
+        f'<td style="{left};overflow-wrap:anywhere">{cell}</td></tr>'
         for name, cell in rows
     )
     return (
-        f'<table><caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(caption)}</caption>'
+        f'<table><caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
         f"<tbody>{body}</tbody></table>"
     )

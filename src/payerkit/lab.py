@@ -34,7 +34,7 @@ def copy_notebooks(source: Path, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     record_file = folder / _RECORD
-    record: dict[str, str] = json.loads(record_file.read_text("utf-8")) if record_file.exists() else {}
+    record = _read_record(record_file)
     made = []
     for notebook in sorted(source.glob("*.ipynb")):
         content = notebook.read_bytes()
@@ -44,10 +44,20 @@ def copy_notebooks(source: Path, folder: Path) -> list[Path]:
             target = next(name for name in _new_names(target) if not name.exists())
         record[notebook.name] = fingerprint
         if not target.exists():
-            target.write_bytes(content)
+            with target.open("xb") as copy:
+                copy.write(content)
             made.append(target)
     record_file.write_text(json.dumps(record, indent=1), "utf-8")
     return made
+
+
+def _read_record(file: Path) -> dict[str, str]:
+    """Return the record; a damaged one counts as none, and then nothing that is there is touched."""
+    try:
+        record = json.loads(file.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _new_names(notebook: Path) -> Iterator[Path]:
@@ -91,6 +101,7 @@ def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool
         "ServerApp.open_browser": open_browser and has_display(),
         "Application.log_level": "ERROR",
         "IdentityProvider.token": token,
+        "ServerApp.answer_yes": True,
         "LabApp.default_url": f"/lab/tree/{FIRST}",
         "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         "LabApp.news_url": None,

@@ -1,18 +1,58 @@
-"""Secrets that show themselves masked, and texts that are kept free of them."""
+"""What may be shown: of members by their wire names, of keys, and of foreign texts."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable
-from typing import Never
+from typing import Any, Never
+from urllib.parse import quote
 
 from payerkit.html import visible
+from payerkit.names import wire_name
 
 MASK = "••••"
 
+ACCOUNTS = frozenset({"accountNumber", "routingNumber", "iban", "ribNumber"})
+"""Members that show their last four characters."""
+
+HIDDEN = frozenset({"ssn", "documentNumber"})
+"""Members of which nothing is shown: the last digits alone are used to pass for a person."""
+
+PERSONAL = frozenset(
+    {"email", "phone", "firstName", "lastName", "dateOfBirth", "addressLine1", "addressLine2", "postcode", "postalCode"}
+)
+"""Members that tell about a person."""
+
 _SHOWN = 500
 """Characters of a foreign text that a message shows."""
+
+
+def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
+    """Return what may be shown of a member's value, or of everything inside it; the value itself if that is all.
+
+    The holder of an account is shown if it is a business, else as initials; an id or a link is not shown if it
+    holds an e-mail address. Any spelling of a name will do.
+    """
+    if isinstance(value, dict):
+        holder = value.get("beneficiaryType", value.get("beneficiary_type"))
+        return {inner: mask(inner, item, is_business=holder == "business") for inner, item in value.items()}
+    if isinstance(value, list):
+        return [mask(name, item, is_business=is_business) for item in value]
+    if value is None or value == "" or hasattr(value, "get_secret_value"):  # nothing, or masked by its type
+        return value
+    return _mask_text(wire_name(name), value, is_business=is_business)
+
+
+def _mask_text(name: str, value: Any, *, is_business: bool) -> Any:
+    if name in ACCOUNTS:
+        return mask_account(str(value))
+    if name in HIDDEN | PERSONAL:
+        return MASK
+    if name == "accountName":
+        return value if is_business else mask_name(str(value))
+    is_email = (name == "clientUserId" or name.endswith("Url")) and holds_email(str(value))
+    return MASK if is_email else value
 
 
 def mask_account(number: str) -> str:
@@ -20,9 +60,14 @@ def mask_account(number: str) -> str:
     return MASK + number[-4:] if len(number) >= 8 else MASK * bool(number)
 
 
-def is_email(client_user_id: str) -> bool:
-    """Tell whether an id is an e-mail address, as platforms often choose; then it is not shown either."""
-    return "@" in client_user_id
+def mask_name(name: str) -> str:
+    """Return a person's name as initials."""
+    return " ".join(word[0] + MASK for word in name.split()) or MASK
+
+
+def holds_email(text: str) -> bool:
+    """Tell whether an id or a link holds an e-mail address, as those of platforms often do."""
+    return re.search("@|%(25)*40", text) is not None
 
 
 class ApiKey:
@@ -52,19 +97,23 @@ class ApiKey:
         raise TypeError("an API key is not pickled: make a client of its own in each process")
 
 
-def clean(text: str, secrets: Iterable[str]) -> str:
-    """Return a foreign text that may be shown: without the secrets, without hidden characters, not too long.
+def clean(text: str, private: Iterable[str]) -> str:
+    """Return a foreign text that may be shown: without private values, without hidden characters, not too long.
 
-    A secret is found as it was sent, and also with its blanks and dashes left out.
+    A value is found as it was sent, percent-encoded, and with blanks, dashes or dots put in or left out.
     """
-    forms = {form for secret in secrets for form in (secret, _bare(secret)) if form}
-    for form in sorted(forms, key=len, reverse=True):
-        # A short secret is masked where it stands alone: "1" is no reason to mask every 1 of a message.
-        pattern = re.escape(form) if len(form) >= 5 else rf"(?<!\w){re.escape(form)}(?!\w)"
-        text = re.sub(pattern, MASK, text, flags=re.IGNORECASE)
+    text = text[: 10 * _SHOWN]
+    for value in sorted(private, key=len, reverse=True):
+        for form in (value, quote(value, safe="")):
+            text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
     text = visible(text)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-def _bare(secret: str) -> str:
-    return re.sub(r"[\s-]", "", secret)
+def _pattern(value: str) -> str:
+    """Return what finds a value in a text."""
+    if len(value) < 5:
+        # A short value is masked where it stands alone: "1" is no reason to mask every 1 of a message.
+        return rf"(?<!\w){re.escape(value)}(?!\w)" if value else "(?!)"
+    bare = re.sub(r"[\s.-]", "", value)
+    return r"[\s.-]*".join(map(re.escape, bare)) if bare else re.escape(value)

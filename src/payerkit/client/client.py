@@ -7,14 +7,12 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from itertools import count
-from typing import Any, Never, Self, TypeVar
+from typing import Any, Never, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
-from payerkit.addresses import is_loopback
 from payerkit.client.call import Call
-from payerkit.client.connections import Exchange
-from payerkit.client.failures import Judge
+from payerkit.client.exchange import Exchange
+from payerkit.client.outcome import Judge
 from payerkit.client.transport import MAX_ANSWER, Timeout, Transport
 from payerkit.errors import (
     InvalidInput,
@@ -26,10 +24,21 @@ from payerkit.errors import (
     UnreadableAnswer,
 )
 from payerkit.masking import ApiKey
+from payerkit.urls import is_loopback
 
 T = TypeVar("T")
 
 ATTEMPTS = 3
+
+
+class Seams(TypedDict, total=False):
+    """What tests and bulk runs set: how often a call is tried, how it waits, how many bytes of an answer are read."""
+
+    attempts: int
+    sleep: Callable[[float], None]
+    max_answer: int
+
+
 _MAX_BACKOFF = 8.0
 
 log = logging.getLogger("payerkit")
@@ -42,30 +51,37 @@ class Client:
     again; so is what only reads, or sets a constant. Any other write is sent once.
     """
 
-    def __init__(  # noqa: PLR0913 - the last three are for tests and bulk runs
+    base_url = ""
+
+    def __init__(
         self,
         base_url: str,
         api_key: str | ApiKey,
         *,
         timeout: Timeout | float | None = None,
         pool_size: int = 10,
-        attempts: int = ATTEMPTS,
-        max_answer: int = MAX_ANSWER,
-        sleep: Callable[[float], None] = time.sleep,
+        **seams: Unpack[Seams],
     ) -> None:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
         self.base_url, is_local = _checked_url(base_url)
         self.timeout = _timeout(timeout)
-        self._attempts = attempts
-        self._sleep = sleep
-        self._transport = Transport(self.base_url, local=is_local, pool_size=pool_size, max_answer=max_answer)
+        self._attempts = seams.get("attempts", ATTEMPTS)
+        self._sleep = seams.get("sleep", time.sleep)
+        self._is_closed = False
+        self._transport = Transport(
+            self.base_url, local=is_local, pool_size=pool_size, max_answer=seams.get("max_answer", MAX_ANSWER)
+        )
 
     def send(self, call: Call[T]) -> T:
         """Make a call and return what it reads from the answer. Raises a PayerkitError of the class that applies."""
+        if self._is_closed:
+            raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         started = time.monotonic()
         until = started + self.timeout.total
         unknown: PayerkitError | None = None
-        for attempt in count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             judge = self._attempt(call, started, until)
             result = judge.result()
             if not isinstance(result, PayerkitError):
@@ -76,19 +92,15 @@ class Client:
             wait = _wait(result, attempt)
             if is_last or time.monotonic() + wait >= until or not self._waited(wait, unknown):
                 raise unknown or result
-        raise AssertionError  # count() does not end
 
     def _attempt(self, call: Call[T], started: float, until: float) -> Judge[T]:
-        content = call.body.content if call.body else None
-        request = self._transport.prepare(call.method, call.path, self._headers(call), content)
         exchange = Exchange(until=until, is_write=call.is_write)
         try:
-            self._transport.perform(request, exchange, self.timeout)
+            self._transport.perform(self._transport.prepare(call, self._headers(call)), exchange, self.timeout)
         except KeyboardInterrupt as error:
             exchange.fail(error)
         elapsed = time.monotonic() - started
         if exchange.interrupted and not (exchange.sent and call.is_write):
-            # A fresh one: the frames of the other hold the request.
             raise KeyboardInterrupt
         log.debug("%s -> %s in %.0f ms", call.name, exchange.status or exchange.fault, 1000 * elapsed)
         return Judge(call, exchange, self._key, elapsed)
@@ -117,13 +129,18 @@ class Client:
         """The secret with which account numbers are turned into keys that can be compared and not be read."""
         return hashlib.sha256(b"payerkit accounts" + self._key.reveal().encode()).digest()
 
+    def reveal_key(self) -> str:
+        """Return the API key."""
+        return self._key.reveal()
+
     @property
     def sandbox(self) -> Any:
         """Controls of the embedded service, as `SandboxControls`; None on a live client."""
         return None
 
     def close(self) -> None:
-        """Close the idle connections; the client can still be used."""
+        """Close the connections; calls with this client are refused from now on."""
+        self._is_closed = True
         self._transport.close()
 
     def __enter__(self) -> Self:
@@ -161,8 +178,10 @@ def _timeout(given: Timeout | float | None) -> Timeout:
 def _checked_key(key: object) -> ApiKey:
     if not isinstance(key, str) or not key:
         raise InvalidInput("api_key: give the key as text, or set PAYERKIT_API_KEY.")
-    if not (key.isascii() and key.isprintable()) or key != key.strip():
-        raise InvalidInput("api_key: the key holds a blank, a line break or a letter that no key has; copy it again.")
+    if key != key.strip():
+        raise InvalidInput("api_key: the key begins or ends with a blank or a line break; copy it again without.")
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidInput("api_key: the key holds a letter that cannot be sent; copy it again.")
     return ApiKey(key)
 
 
@@ -177,7 +196,7 @@ def _checked_url(base_url: object) -> tuple[str, bool]:
         raise InvalidInput(f"base_url: {error}.") from None
     if parts.scheme not in {"http", "https"} or not host or " " in base_url:
         raise InvalidInput("base_url: give the whole address, such as https://api.example.com.")
-    if parts.username is not None or parts.query or parts.fragment:
+    if parts.username is not None or "?" in base_url or "#" in base_url:
         raise InvalidInput("base_url: leave out user, password, ? and #; the key goes into api_key.")
     is_local = is_loopback(host)
     if parts.scheme == "http" and not is_local:

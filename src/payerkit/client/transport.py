@@ -11,12 +11,15 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from requests import PreparedRequest, Response, Session
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_environ_proxies
 
-from payerkit.client.connections import Exchange, WatchedAdapter, watched
+from payerkit.client.call import Call
+from payerkit.client.exchange import AnswerTooLarge, Exchange, watched
+from payerkit.client.sockets import WatchedAdapter
 from payerkit.errors import InvalidInput
 
 MAX_ANSWER = 16 * 2**20
@@ -56,6 +59,8 @@ class Transport:
         self._base_url = base_url
         self._max_answer = max_answer
         self._proxies = {} if local else get_environ_proxies(base_url)
+        if any(proxy.lower().startswith("socks") for proxy in self._proxies.values()):
+            raise InvalidInput("A SOCKS proxy of the environment cannot be used; set NO_PROXY for this address.")
         certificates = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
         self._verify: bool | str = certificates or True
         self._session = Session()
@@ -89,16 +94,16 @@ class Transport:
             response.close()  # what is left of the answer must not be read as the next one
             raise
 
-    def prepare(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> PreparedRequest:
-        """Return a request that leaves exactly as given."""
+    def prepare(self, call: Call[Any], headers: Mapping[str, str]) -> PreparedRequest:
+        """Return a call's request, which leaves exactly as the call says."""
         request = PreparedRequest()
-        request.method = method
+        request.method = call.method
         request.headers = CaseInsensitiveDict(headers)
-        request.body = body
-        if body is not None:
-            request.headers["Content-Length"] = str(len(body))
+        if call.body is not None:
+            request.body = call.body.content
+            request.headers["Content-Length"] = str(len(call.body.content))
         # Set as it is: prepare_url would decode "%2E%2E", and a path with ".." would reach another route.
-        request.url = self._base_url + path
+        request.url = self._base_url + call.path
         return request
 
     def _content(self, response: Response) -> bytes:
@@ -106,7 +111,7 @@ class Transport:
         for chunk in response.raw.stream(_CHUNK, decode_content=True):
             content += chunk
             if len(content) > self._max_answer:
-                raise ValueError(f"the answer is larger than {self._max_answer} bytes")
+                raise AnswerTooLarge(f"more than {self._max_answer} bytes")
         return bytes(content)
 
     def close(self) -> None:

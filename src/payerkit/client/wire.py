@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic_core import from_json
 
-from payerkit.errors import FieldError, InvalidInput
+from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.masking import clean
 from payerkit.names import our_name, wire_name
 
@@ -31,16 +31,15 @@ def check_id(value: object, name: str) -> str:
     if fault is None:
         return str(value)
     code, words = fault
-    problem = FieldError(name, wire_name(name), words, code)
+    problem = FieldProblem(name, wire_name(name), words, code)
     raise InvalidInput(f"{name} cannot be used. Nothing was sent.", fields=(problem,))
 
 
 def _id_fault(value: object) -> tuple[str, str] | None:
+    if hasattr(value, "client_user_id"):
+        return "id_type", f"Give the id itself, as in {type(value).__name__.lower()}.client_user_id."
     if not isinstance(value, str):
-        return (
-            "id_type",
-            f"Must be text, not {type(value).__name__}. In a table, read this column with dtype=str.",
-        )
+        return "id_type", f"Must be text, not {type(value).__name__}. In a table, read this column with dtype=str."
     if not value:
         return "id_empty", "Empty, but required."
     if len(value) > MAX_ID:
@@ -58,28 +57,34 @@ def fill(route: str, ids: Mapping[str, str]) -> str:
 
 
 class Sendable(Protocol):
-    """An object that knows what it sends, and which of it is secret."""
+    """An object that knows what it sends, and which of it is private."""
 
     def to_dict(self, *, reveal: bool) -> dict[str, Any]:
         """Return the members by their wire names."""
 
-    def secret_values(self) -> tuple[str, ...]:
-        """Return the true values of the secrets."""
+    def private_values(self) -> tuple[str, ...]:
+        """Return the true values of what is not shown."""
 
 
 class Body:
-    """A request's body. It shows its length only, and knows which secrets must not turn up in a message."""
+    """A request's body. It shows its length only, and knows which values must not turn up in a message.
 
-    __slots__ = ("content", "secrets")
+    Raises InvalidInput for text that cannot be sent.
+    """
 
-    def __init__(self, members: Mapping[str, Any], secrets: Iterable[str] = ()) -> None:
-        self.content = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
-        self.secrets = tuple(secrets)
+    __slots__ = ("content", "private")
+
+    def __init__(self, members: Mapping[str, Any], private: Iterable[str] = ()) -> None:
+        try:
+            self.content = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:
+            raise InvalidInput("A text holds half a character, which cannot be sent. Nothing was sent.") from None
+        self.private = tuple(private)
 
     @classmethod
     def of(cls, sent: Sendable) -> Self:
         """Return the body that sends an object."""
-        return cls(sent.to_dict(reveal=True), sent.secret_values())
+        return cls(sent.to_dict(reveal=True), sent.private_values())
 
     def __repr__(self) -> str:
         return f"<body of {len(self.content)} bytes>"
@@ -96,14 +101,15 @@ def read_json(content: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What an error body says: a message, and the members it names."""
+    """What an error body says: a message, and the members it names. is_any: whether it is one of the API's at all."""
 
     message: str
-    fields: tuple[FieldError, ...]
+    fields: tuple[FieldProblem, ...]
+    is_any: bool = True
 
 
-def read_complaint(content: bytes, secrets: Iterable[str]) -> Complaint:
-    """Return what could be read of an error body, whatever it is, free of the given secrets.
+def read_complaint(content: bytes, private: Iterable[str]) -> Complaint:
+    """Return what could be read of an error body, whatever it is, free of what was private.
 
     Read are the published shapes: `message` as text, list of texts, list of objects or one object, and `errors`
     beside it. HTML, an empty body and a cut one say nothing.
@@ -113,14 +119,14 @@ def read_complaint(content: bytes, secrets: Iterable[str]) -> Complaint:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        return Complaint("", ())
-    told = _listed(body.get("message"))
-    named = [item for item in [*told, *_listed(body.get("errors"))] if _member(item)]
-    message = "; ".join(filter(None, (_text(item) for item in told if not _member(item))))
-    return Complaint(
-        clean(message or _text(body.get("error")), secrets),
-        tuple(_field_error(item, secrets) for item in named),
-    )
+        return Complaint("", (), is_any=False)
+    entries = [*_listed(body.get("message")), *_listed(body.get("errors"))]
+    fields = tuple(_field_problem(item, private) for item in entries if _member(item))
+    told = {problem.message for problem in fields}
+    told.add("; ".join(f"{problem.wire_name} {problem.message}" for problem in fields))
+    texts = dict.fromkeys(clean(_text(item), private) for item in entries if not _member(item))
+    message = "; ".join(text for text in texts if text and text not in told)
+    return Complaint(message or ("" if fields else clean(_text(body.get("error")), private)), fields)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -145,11 +151,6 @@ def _member(item: Any) -> str:
     return name.rpartition("/")[2] if isinstance(name, str) else ""
 
 
-def _field_error(item: dict[str, Any], secrets: Iterable[str]) -> FieldError:
-    name = clean(_member(item), secrets)
-    return FieldError(
-        our_name(name),
-        name,
-        clean(_text(item), secrets),
-        clean(str(item.get("code") or ""), secrets),
-    )
+def _field_problem(item: dict[str, Any], private: Iterable[str]) -> FieldProblem:
+    name, words, code = (clean(text, private) for text in (_member(item), _text(item), str(item.get("code") or "")))
+    return FieldProblem(our_name(name), name, words, code)

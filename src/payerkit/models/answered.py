@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
-    AliasChoices,
     BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     StrictBool,
     StrictInt,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
+    model_serializer,
 )
-from pydantic.fields import FieldInfo
 
 from payerkit import html
-from payerkit.addresses import is_loopback, is_web_address
-from payerkit.masking import MASK, mask_account
+from payerkit.masking import ACCOUNTS, HIDDEN, holds_email, mask
 from payerkit.models.base import Wire
-from payerkit.models.fields import AccountNumber
+from payerkit.models.fields import AccountNumber, Hidden
 from payerkit.models.sent import PaymentOrder
+from payerkit.names import first, wire_name
 from payerkit.onchain.quantities import wei_of
-
-SECRET_NAMES = frozenset({"accountNumber", "routingNumber", "iban", "ribNumber", "ssn", "documentNumber"})
-"""Wire names of the members that are masked wherever in an answer they turn up."""
+from payerkit.urls import is_loopback
 
 
 class Answer(Wire):
@@ -51,8 +50,8 @@ class Answer(Wire):
         if not isinstance(answer, dict):
             raise ValueError(f"a JSON object was due, a {type(answer).__name__} came")  # noqa: TRY004 - the value is at fault
         odd: list[str] = []
-        read = cls.model_validate(cls.unwrap(answer), context=odd)
-        read._raw, read._odd = answer, tuple(odd)
+        read = cls.model_validate({name: _typed(name, item) for name, item in cls.unwrap(answer).items()}, context=odd)
+        read._raw, read._odd = answer, tuple(dict.fromkeys(odd))
         return read
 
     @classmethod
@@ -71,27 +70,26 @@ class Answer(Wire):
                 info.context.append(field.alias)
             return field.get_default()
 
+    @model_serializer(mode="wrap")
+    def _dump(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return dict(mask("", handler(self)))
+
     @property
     def odd(self) -> tuple[str, ...]:
         """Wire names of the members that came in a form the specification does not know."""
         return self._odd
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return the answer as the service sent it, with account numbers masked unless revealed."""
-        return {name: shown(name, value, reveal=reveal) for name, value in self._raw.items()}
+        """Return the answer as the service sent it; unless revealed, account numbers and personal data are masked."""
+        return copy.deepcopy(self._raw) if reveal is True else mask("", self._raw)
 
 
-def shown(name: str, value: Any, *, reveal: bool) -> Any:
-    """Return a copy of what came under a wire name, with the account numbers in it masked unless revealed."""
-    if isinstance(value, dict):
-        return {inner: shown(inner, item, reveal=reveal) for inner, item in value.items()}
-    if isinstance(value, list):
-        return [shown(name, item, reveal=reveal) for item in value]
-    return value if reveal or value is None or name not in SECRET_NAMES else _masked(name, str(value))
-
-
-def _masked(name: str, value: str) -> str:
-    return MASK if name in {"ssn", "documentNumber"} else mask_account(value)
+def _typed(name: str, value: Any) -> Any:
+    """Give a secret its type, also where the specification does not know the member."""
+    if not isinstance(value, str):
+        return value
+    canonical = wire_name(name)
+    return AccountNumber(value) if canonical in ACCOUNTS else Hidden(value) if canonical in HIDDEN else value
 
 
 class PayerStatus(Answer):
@@ -112,17 +110,17 @@ class PayerStatus(Answer):
             return answer
         return {**{name: value for name, value in answer.items() if name != "status"}, **status}
 
-    def _cell(self, name: str, field: FieldInfo, value: Any) -> str:
-        return _page(name, value) if name.endswith("_url") else super()._cell(name, field, value)
+    def _cell(self, name: str, value: Any) -> str:
+        return _page(name, value) if name.endswith("_url") else super()._cell(name, value)
 
 
 def _page(name: str, url: str) -> str:
     """Show a link to a page, unless it holds an e-mail address: what is shown may be saved in a notebook."""
-    if not is_web_address(url):
+    if holds_email(url):
+        return f"the link holds an e-mail address, which is not shown; take it from <code>.{name}</code>"
+    if not html.is_web_address(url):
         return html.escape(url)
     host = urlsplit(url).hostname or ""
-    if "@" in url or "%40" in url.lower():
-        return f"on {html.escape(host)}; the link holds an e-mail address, so take it from <code>.{name}</code>"
     here = " (opens on the machine that runs this notebook)" if is_loopback(host) else ""
     return html.link(url, f"open on {host}") + here
 
@@ -139,7 +137,7 @@ class PaymentDetail(Answer):
     id: str | None = Field(None, title="Id")
     client_user_id: str | None = Field(None, title="Client user id")
     bank_name: str | None = Field(None, title="Bank")
-    account_name: str | None = Field(None, title="Account holder", json_schema_extra={"personal": True})
+    account_name: str | None = Field(None, title="Account holder")
     beneficiary_type: str | None = Field(None, title="Holder type")
     currency: str | None = Field(None, title="Currency")
     status: str | None = Field(None, title="Status")
@@ -152,7 +150,7 @@ class PaymentDetail(Answer):
     @classmethod
     def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the record, which comes inside `payment_detail`."""
-        inner = answer.get("payment_detail", answer.get("paymentDetail"))
+        inner = first(answer, "payment_detail", "paymentDetail")
         return inner if isinstance(inner, dict) else answer
 
 
@@ -192,12 +190,12 @@ class PaymentMetadata(Answer):
     needs_approval: StrictBool | None = Field(None, title="Needs an approval")
     approval_transaction_index: StrictInt | None = Field(None, title="Approval")
     payment_transaction_index: StrictInt | None = Field(None, title="Payment")
-    has_enough_balance: StrictBool | None = Field(None, title="Enough balance")
-    has_enough_gas: StrictBool | None = Field(None, title="Enough gas")
+    has_enough_balance: StrictBool | None = Field(None, title="Wallet has enough")
+    has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
 
-    def _cell(self, name: str, field: FieldInfo, value: Any) -> str:
+    def _cell(self, name: str, value: Any) -> str:
         # Counted from 1, like the rows above it.
-        return f"transaction {value + 1}" if name.endswith("_index") else super()._cell(name, field, value)
+        return f"transaction {value + 1}" if name.endswith("_index") else super()._cell(name, value)
 
 
 def _read_transactions(value: Any) -> Any:
@@ -216,9 +214,7 @@ class Payment(Answer):
     Nothing has moved yet. `order` is what was asked for; the answer alone does not name the network.
     """
 
-    request_id: str | None = Field(
-        None, title="Request id", validation_alias=AliasChoices("requestId", "requestID", "request_id")
-    )
+    request_id: str | None = Field(None, title="Request id")
     payment_reference: str | None = Field(None, title="Reference")
     transactions: Annotated[tuple[Transaction, ...], BeforeValidator(_read_transactions)] = ()
     metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
@@ -232,13 +228,19 @@ class Payment(Answer):
         payment._order = order
         return payment
 
+    @classmethod
+    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the members, with the request id in whichever spelling it came."""
+        return {**answer, "requestId": first(answer, "requestId", "requestID", "request_id")}
+
     @property
     def order(self) -> PaymentOrder | None:
         """What was asked for; kept here and never on the wire."""
         return self._order
 
     def _repr_html_(self) -> str:
-        rows = [
+        rows = [] if self._order is None else self._order.rows()
+        rows += [
             ("Request id", html.escape(self.request_id)),
             ("Reference", html.escape(self.payment_reference)),
         ]

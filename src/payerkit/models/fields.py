@@ -17,6 +17,7 @@ PHONE = r"^\+?[1-9][0-9]{1,14}$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 """The written form only; whether the calendar has the day is for a finding to say."""
 
+
 Text = Annotated[str, Field(min_length=0)]
 """Text as typed. The bound refuses nothing but lone surrogates, which no answer could ever show again."""
 
@@ -44,16 +45,9 @@ class AccountNumber(Secret[Text]):
         return mask_account(self.get_secret_value())
 
 
-def about(title: str, note: str, example: str, *, hint: str = "", personal: bool = False, **bounds: Any) -> Any:
+def about(title: str, note: str, example: str, *, hint: str = "", **bounds: Any) -> Any:
     """Return what is known of a field: its label, a line of help, a published example, its bounds.
 
-    hint: what to do when a bound is broken. personal: whether the value tells about a person, so that an
-    object shows only that it is there.
+    hint: what to do when a bound is broken.
     """
-    return Field(
-        title=title,
-        description=note,
-        examples=[example],
-        json_schema_extra={"hint": hint, "personal": personal},
-        **bounds,
-    )
+    return Field(title=title, description=note, examples=[example], json_schema_extra={"hint": hint}, **bounds)

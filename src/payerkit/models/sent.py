@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from payerkit.models.base import Sent
 from payerkit.models.fields import (
     DATE,
     EMAIL,
@@ -19,6 +18,7 @@ from payerkit.models.fields import (
     Text,
     about,
 )
+from payerkit.models.sending import Sent
 
 BeneficiaryType = Literal["individual", "business"]
 Rails = Literal["local", "swift", "wire"]
@@ -44,12 +44,11 @@ class Payer(Sent):
             "Where the payer is reached.",
             "john.doe@example.com",
             hint="Write an e-mail address, such as name@example.com.",
-            personal=True,
             pattern=EMAIL,
         ),
     ]
-    first_name: Annotated[Filled, about("First name", "As on the identity document.", "John", personal=True)]
-    last_name: Annotated[Filled, about("Last name", "As on the identity document.", "Doe", personal=True)]
+    first_name: Annotated[Filled, about("First name", "As on the identity document.", "John")]
+    last_name: Annotated[Filled, about("Last name", "As on the identity document.", "Doe")]
     beneficiary_type: Annotated[
         BeneficiaryType,
         about("Type", "A person or a company.", "individual", hint="Write individual or business."),
@@ -62,7 +61,6 @@ class Payer(Sent):
             "Of a business: the day of its incorporation.",
             "1985-12-12",
             hint=_DATE,
-            personal=True,
             pattern=DATE,
         ),
     ]
@@ -77,7 +75,6 @@ class Payer(Sent):
             "International form, best with a plus.",
             "+12125551234",
             hint="Write the number with its country code and digits only, such as +12125551234.",
-            personal=True,
             pattern=PHONE,
         ),
     ]
@@ -85,13 +82,11 @@ class Payer(Sent):
         SocialSecurityNumber,
         about("Social security number", "Of a business: its tax or registration number.", "123-45-6789"),
     ]
-    address_line1: Annotated[Filled, about("Address", "Street and house number.", "123 Main Street", personal=True)]
-    address_line2: Annotated[
-        Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200", personal=True)
-    ] = None
+    address_line1: Annotated[Filled, about("Address", "Street and house number.", "123 Main Street")]
+    address_line2: Annotated[Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200")] = None
     city: Annotated[Filled, about("City", "Town or city.", "New York")]
     state: Annotated[Filled, about("State", "State, province or region.", "NY")]
-    postcode: Annotated[Filled, about("Postcode", "Postal or ZIP code.", "10001", personal=True)]
+    postcode: Annotated[Filled, about("Postcode", "Postal or ZIP code.", "10001")]
     country: Annotated[
         Text,
         about("Country", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
@@ -113,7 +108,7 @@ class BankDetails(Sent):
     bank_name: Annotated[Filled, about("Bank", "Name of the bank.", "Chase")]
     account_name: Annotated[
         Filled,
-        about("Account holder", "Name on the account.", "Gordon's Chase Business Account", personal=True),
+        about("Account holder", "Name on the account.", "Gordon's Chase Business Account"),
     ]
     beneficiary_type: Annotated[
         BeneficiaryType,
@@ -165,19 +160,16 @@ class BankDetails(Sent):
             "Of the holder; of a business, the day of its incorporation.",
             "1985-12-12",
             hint=_DATE,
-            personal=True,
             pattern=DATE,
         ),
     ]
     document_type: Annotated[Text | None, about("Document type", "Kind of identity document.", "passport")] = None
     document_number: Annotated[Hidden | None, about("Document number", "Of the identity document.", "X0000000")] = None
-    address_line1: Annotated[Filled, about("Address", "Of the account holder.", "24 Theatre St.", personal=True)]
-    address_line2: Annotated[
-        Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200", personal=True)
-    ] = None
+    address_line1: Annotated[Filled, about("Address", "Of the account holder.", "24 Theatre St.")]
+    address_line2: Annotated[Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200")] = None
     city: Annotated[Filled, about("City", "Town or city.", "Paramount")]
     state: Annotated[Text | None, about("State", "State or province code.", "CA")] = None
-    postal_code: Annotated[Filled, about("Postal code", "Postal or ZIP code.", "90723", personal=True)]
+    postal_code: Annotated[Filled, about("Postal code", "Postal or ZIP code.", "90723")]
     country: Annotated[
         Text,
         about("Country", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),

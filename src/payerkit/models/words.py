@@ -1,4 +1,4 @@
-"""Say what is wrong with a member in words that tell what to do, never with its value."""
+"""Say what a field is, and what is wrong with a value in words that tell what to do; never with the value."""
 
 from __future__ import annotations
 
@@ -19,6 +19,24 @@ def find_field(model: type[BaseModel], location: str) -> tuple[str, FieldInfo] |
     return None
 
 
+def describe(model: type[BaseModel]) -> str:
+    """Return a line a field: name, * if it is required, what it is, an example."""
+    fields = model.model_fields.items()
+    width = max((len(name) for name, _ in fields), default=0) + 1
+    lines = []
+    for name, field in fields:
+        marked = f"{name}{'*' * field.is_required()}"
+        example = f" Example: {field.examples[0]}" if field.examples else ""
+        lines.append(f"    {marked:<{width}}  {field.title}. {field.description or ''}{example}")
+    return "\n".join(lines)
+
+
+def is_blank(value: Any) -> bool:
+    """Tell whether a value is what tables put into an empty cell: None, NaN, NA, NaT."""
+    is_nan = isinstance(value, float) and value != value  # noqa: PLR0124 - only NaN differs from itself
+    return value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}
+
+
 def explain(model: type[BaseModel], detail: ErrorDetails) -> str:
     """Return what is wrong with one member and what to do about it."""
     location = str(detail["loc"][0]) if detail["loc"] else ""
@@ -35,9 +53,9 @@ def _hint(field: FieldInfo) -> str:
 
 
 def _about_value(kind: str, value: Any, hint: str) -> str:
-    if kind == "missing" or value is None:
+    if kind == "missing" or is_blank(value):
         return "Required."
-    if value == "":
+    if isinstance(value, str) and not value:
         return "Empty, but required."
     if kind == "string_unicode":
         return "Holds half a character (a lone surrogate), which cannot be sent."

@@ -1,11 +1,16 @@
-"""The calls of the API: the five of the specification, and the status by id that is publicly documented beside them."""
+"""The calls of the API: the five of the specification, and what is publicly documented beyond it.
+
+That is the status by id, and the calls by id under /v2 as newer public documents have them.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Security
 from fastapi.security import APIKeyHeader
+from pydantic import AfterValidator
 
 from payerkit.service import bodies
 from payerkit.service.payments import pay
@@ -23,9 +28,11 @@ REFUSED: dict[int | str, dict[str, Any]] = {"4XX": {"description": "Refused: `st
 
 router = APIRouter(dependencies=[key_header], responses=REFUSED)
 
-# `:path`, since servers decode %2F before they route: any id has to arrive as typed.
+# Decoded here and not before: routes are found by the path as it was sent, so that any id is one segment.
 ClientUserId = Annotated[
-    str, Path(alias="clientUserId", description="The platform's own id of the payer, percent-encoded whole.")
+    str,
+    Path(alias="clientUserId", description="The platform's own id of the payer, percent-encoded whole."),
+    AfterValidator(unquote),
 ]
 
 
@@ -65,7 +72,7 @@ def create_payer(body: bodies.ComplianceData, store: TheStore, base: PageBase) -
     }
 
 
-@router.get("/v2/payer/{clientUserId:path}", operation_id="get_payer_status", summary="Read where a payer stands")
+@router.get("/v2/payer/{clientUserId}", operation_id="get_payer_status", summary="Read where a payer stands")
 def get_payer_status(client_user_id: ClientUserId, store: TheStore) -> bodies.PayerStatusAnswer:
     """Answer with the statuses; beyond the specification."""
     payer = found(store.find_payer(client_user_id), client_user_id)
@@ -77,7 +84,8 @@ def get_payer_status(client_user_id: ClientUserId, store: TheStore) -> bodies.Pa
     }
 
 
-@router.patch("/v1/payer/{clientUserId:path}", operation_id="update_agreement", summary="Record the agreement")
+@router.patch("/v2/payer/{clientUserId}", include_in_schema=False)
+@router.patch("/v1/payer/{clientUserId}", operation_id="update_agreement", summary="Record the agreement")
 def update_agreement(
     client_user_id: ClientUserId, body: bodies.AgreementBody, store: TheStore
 ) -> bodies.AgreementAnswer:
@@ -87,8 +95,9 @@ def update_agreement(
     return {"success": True}
 
 
+@router.post("/v2/payer/{clientUserId}/payment-details", status_code=201, include_in_schema=False)
 @router.post(
-    "/v1/payer/{clientUserId:path}/payment-details",
+    "/v1/payer/{clientUserId}/payment-details",
     operation_id="create_payment_detail",
     status_code=201,
     summary="Store a bank account",
@@ -105,8 +114,9 @@ def create_payment_detail(
     return {"payment_detail": short}
 
 
+@router.get("/v2/payer/{clientUserId}/payment-details", include_in_schema=False)
 @router.get(
-    "/v1/payer/{clientUserId:path}/payment-details",
+    "/v1/payer/{clientUserId}/payment-details",
     operation_id="list_payment_details",
     summary="List bank accounts",
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from typing import Annotated, NotRequired
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Path
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from payerkit.onchain.currencies import Currency, find_currency
@@ -19,7 +20,7 @@ from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
 
 router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[key_header], responses=REFUSED)
 
-CurrencyId = Annotated[str, Path(examples=["fUSDC-sepolia"])]
+CurrencyId = Annotated[str, Path(examples=["fUSDC-sepolia"]), AfterValidator(unquote)]
 
 
 class RatesAnswer(TypedDict):
@@ -94,11 +95,7 @@ def get_rate(currency: CurrencyId, store: TheStore) -> RateAnswer:
 @router.put("/rates/{currency}", operation_id="sandbox_set_rate", summary="Set a rate")
 def set_rate(currency: CurrencyId, body: RateBody, store: TheStore) -> RateAnswer:
     """Set the dollars that one unit counts for."""
-    known = _known(currency)
-    try:
-        usd = parse_rate(body["usd"])
-    except ValueError as error:
-        raise Problem.of("usd", str(error), "rate") from None
+    known, usd = _known(currency), parse_rate(body["usd"])
     with store.write() as (session, _):
         session.merge(RateRow(currency=known.id, usd=usd))
     return {"currency": known.id, "usd": usd}
@@ -127,14 +124,14 @@ def set_holding(currency: CurrencyId, body: HoldingBody, store: TheStore) -> Hol
     return _holding(known, holding)
 
 
-@router.put("/kyc/{clientUserId:path}", operation_id="sandbox_set_kyc", summary="Set an identity check's state")
+@router.put("/kyc/{clientUserId}", operation_id="sandbox_set_kyc", summary="Set an identity check's state")
 def set_kyc(client_user_id: ClientUserId, body: KycBody, store: TheStore) -> KycBody:
     """Set the state, as if the check had come out so."""
     found(store.set_payer_state(client_user_id, "kyc", body["status"]), client_user_id)
     return body
 
 
-@router.put("/agreement/{clientUserId:path}", operation_id="sandbox_set_agreement", summary="Set an agreement's state")
+@router.put("/agreement/{clientUserId}", operation_id="sandbox_set_agreement", summary="Set an agreement's state")
 def set_agreement(client_user_id: ClientUserId, body: AgreementStateBody, store: TheStore) -> AgreementStateBody:
     """Set the state, as if the payer had done so."""
     found(store.set_payer_state(client_user_id, "agreement", body["status"]), client_user_id)
@@ -142,7 +139,9 @@ def set_agreement(client_user_id: ClientUserId, body: AgreementStateBody, store:
 
 
 @router.put("/payment-details/{detailId}", operation_id="sandbox_decide_detail", summary="Decide bank details")
-def decide_detail(detail_id: Annotated[str, Path(alias="detailId")], body: DetailBody, store: TheStore) -> DetailBody:
+def decide_detail(
+    detail_id: Annotated[str, Path(alias="detailId"), AfterValidator(unquote)], body: DetailBody, store: TheStore
+) -> DetailBody:
     """Set the state, as if a bank had decided so."""
     if not store.decide_detail(detail_id, body["status"]):
         raise Problem(404, f"Payment detail {detail_id} not found")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, ForeignKey, LargeBinary, String, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from payerkit.service.settings import SetupError
@@ -20,7 +20,7 @@ class Base(DeclarativeBase):
 
 
 class Meta(Base):
-    """What the service remembers about itself: its identity, a sealed proof of the key, the number of writes."""
+    """What the service remembers about itself: the number of writes; sealed, its identity and its key."""
 
     __tablename__ = "meta"
 
@@ -59,14 +59,13 @@ class DetailRow(Base):
 
 
 class PaymentRow(Base):
-    """An initiated payment: what was asked for, and the answer as JSON."""
+    """An initiated payment, and what was asked for, as JSON."""
 
     __tablename__ = "payments"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     request_id: Mapped[str] = mapped_column(String(66), unique=True)
     order: Mapped[str] = mapped_column(String(400), index=True)
-    answer: Mapped[str]
 
 
 class RateRow(Base):
@@ -89,11 +88,21 @@ class HoldingRow(Base):
 
 
 def sqlite_file(db: str | Path) -> Path | None:
-    """Return the file of a database given as a path or an SQLite address; None for any other database."""
+    """Return the file of a database given as a path or an SQLite address; None for any other database.
+
+    Raises SetupError for what is neither.
+    """
     if isinstance(db, Path) or "://" not in db:
-        return Path(db)
-    url = _url(db)
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+        name = str(db)
+    else:
+        url = _url(db)
+        if url.get_backend_name() != "sqlite":
+            return None
+        name = url.database or ""
+    file = Path(name)
+    if name in {"", ":memory:"} or file.is_dir():
+        raise SetupError("db: give a file; without db, a sandbox has one of its own that goes with it.")
+    return file
 
 
 def open_database(db: str | Path) -> Engine:
@@ -101,13 +110,13 @@ def open_database(db: str | Path) -> Engine:
     file = sqlite_file(db)
     if file is not None and file.parent.is_dir():
         file.touch(mode=0o600)
-    url = URL.create("sqlite", database=str(file)) if file is not None else _url(str(db))
+    url = _url(str(db)) if "://" in str(db) else URL.create("sqlite", database=str(file))
     try:
         engine = create_engine(url, hide_parameters=True)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
-        Base.metadata.create_all(engine)
+        _make_tables(engine)
     except ModuleNotFoundError as error:
         raise SetupError(f"db: the driver {error.name} is not installed; for PostgreSQL: payerkit[postgres].") from None
     except SQLAlchemyError as error:
@@ -116,11 +125,23 @@ def open_database(db: str | Path) -> Engine:
     return engine
 
 
+def _make_tables(engine: Engine) -> None:
+    try:
+        Base.metadata.create_all(engine)
+    except SQLAlchemyError:
+        # Somebody else may be making them just now; then the second look finds them.
+        Base.metadata.create_all(engine)
+
+
 def _url(db: str) -> URL:
     try:
-        return make_url(db)
-    except ArgumentError:
+        url = make_url(db)
+        url.get_dialect()
+    except (ArgumentError, NoSuchModuleError):
         raise SetupError("db: give a path, or an SQLAlchemy address such as postgresql+psycopg://...") from None
+    except ModuleNotFoundError as error:
+        raise SetupError(f"db: the driver {error.name} is not installed; for PostgreSQL: payerkit[postgres].") from None
+    return url
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import secrets
 import time
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Mapping
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -18,7 +19,9 @@ from payerkit.service.problems import Problem
 LABEL = "x-payerkit-sandbox"
 """Header of every answer, so that nobody takes the sandbox for the real thing; it tells databases apart."""
 
-GUARDED = ("/v1/", "/v2/", "/sandbox/")
+OPEN = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
+"""What needs no key: the documents, and the pages, whose links nobody can guess. The start page is open, too."""
+
 _MINUTE = 60.0
 
 
@@ -55,11 +58,12 @@ class Gate:
             await send(message)
 
         answer: ASGIApp = self._app
-        if scope["path"].startswith(GUARDED):
-            try:
+        try:
+            scope = _with_raw_path(scope)
+            if scope["path"] != "/" and not scope["path"].startswith(OPEN):
                 receive = await self._checked(scope, receive)
-            except Problem as problem:
-                answer = self._refusal(problem)
+        except Problem as problem:
+            answer = self._refusal(problem)
         await answer(scope, receive, labelled)
 
     async def _checked(self, scope: Scope, receive: Receive) -> Receive:
@@ -68,7 +72,6 @@ class Gate:
         if not secrets.compare_digest(headers.get("x-api-key", "").encode(), self._key):
             raise Problem(401, "Unauthorized")
         self._count()
-        _check_path(scope)
         if scope["method"] not in {"POST", "PATCH", "PUT"}:
             return receive
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -107,13 +110,20 @@ class Gate:
         return problem.answer(headers)
 
 
-def _check_path(scope: Scope) -> None:
-    """Refuse a path that is no UTF-8: decoded leniently, two ids would become one."""
-    raw = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "replace")
+def _with_raw_path(scope: Scope) -> Scope:
+    """Return the request with its path as it was sent: decoded before it is routed, `a%2Fb` would be two segments.
+
+    Raises Problem for what no text can be: bytes that are no UTF-8 would make two ids one, control characters stop
+    some databases.
+    """
+    path, query = (part.decode("latin-1") for part in (scope["raw_path"], scope["query_string"]))
     try:
-        unquote(raw, errors="strict")
+        text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
     except UnicodeDecodeError:
-        raise Problem(400, "the path is not UTF-8") from None
+        raise Problem(400, "the address is not UTF-8") from None
+    if any(unicodedata.category(char) == "Cc" for char in text):
+        raise Problem(400, "the address holds a control character")
+    return {**scope, "path": path.partition("?")[0]}
 
 
 def _replay(body: bytes) -> Receive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
@@ -13,7 +13,10 @@ from payerkit.onchain.tables import rows
 from payerkit.service.problems import Problem
 
 _AMOUNT = re.compile(r"[0-9]{1,78}(?:\.[0-9]{1,78})?")
-_LARGEST = 2**256 - 1
+LARGEST = 2**256 - 1
+"""Base units that the contracts can count."""
+
+_RATE = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
 
 
 @cache
@@ -36,7 +39,8 @@ class Rates:
         bare = currency.symbol.partition("-")[0] if currency.kind == "native" else currency.symbol
         rate = self.chosen.get(currency.id) or usd_rates().get(bare) or ("" if currency.kind == "fiat" else "1")
         if not rate:
-            raise Problem.of("invoiceCurrency", f"the sandbox has no rate for {currency.id}; set one", "no_rate")
+            words = f"has no rate in the sandbox ({currency.id}); one can be set"
+            raise Problem.of("invoiceCurrency", words, "no_rate")
         return rate
 
     def between(self, invoice: Currency, payment: Currency) -> Fraction:
@@ -47,34 +51,30 @@ class Rates:
 
 
 def parse_rate(text: str) -> str:
-    """Return a positive decimal rate. Raises ValueError for anything else."""
-    try:
-        rate = Decimal(text)
-    except InvalidOperation:
-        rate = Decimal(0)
-    if not (rate.is_finite() and rate > 0 and len(text) <= 78):
-        raise ValueError("a rate is a positive decimal, such as 1.10")
-    return format(rate, "f")
+    """Return a positive decimal rate. Raises Problem for anything else."""
+    if not _RATE.fullmatch(text) or not Decimal(text):
+        raise Problem.of("usd", "must be a positive decimal, such as 1.10, of at most 30 digits a side", "rate")
+    return text
 
 
 def parse_amount(text: str, currency: Currency) -> int:
     """Return a positive decimal in base units. Raises Problem for anything else."""
     if not (units := parse_units(text, currency, "amount")):
-        raise Problem.of("amount", "amount must be more than zero", "amount_range")
+        raise Problem.of("amount", "must be more than zero", "amount_range")
     return units
 
 
 def parse_units(text: str, currency: Currency, member: str) -> int:
     """Return a decimal in base units. Raises Problem for what is none, or has more digits than its currency."""
     if not _AMOUNT.fullmatch(text):
-        raise Problem.of(member, f"{member} must be a decimal, such as 10.50", "amount_format")
+        raise Problem.of(member, "must be a decimal, such as 10.50", "amount_format")
     whole, _, digits = text.partition(".")
     if len(digits) > currency.decimals:
-        words = f"{member} has more than {currency.decimals} digits after the point"
+        words = f"has more than the {currency.decimals} digits after the point that {currency.id} has"
         raise Problem.of(member, words, "amount_digits")
     units = int(f"{whole}{digits:0<{currency.decimals}}")
-    if units > _LARGEST:
-        raise Problem.of(member, f"{member} does not fit 256 bits", "amount_range")
+    if units > LARGEST:
+        raise Problem.of(member, "does not fit 256 bits", "amount_range")
     return units
 
 
@@ -82,8 +82,8 @@ def convert(units: int, invoice: Currency, payment: Currency, rates: Rates) -> i
     """Return base units of the payment currency, rounded up, so that the payee gets no less than the invoice says."""
     exact: Fraction = Fraction(units, 10**invoice.decimals) * rates.between(invoice, payment) * 10**payment.decimals
     converted = -(-exact.numerator // exact.denominator)
-    if converted > _LARGEST:
-        raise Problem.of("amount", "amount does not fit 256 bits in the payment currency", "amount_range")
+    if converted > LARGEST:
+        raise Problem.of("amount", "does not fit 256 bits in the payment currency", "amount_range")
     return converted
 
 

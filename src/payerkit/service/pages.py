@@ -28,7 +28,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_GOOD = {"approved", "completed", "signed", "verified"}
+_GOOD = {"approved", "completed", "signed"}
 _BAD = {"rejected", "failed", "retry_required"}
 _MAX_FORM = 1000
 

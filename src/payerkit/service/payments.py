@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,17 +13,16 @@ from eth_utils import is_address, is_checksum_address, to_checksum_address
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.onchain.currencies import Currency, currencies, find_currency
 from payerkit.onchain.deployments import Deployment, find_deployment
 from payerkit.service.calldata import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, call, payment_reference
 from payerkit.service.database import PaymentRow, RateRow
-from payerkit.service.money import Rates, convert, parse_amount
+from payerkit.service.money import LARGEST, Rates, convert, parse_amount
 from payerkit.service.origin import Origin
-from payerkit.service.problems import Problem
+from payerkit.service.problems import Problem, Problems
 from payerkit.service.settings import Settings
 from payerkit.service.wallet import GAS, GAS_PRICE, Wallet
 
-_LARGEST = 2**256 - 1
 _ZERO = "0x" + "0" * 40
 _RESET_FIRST = {"USDT-mainnet"}
 """Tokens whose contract refuses to change an allowance that is not zero: it has to be set to zero first."""
@@ -67,16 +67,15 @@ def pay(session: Session, body: Mapping[str, str], settings: Settings) -> dict[s
     origin = Origin(settings.seed)
     request_id = "01" + origin.digits(32, "request", asked, place).hex()
     reference = payment_reference(request_id, origin.digits(8, "salt", asked, place).hex(), order.payee)
-    steps = _steps(order, reference, settings.fee_address, wallet)
-    answer = {
+    steps = _steps(order, reference, settings.fee_recipient, wallet)
+    session.add(PaymentRow(request_id=request_id, order=asked))
+    return {
         "requestId": request_id,
         "requestID": request_id,
         "paymentReference": "0x" + reference.hex(),
         "transactions": [step.answer() for step in steps],
         "metadata": _metadata(order, steps, wallet),
     }
-    session.add(PaymentRow(request_id=request_id, order=asked, answer=json.dumps(answer)))
-    return answer
 
 
 def stored_rates(session: Session) -> Rates:
@@ -85,33 +84,39 @@ def stored_rates(session: Session) -> Rates:
 
 
 def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
-    """Return the order in base units. Raises Problem with the member at fault."""
-    payee = _checked_address(body["payee"])
-    invoice = _known(body, "invoiceCurrency")
-    payment = _known(body, "paymentCurrency")
-    contract = _contract(payment)
-    amount = convert(parse_amount(body["amount"], invoice), invoice, payment, rates)
+    """Return the order in base units. Raises Problem that names every member at fault."""
+    with Problems() as problems:
+        payee = problems.found(_checked_address, body["payee"])
+        invoice = problems.found(_known, body, "invoiceCurrency")
+        payment = problems.found(_known, body, "paymentCurrency")
+        contract = payment and problems.found(_contract, payment)
+        units = invoice and problems.found(parse_amount, body["amount"], invoice)
+    if not (payee and invoice and payment and contract and units):
+        raise AssertionError  # the problems were raised
+    amount = convert(units, invoice, payment, rates)
     fee = int(amount * fee_rate)
-    if amount + fee > _LARGEST:
-        raise Problem.of("amount", "amount and fee do not fit 256 bits in the payment currency", "amount_range")
+    if amount + fee > LARGEST:
+        raise Problem.of("amount", "does not fit 256 bits in the payment currency, with its fee", "amount_range")
     return Order(payee, payment, contract, amount, fee)
 
 
 def _checked_address(payee: str) -> str:
     if not is_address(payee) or not payee.startswith("0x"):
-        raise Problem.of("payee", "payee must be an address: 0x and 40 hex digits", "address_format")
+        raise Problem.of("payee", "must be an address: 0x and 40 hex digits", "address_format")
     is_mixed = payee[2:] not in (payee[2:].lower(), payee[2:].upper())
     if is_mixed and not is_checksum_address(payee):
-        raise Problem.of("payee", "payee fails its EIP-55 checksum; a letter is wrong", "address_checksum")
+        raise Problem.of("payee", "fails its EIP-55 checksum; a letter or its case is wrong", "address_checksum")
     if payee.lower() == _ZERO:
-        raise Problem.of("payee", "payee must not be the zero address", "address_zero")
+        raise Problem.of("payee", "must not be the zero address", "address_zero")
     return str(to_checksum_address(payee))
 
 
 def _known(body: Mapping[str, str], member: str) -> Currency:
     currency = find_currency(body[member])
     if currency is None:
-        raise Problem.of(member, f"{member} is not in the token list", "currency_unknown")
+        close = difflib.get_close_matches(body[member].lower(), currencies(), n=1)
+        suggestion = f"; did you mean {currencies()[close[0]].id}?" if close else ""
+        raise Problem.of(member, f"is not in the token list{suggestion}", "currency_unknown")
     return currency
 
 
@@ -120,12 +125,10 @@ def _contract(currency: Currency) -> Deployment:
     names = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
     name = names.get(currency.kind)
     if name is None:
-        raise Problem.of(
-            "paymentCurrency", "paymentCurrency must be a coin or token of an EVM network", "currency_kind"
-        )
+        raise Problem.of("paymentCurrency", "must be a coin or token of an EVM network", "currency_kind")
     contract = find_deployment(name, currency.network)
     if contract is None:
-        words = f"there is no payment contract on {currency.network}"
+        words = f"cannot be paid: there is no payment contract on {currency.network}"
         raise Problem.of("paymentCurrency", words, "currency_network")
     return contract
 

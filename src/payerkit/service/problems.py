@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Problem(Exception):  # noqa: N818 - a refusal is a normal answer
@@ -22,18 +25,45 @@ class Problem(Exception):  # noqa: N818 - a refusal is a normal answer
         self.errors = errors
 
     @classmethod
-    def of(cls, member: str, message: str, code: str) -> Self:
-        """Return a refusal of one member."""
-        return cls(400, message, [{"field": member, "message": message, "code": code}])
+    def of(cls, member: str, words: str, code: str) -> Self:
+        """Return a refusal of one member; the words follow its name."""
+        return cls.of_all([{"field": member, "message": words, "code": code}])
+
+    @classmethod
+    def of_all(cls, errors: Sequence[Mapping[str, str]]) -> Self:
+        """Return a refusal of several members."""
+        return cls(400, "; ".join(f"{error['field'] or 'the body'} {error['message']}" for error in errors), errors)
 
     def answer(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
         """Return the answer that tells it."""
         body: dict[str, Any] = {"statusCode": self.status, "message": self.message}
         if self.status != 401:
             body["error"] = HTTPStatus(self.status).phrase
-        if self.errors:
-            body["errors"] = list(self.errors)
+        if errors := [error for error in self.errors if error["field"]]:
+            body["errors"] = errors
         return JSONResponse(body, self.status, dict(headers or {}))
+
+
+class Problems:
+    """Collects refusals, so that all members at fault are named at once: `with Problems() as problems`."""
+
+    def __init__(self) -> None:
+        self._errors: list[Mapping[str, str]] = []
+
+    def found(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
+        """Return what a check returns; keep its refusal, and return None, if it raises one."""
+        try:
+            return check(*arguments, **options)
+        except Problem as problem:
+            self._errors += problem.errors
+            return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and self._errors:
+            raise Problem.of_all(self._errors)
 
 
 async def answer_problem(_request: Request, problem: Exception) -> JSONResponse:
@@ -46,16 +76,14 @@ async def answer_problem(_request: Request, problem: Exception) -> JSONResponse:
 async def answer_invalid(_request: Request, error: Exception) -> JSONResponse:
     """Answer a body that does not fit: every bad member named, no value repeated."""
     details = error.errors() if isinstance(error, RequestValidationError) else ()
-    errors = [_member(detail) for detail in details]
-    message = "; ".join(each["message"] for each in errors) or "the body does not fit"
-    return Problem(400, message, [each for each in errors if each["field"]]).answer()
+    return Problem.of_all([_member(detail) for detail in details]).answer()
 
 
 def _member(detail: Mapping[str, Any]) -> dict[str, str]:
     path = [str(part) for part in detail["loc"] if part not in ("body", "query", "path")]
     name = ".".join(path) if detail["type"] != "json_invalid" else ""
     words = "must be provided" if detail["type"] == "missing" else _sentence(str(detail["msg"]))
-    return {"field": name, "message": f"{name or 'body'} {words}", "code": str(detail["type"])}
+    return {"field": name, "message": words, "code": str(detail["type"])}
 
 
 def _sentence(message: str) -> str:

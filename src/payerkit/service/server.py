@@ -24,6 +24,9 @@ from payerkit.service.store import Store
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 
+KEEP_ALIVE = 75
+"""Seconds that an idle connection is kept: longer than a careful client trusts one."""
+
 
 class _Server(uvicorn.Server):
     """uvicorn's server, which says when it has started."""
@@ -60,10 +63,12 @@ class Service:
                 db, environment = _throw_away(opened, environment)
             file = sqlite_file(db)
             keeper = vault.Vault(vault.encryption_key(file, environment))
-            self.api_key = vault.api_key(file, environment)
+            api_key = vault.api_key(file, environment)
             engine = open_database(db)
             opened.callback(engine.dispose)
-            app = create_app(Store(engine, keeper, settings), settings, self.api_key)
+            store = Store(engine, keeper, settings)
+            self.api_key = api_key or store.api_key(vault.new_api_key())
+            app = create_app(store, settings, self.api_key)
             self._opened = opened.pop_all()
         self._socket = listening
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
@@ -84,7 +89,8 @@ class Service:
         until = time.monotonic() + _START_SECONDS
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > until:
-                raise SetupError("The sandbox did not start.")
+                self.stop()
+                raise RuntimeError("The sandbox did not start; its log says why.")
             time.sleep(0.002)
 
     def stop(self) -> None:
@@ -103,11 +109,14 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         access_log=False,  # paths hold client user ids
         lifespan="off",
         ws="none",
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=2,
     )
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 65536:
+        raise SetupError("port: give a number from 0 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named TCP: for a socket of protocol 0 asyncio leaves Nagle's delay on, which costs 40 ms a call.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

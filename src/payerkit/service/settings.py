@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from types import UnionType
 
 from eth_utils import is_checksum_address
 
@@ -25,7 +27,7 @@ class Settings:
     tests. public_url: the address that people reach the pages at, where it differs from the one that calls go
     to. decide_after: seconds until bank details and identity checks are decided. kyc_required: whether bank
     details wait for an approved identity check. rate_limit: calls a minute, 0 for any number. fee_percent and
-    fee_address: the fee on top of a payment. max_body: bytes of a request.
+    fee_address: the fee on top of a payment, and who gets it. max_body: bytes of a request.
     """
 
     seed: int | str | None = None
@@ -33,24 +35,32 @@ class Settings:
     decide_after: float = 0.0
     kyc_required: bool = False
     rate_limit: int = 0
-    fee_percent: Decimal | int | str = 0
-    fee_address: str = BURN
+    fee_percent: str | int | Decimal = 0
+    fee_address: str | None = None
     max_body: int = 2**20
 
     def __post_init__(self) -> None:
-        if not 0 <= self.fee_rate * 100 < 100:
-            raise SetupError("fee_percent: give a number from 0 up to, not including, 100.")
-        if not is_checksum_address(self.fee_address):
+        if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,6})?", str(self.fee_percent)):
+            raise SetupError('fee_percent: give a decimal from 0 to 99.999999, such as "0.5".')
+        if not is_checksum_address(self.fee_recipient):
             raise SetupError("fee_address: give an address with its EIP-55 checksum.")
-        if self.decide_after < 0 or self.rate_limit < 0 or self.max_body < 1:
-            raise SetupError("decide_after, rate_limit and max_body: give no negative number.")
-        if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", self.public_url):
+        if not _is_number(self.decide_after, int | float):
+            raise SetupError("decide_after: give a number of seconds, 0 for at once.")
+        if not _is_number(self.rate_limit, int):
+            raise SetupError("rate_limit: give a whole number of calls a minute, 0 for any number.")
+        if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
             raise SetupError("public_url: give the whole address, such as https://sandbox.example.com.")
 
     @property
     def fee_rate(self) -> Fraction:
-        """The fee as an exact part of the amount; -1 for what is no number."""
-        try:
-            return Fraction(str(self.fee_percent)) / 100
-        except ValueError:
-            return Fraction(-1)
+        """The fee as an exact part of the amount."""
+        return Fraction(str(self.fee_percent)) / 100
+
+    @property
+    def fee_recipient(self) -> str:
+        """The address that gets the fee."""
+        return BURN if self.fee_address is None else self.fee_address
+
+
+def _is_number(value: object, kinds: type | UnionType) -> bool:
+    return isinstance(value, kinds) and 0 <= value < math.inf  # type: ignore[operator]  # the kinds are numbers

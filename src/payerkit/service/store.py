@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import WRITE, DetailRow, Meta, PayerRow
@@ -41,20 +42,26 @@ class Store:
         self._settings = settings
         self._origin = Origin(settings.seed)
         self._writing = threading.Lock()
-        with self.write() as (session, _):
-            self.identity = self._own_identity(session)
+        try:
+            self.identity = self._kept("identity", self._origin.uuid("service"))
+        except IntegrityError:  # another service made its first entries at this moment
+            self.identity = self._kept("identity", self._origin.uuid("service"))
 
-    def _own_identity(self, session: Session) -> str:
-        """Return what tells this database apart; prove that the key is the one it was written with."""
-        identity = session.get(Meta, "identity")
-        if identity is None:
-            identity = Meta(name="identity", value=self._origin.uuid("service"))
-            proof = self._vault.seal({"identity": identity.value}).decode()
-            session.add_all([identity, Meta(name="proof", value=proof)])
-        else:
-            proof = session.get_one(Meta, "proof").value
-        self._vault.open(proof.encode())
-        return identity.value
+    def api_key(self, fresh: str) -> str:
+        """Return the API key that the database keeps, for those that have no file beside them."""
+        return self._kept("api_key", fresh)
+
+    def _kept(self, name: str, fresh: str) -> str:
+        """Return what is kept under a name, sealed; keep this if nothing is.
+
+        Raises SetupError if it was sealed with another key: then the database was written with another one, too.
+        """
+        with self.write() as (session, _):
+            row = session.get(Meta, name)
+            if row is None:
+                row = Meta(name=name, value=self._vault.seal({name: fresh}).decode())
+                session.add(row)
+            return str(self._vault.open(row.value.encode())[name])
 
     @contextmanager
     def write(self) -> Iterator[tuple[Session, float]]:

@@ -71,11 +71,11 @@ def encryption_key(database: Path | None, environment: Mapping[str, str]) -> str
     return _kept(kept, new_encryption_key())
 
 
-def api_key(database: Path | None, environment: Mapping[str, str]) -> str:
-    """Return the API key from the environment, else the one kept beside a SQLite file, else a fresh one."""
+def api_key(database: Path | None, environment: Mapping[str, str]) -> str | None:
+    """Return the API key from the environment, else the one kept beside a SQLite file, else None."""
     if given := environment.get(API_KEY):
-        return given
-    return new_api_key() if database is None else _kept(beside(database, "api-key"), new_api_key())
+        return _checked(given, API_KEY)
+    return None if database is None else _kept(beside(database, "api-key"), new_api_key())
 
 
 def beside(database: Path, kind: str) -> Path:
@@ -83,14 +83,35 @@ def beside(database: Path, kind: str) -> Path:
     return database.with_name(f"{database.name}.{kind}")
 
 
+def _checked(key: str, place: str) -> str:
+    """Return a key that can be used: an empty one would let everybody in."""
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise SetupError(f"{place} holds no key.")
+    return key
+
+
 def _kept(file: Path, fresh: str) -> str:
-    """Return what the file holds; make it, for its owner only, if it is not there."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text(encoding="ascii").strip()
-    except OSError as error:
-        raise SetupError(f"db: cannot open the database's folder ({error.strerror}).") from None
+    """Return the key that a file holds; make the file, for its owner only, if it is not there.
+
+    It appears whole or not at all, since several may start at once.
+    """
+    if not file.exists():
+        new = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        try:
+            _write(new, fresh)
+            os.link(new, file)
+        except FileExistsError:
+            pass  # somebody else was faster; theirs counts
+        except OSError as error:
+            raise SetupError(f"db: cannot keep a key beside the database ({error.strerror}).") from None
+        finally:
+            new.unlink(missing_ok=True)
+    return _checked(file.read_text(encoding="utf-8").strip(), file.name)
+
+
+def _write(file: Path, text: str) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as opened:
-        opened.write(fresh)
-    return fresh
+        opened.write(text)
+        opened.flush()
+        os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Connections that tell whether a request has left, end at a deadline, and do not idle into a write."""
+"""One exchange with the service: what became of it, and the thread that ends those which outlive their deadline."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
-
-from requests import RequestException
-from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
-from urllib3.connection import HTTPConnection, HTTPSConnection
-
-MAX_IDLE = 15.0
-"""Seconds after which a connection is not trusted with a write: the service may be about to close it."""
 
 _NAP = 30.0
 """Seconds the watchdog sleeps when nothing is due, so that one call after the other need not wake it."""
@@ -27,7 +18,7 @@ class Exchange:
     """One request and what became of it.
 
     sent: whether a byte of the request may have left. status, headers, content: the answer, as far as it came.
-    fault: why it is not whole, "" if it is. cause: the innermost error, without frames. interrupted: by a person.
+    fault: why it is not whole, "" if it is; nothing in it comes from the service. interrupted: by a person.
     """
 
     def __init__(self, *, until: float, is_write: bool) -> None:
@@ -38,28 +29,40 @@ class Exchange:
         self.headers: Mapping[str, str] = {}
         self.content = b""
         self.fault = ""
-        self.cause: BaseException | None = None
         self.interrupted = False
         self._expired = False
         self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
         self._handled = sys.exception()
 
     def fail(self, error: BaseException) -> None:
-        """Note why the exchange did not come to its end."""
-        self.interrupted = isinstance(error, KeyboardInterrupt)
-        self.cause = _innermost(error, self._handled)
-        self.fault = f"{type(self.cause).__name__}: {self.cause}"
+        """Note why the exchange did not come to its end.
+
+        The error itself is not kept: its frames hold the request, and its text may be what the service sent.
+        """
+        cause = _innermost(error, self._handled)
+        self.interrupted = isinstance(cause, KeyboardInterrupt)
+        says = f": {cause}" if isinstance(cause, OSError | AnswerTooLarge) and str(cause) else ""
+        self.fault = "it was interrupted" if self.interrupted else type(cause).__name__ + says
 
     def hold(self, sock: socket.socket) -> None:
         """Note the socket that the exchange goes over."""
-        self._socket = sock
+        with self._lock:
+            self._socket = sock
         if self._expired:
             self.expire()
+
+    def let_go(self) -> None:
+        """Forget the socket: it belongs to another exchange now."""
+        with self._lock:
+            self._socket = None
 
     def expire(self) -> None:
         """End the exchange from outside: shutting the socket wakes whoever waits for it, closing would not."""
         self._expired = True
-        if self._socket is not None:
+        with self._lock:
+            if self._socket is None:
+                return
             try:
                 # The method of the plain socket: TLS would first say goodbye, in another thread's conversation.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
@@ -69,20 +72,18 @@ class Exchange:
     def settle(self) -> None:
         """Tell the deadline apart from other ends: a shut socket can look like a whole and empty answer."""
         if self._expired and not self.interrupted:
-            self.fail(TimeoutError("no whole answer before the deadline"))
+            self.fail(TimeoutError("no whole answer before the deadline" if self.sent else "no connection in time"))
+
+
+class AnswerTooLarge(Exception):  # noqa: N818 - never leaves the client
+    """An answer is larger than is read."""
 
 
 def _innermost(error: BaseException, handled: BaseException | None) -> BaseException:
-    """Return the first cause without its frames: they hold the request's headers and body.
-
-    `handled`: what the caller is just handling; it comes before the first cause and is none of ours.
-    """
+    """Return the first cause. `handled`: what the caller is just handling; it comes before and is none of ours."""
     while (inner := error.__cause__ or error.__context__) not in (None, handled):
         error = inner
-    if isinstance(error, RequestException):
-        error.request = error.response = None
-    error.__context__ = None
-    return error.with_traceback(None)
+    return error
 
 
 class _Watchdog:
@@ -141,72 +142,6 @@ def watched(exchange: Exchange) -> Iterator[None]:
         exchange.settle()
 
 
-class _WatchedConnection(HTTPConnection):
-    """A connection that reports to the exchange of its thread."""
-
-    _opening = False
-    _used = 0.0
-
-    def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
-        if (exchange := _current()) is not None:
-            exchange.hold(sock)
-        return sock
-
-    def connect(self) -> None:
-        self._opening = True
-        try:
-            super().connect()
-        finally:
-            self._opening = False
-
-    def send(self, data: Any) -> None:
-        if self.sock is None:
-            self.connect()
-        exchange = _current()
-        if exchange is not None and not self._opening:  # opening: a proxy is asked for a tunnel, nothing more
-            exchange.hold(self.sock)
-            exchange.sent = True
-        self._used = time.monotonic()
-        super().send(data)
-
-    @property
-    def is_connected(self) -> bool:
-        exchange = _current()
-        is_idle = time.monotonic() - self._used > MAX_IDLE
-        return super().is_connected and not (is_idle and exchange is not None and exchange.is_write)
-
-
-class _WatchedTLSConnection(_WatchedConnection, HTTPSConnection):
-    """The same over TLS."""
-
-
-def _current() -> Exchange | None:
+def current() -> Exchange | None:
+    """Return the exchange that this thread is busy with."""
     return getattr(_here, "exchange", None)
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _WatchedConnection
-
-
-class _TLSPool(HTTPSConnectionPool):
-    ConnectionCls = _WatchedTLSConnection
-
-
-class WatchedAdapter(HTTPAdapter):
-    """requests' adapter over connections that report."""
-
-    def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Make the pool of direct connections."""
-        super().init_poolmanager(*args, **options)
-        _report(self.poolmanager)
-
-    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """Make the pool of connections through a proxy."""
-        manager = super().proxy_manager_for(proxy, **options)
-        _report(manager)
-        return manager
-
-
-def _report(manager: PoolManager) -> None:
-    manager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}

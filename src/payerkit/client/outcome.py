@@ -10,9 +10,10 @@ from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry
 
 from payerkit.client.call import Call
-from payerkit.client.connections import Exchange
+from payerkit.client.exchange import Exchange
 from payerkit.client.wire import read_complaint, read_json
 from payerkit.errors import (
+    InterruptedCall,
     NotFound,
     NotSent,
     PayerkitError,
@@ -23,7 +24,7 @@ from payerkit.errors import (
     UnreadableAnswer,
     WrongKey,
 )
-from payerkit.masking import ApiKey, clean, is_email
+from payerkit.masking import ApiKey, clean, holds_email
 
 T = TypeVar("T")
 E = TypeVar("E", bound=PayerkitError)
@@ -34,6 +35,8 @@ _REFUSALS: dict[int, tuple[type[Refused], str]] = {
     404: (NotFound, "The service does not find what the call is about"),
     429: (RateLimited, "The service asks to wait"),
 }
+
+_CHECK_ADDRESS = "Nothing was changed. This is no answer of the API: check that base_url is its address."
 
 _PROVES_NOTHING = {408, 499}
 """Statuses that intermediaries give when they lost patience; the service may have done the work."""
@@ -61,11 +64,11 @@ class Judge(Generic[T]):
 
     def _no_answer(self) -> PayerkitError:
         if not self.exchange.sent:
-            return self._error(NotSent, f"{self.call.name} could not be sent ({self._fault()}).")
-        return self._failing(f"no answer came ({self._fault()})")
+            return self._error(NotSent, f"{self.call.name} could not be sent ({self.exchange.fault}).")
+        return self._failing(f"no answer came ({self.exchange.fault})")
 
     def _success(self) -> T | PayerkitError:
-        fault = self.exchange.fault and f"its answer broke off ({self._fault()})"
+        fault = self.exchange.fault and f"its answer broke off ({self.exchange.fault})"
         if not fault:
             try:
                 return self.call.read(read_json(self.exchange.content))
@@ -80,13 +83,15 @@ class Judge(Generic[T]):
         if status < 400:
             return self._redirect(status)
         kind, words = _REFUSALS.get(status, (Refused, "The service refused the call"))
-        complaint = read_complaint(self.exchange.content, self._secrets())
+        wait = self._retry_after()
+        if kind is RateLimited and wait is not None:
+            words = f"{words} {wait:g} seconds"
+        complaint = read_complaint(self.exchange.content, self._private())
         says = f" It says: {complaint.message}" if complaint.message else ""
+        is_foreign = not complaint.is_any and kind in {Refused, NotFound}
+        advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         return self._error(
-            kind,
-            f"{words} ({status} on {self.call.name}).{says}",
-            fields=complaint.fields,
-            advice=self.call.hints.get(status),
+            kind, f"{words} ({status} on {self.call.name}).{says}", fields=complaint.fields, advice=advice
         )
 
     def _redirect(self, status: int) -> PayerkitError:
@@ -111,7 +116,7 @@ class Judge(Generic[T]):
         fingerprint = call.body.fingerprint(self.key.reveal().encode()) if call.body else None
         sent = f"{call.name} was sent" + (f" (body {fingerprint})" if fingerprint else "")
         return self._error(
-            UnknownOutcome,
+            InterruptedCall if self.exchange.interrupted else UnknownOutcome,
             f"Nobody knows yet whether {call.operation} happened: {sent}, and {what}.",
             advice=call.settle,
             operation=call.operation,
@@ -121,15 +126,8 @@ class Judge(Generic[T]):
         )
 
     def _error(self, kind: type[E], message: str, **facts: Any) -> E:
-        error = kind(
-            message,
-            status_code=self.exchange.status,
-            retry_after=self._retry_after(),
-            request=self.call.name,
-            **facts,
-        )
-        error.__cause__ = self.exchange.cause
-        return error
+        status, wait, request = self.exchange.status, self._retry_after(), self.call.name
+        return kind(message, status_code=status, retry_after=wait, request=request, **facts)
 
     def _retry_after(self) -> float | None:
         """Return the seconds that the service asks to wait, given as a number or as a date."""
@@ -139,14 +137,11 @@ class Judge(Generic[T]):
         except (InvalidHeader, OverflowError):
             return None
 
-    def _fault(self) -> str:
-        return self._clean(self.exchange.fault)
-
     def _clean(self, text: str) -> str:
-        return clean(text, self._secrets())
+        return clean(text, self._private())
 
-    def _secrets(self) -> tuple[str, ...]:
+    def _private(self) -> tuple[str, ...]:
         """Return what a service may repeat and a message may not."""
-        sent = self.call.body.secrets if self.call.body else ()
-        emails = filter(is_email, [*self.call.ids.values(), self.call.client_user_id or ""])
+        sent = self.call.body.private if self.call.body else ()
+        emails = filter(holds_email, [*self.call.ids.values(), self.call.client_user_id or ""])
         return (self.key.reveal(), *sent, *emails)
