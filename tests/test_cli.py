@@ -8,15 +8,18 @@ import socket
 import time
 from pathlib import Path
 
+import nbformat
 import pytest
 import requests
 from cryptography.fernet import Fernet
+from nbclient import NotebookClient
 
 import payerkit
 from payerkit import cli
 from processes import running
 from published import BANK_DETAILS, PAYER
 
+QUICKSTART = Path(__file__).parent.parent / "notebooks" / "00-quickstart.ipynb"
 KEY = "key-that-the-environment-gives"
 
 
@@ -38,6 +41,24 @@ def test_sandbox_serves_another_process_and_survives_a_restart(tmp_path: Path) -
             client.close()
 
     assert rows == 2
+
+
+def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) -> None:
+    """The cells of the quickstart run with `connect(...)` in place of `sandbox(...)`, and their data is kept."""
+    notebook = nbformat.read(QUICKSTART, as_version=4)
+    with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _):
+        live = f"connect({address(printed)!r}, api_key={KEY!r})"
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("sandbox(seed=1)", live)
+        assert 1 == sum(live in cell.source for cell in notebook.cells)
+        NotebookClient(notebook, timeout=60).execute()
+
+    with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _):
+        client = payerkit.connect(address(printed), api_key=KEY)
+        accounts = payerkit.list_payment_details(client, "user-123")
+        client.close()
+
+    assert ["Chase"] == list(accounts["bank_name"])
 
 
 def test_keys_of_the_environment_are_used_and_not_printed(tmp_path: Path) -> None:
