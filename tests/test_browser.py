@@ -120,6 +120,7 @@ def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> 
 
 def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
     """What `payerkit lab` opens runs to its end; its links lead to the pages, its file holds nothing personal."""
+    page.set_viewport_size({"width": 1280, "height": 6000})  # cells out of sight are not in the page
     with running("lab", "--no-browser", folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path)) as (printed, _process):
         page.goto(next(word for word in printed.split() if word.startswith("http://")))
         expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
