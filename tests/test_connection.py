@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
 import stat
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 import payerkit
 from payerkit.client import Timeout
 from payerkit.errors import InvalidInput
+from payerkit.service.store import Store
 from published import BANK_DETAILS, PAYER
 
 
@@ -65,6 +68,36 @@ def test_sandbox_ends_when_nobody_holds_it() -> None:
     client.close()
     client.close()  # a second time does nothing
     assert before == sandbox_threads()
+
+
+def test_sandbox_leaves_nothing_in_memory() -> None:
+    """What a sandbox was made of goes with it; a notebook may start many in a day."""
+
+    def alive() -> int:
+        gc.collect()
+        return sum(isinstance(held, Store) for held in gc.get_objects())
+
+    before = alive()
+    with payerkit.sandbox() as client:
+        payerkit.create_payer(client, PAYER)
+        assert before + 1 == alive()
+    del client
+
+    assert before == alive()
+
+
+def test_sandbox_ends_quietly_while_a_body_is_still_coming(caplog: pytest.LogCaptureFixture) -> None:
+    """A request that never comes whole does not hold up the end, and leaves no traceback."""
+    client = payerkit.sandbox()
+    with socket.create_connection((str(urlsplit(client.base_url).hostname), urlsplit(client.base_url).port)) as half:
+        head = f"POST /v1/pay HTTP/1.1\r\nHost: x\r\nx-api-key: {client._key.reveal()}\r\nContent-Length: 50\r\n"
+        half.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
+        half.settimeout(20)
+        payerkit.create_payer(client, PAYER)  # by then, the half has arrived
+        client.close()
+        answer = half.recv(1000)
+
+    assert (b"503", []) == (answer[9:12], [record for record in caplog.records if record.exc_info])
 
 
 def test_sandboxes_run_side_by_side() -> None:

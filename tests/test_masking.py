@@ -59,6 +59,12 @@ def test_account_shows_its_end(number: str, shown: str) -> None:
         ("ssn 123456789 is known", ["123-45-6789"], f"ssn {MASK} is known"),  # without its dashes
         ("iban de89370400", ["DE89 3704 00"], f"iban {MASK}"),  # other case, no blanks
         ("1 of 10 is wrong", ["1"], f"{MASK} of 10 is wrong"),  # short: only where it stands alone
+        ("phone 12125551234", ["+12125551234"], f"phone {MASK}"),  # without its plus
+        ("born 1985/12/13", ["1985-12-13"], f"born {MASK}"),  # other separators
+        ("at 9+Hidden+Rd", ["9 Hidden Rd"], f"at {MASK}"),  # as a form writes it
+        ("a%2540example.com", ["a@example.com"], MASK),  # encoded twice
+        ("Tom &amp; Jerry", ["Tom & Jerry"], MASK),  # as HTML
+        ("x" * 150, ["x" * 200_000], MASK),  # cut off
         ("no secrets", [""], "no secrets"),  # an empty secret is none
         ("a.c abc", ["a.c"], f"{MASK} abc"),  # letters, no pattern
     ],

@@ -197,3 +197,13 @@ def test_an_echo_of_a_secret_is_masked() -> None:
 def test_no_error_body_fails_to_be_read(content: bytes) -> None:
     """Whatever bytes stand in an error body, reading them does not fail."""
     assert isinstance(read_complaint(content, ["secret"]).message, str)
+
+
+def test_complaints_are_as_many_as_a_person_reads() -> None:
+    """A list of complaints without end floods nobody, whichever kind they are."""
+    entries = [{"field": "city", "message": f"wrong {place}"} for place in range(1000)]
+    complaint = read_complaint(
+        json.dumps({"message": [str(place) for place in range(1000)], "errors": entries}).encode(), []
+    )
+
+    assert (50, True) == (len(complaint.fields), len(complaint.message) < 5000)

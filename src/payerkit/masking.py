@@ -6,9 +6,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 from typing import Any, Never
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
-from payerkit.html import visible
+from payerkit.html import escape, visible
 from payerkit.names import wire_name
 
 MASK = "••••"
@@ -100,14 +100,24 @@ class ApiKey:
 def clean(text: str, private: Iterable[str]) -> str:
     """Return a foreign text that may be shown: without private values, without hidden characters, not too long.
 
-    A value is found as it was sent, percent-encoded, and with blanks, dashes or dots put in or left out.
+    A value is found as it was sent, encoded for an address or for HTML, and with other separators or none.
     """
     text = text[: 10 * _SHOWN]
     for value in sorted(private, key=len, reverse=True):
-        for form in (value, quote(value, safe="")):
+        for form in dict.fromkeys((value, *_encoded(value))):
             text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
     text = visible(text)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _encoded(value: str) -> tuple[str, ...]:
+    once = quote(value, safe="")
+    return once, quote(once, safe=""), quote_plus(value), escape(value)
+
+
+_SEPARATORS = r"\s.,/_\u2010-\u2015-"
+_BEGINNING = 100
+"""Characters by which a long value is found; it may be cut off, so all that follows is masked, too."""
 
 
 def _pattern(value: str) -> str:
@@ -115,5 +125,6 @@ def _pattern(value: str) -> str:
     if len(value) < 5:
         # A short value is masked where it stands alone: "1" is no reason to mask every 1 of a message.
         return rf"(?<!\w){re.escape(value)}(?!\w)" if value else "(?!)"
-    bare = re.sub(r"[\s.-]", "", value)
-    return r"[\s.-]*".join(map(re.escape, bare)) if bare else re.escape(value)
+    bare = re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")
+    rest = r"[\s\S]*" if len(bare) > _BEGINNING else ""
+    return f"[{_SEPARATORS}]*".join(map(re.escape, bare[:_BEGINNING])) + rest if bare else re.escape(value)

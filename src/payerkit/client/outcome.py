@@ -134,7 +134,7 @@ class Judge(Generic[T]):
         told = self.exchange.headers.get("Retry-After")
         try:
             return None if told is None else float(Retry().parse_retry_after(told))
-        except (InvalidHeader, OverflowError):
+        except (InvalidHeader, OverflowError, ValueError):  # more digits than Python turns into a number
             return None
 
     def _clean(self, text: str) -> str:

@@ -112,7 +112,7 @@ def read_complaint(content: bytes, private: Iterable[str]) -> Complaint:
     """Return what could be read of an error body, whatever it is, free of what was private.
 
     Read are the published shapes: `message` as text, list of texts, list of objects or one object, and `errors`
-    beside it. HTML, an empty body and a cut one say nothing.
+    beside it; of each, as many entries as a person reads. HTML, an empty body and a cut one say nothing.
     """
     try:
         body = read_json(content)
@@ -129,10 +129,14 @@ def read_complaint(content: bytes, private: Iterable[str]) -> Complaint:
     return Complaint(message or ("" if fields else clean(_text(body.get("error")), private)), fields)
 
 
+_ENTRIES = 50
+"""Entries of a list of complaints that are read: more than a body has members."""
+
+
 def _listed(value: Any) -> list[Any]:
     if value is None:
         return []
-    return value if isinstance(value, list) else [value]
+    return value[:_ENTRIES] if isinstance(value, list) else [value]
 
 
 def _text(item: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -10,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import calls, controls, pages
 from payerkit.service.gate import Gate
@@ -25,11 +26,26 @@ _ABOUT = """The whole payment service on one machine, for trying out and for tes
 
 def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
     """Return the service over a database, guarded by a key."""
+
+    async def routes(scope: Scope, receive: Receive, send: Send) -> None:
+        await _routes()({**scope, "state": {"store": store, "settings": settings}}, receive, send)
+
+    # Around everything, so that a failure's answer is labelled, too.
+    return Gate(
+        routes,
+        identity=store.identity,
+        api_key=api_key,
+        max_body=settings.max_body,
+        rate_limit=settings.rate_limit,
+    )
+
+
+@cache
+def _routes() -> ASGIApp:
+    """Return the routes, which know no service: FastAPI keeps what it was once given, so they are made once."""
     app = FastAPIOffline(
         title="payerkit sandbox", version="1", description=_ABOUT, redoc_url=None, redirect_slashes=False
     )
-    app.state.store = store
-    app.state.settings = settings
     app.include_router(calls.router, tags=["the API"])
     app.include_router(controls.router)
     app.include_router(pages.router)
@@ -42,14 +58,7 @@ def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
-    # Around everything, so that a failure's answer is labelled, too.
-    return Gate(
-        app,
-        identity=store.identity,
-        api_key=api_key,
-        max_body=settings.max_body,
-        rate_limit=settings.rate_limit,
-    )
+    return app
 
 
 async def _answer_busy(_request: Request, _error: Exception) -> Response:

@@ -38,13 +38,13 @@ ClientUserId = Annotated[
 
 def the_store(request: Request) -> Store:
     """Return the store of the application that answers."""
-    store: Store = request.app.state.store
+    store: Store = request.state.store
     return store
 
 
 def the_settings(request: Request) -> Settings:
     """Return the settings of the application that answers."""
-    settings: Settings = request.app.state.settings
+    settings: Settings = request.state.settings
     return settings
 
 

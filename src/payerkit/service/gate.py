@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import secrets
 import time
@@ -64,6 +65,8 @@ class Gate:
                 receive = await self._checked(scope, receive)
         except Problem as problem:
             answer = self._refusal(problem)
+        except asyncio.CancelledError:  # the service ends while a body is still coming
+            answer = Problem(503, "the sandbox is ending").answer({"Connection": "close"})
         await answer(scope, receive, labelled)
 
     async def _checked(self, scope: Scope, receive: Receive) -> Receive:
