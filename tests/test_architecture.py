@@ -14,8 +14,9 @@ import payerkit
 
 PACKAGE = Path(payerkit.__file__).parent
 FLOORS = [
-    {"errors", "html", "names", "urls", "masking", "tracebacks"},
-    {"onchain"},
+    {"errors", "html", "names", "urls", "masking", "tracebacks", "tables"},
+    {"findings", "ids"},
+    {"checks", "onchain"},
     {"models"},
     {"frames", "client"},
     {"endpoints", "controls"},
@@ -58,7 +59,7 @@ def test_imports_point_one_way() -> None:
 
 def test_service_knows_nothing_of_the_client() -> None:
     """The service and the client share the fact tables of onchain, and no model."""
-    assert {"onchain"} == {other for one, other in imports() if one == "service"}
+    assert {"onchain", "tables"} == {other for one, other in imports() if one == "service"}
 
 
 def test_nothing_but_the_starter_imports_the_service() -> None:
@@ -99,6 +100,7 @@ def test_unknown_names_are_an_error() -> None:
 
 
 HEAVY = {"pandas", "numpy", "ipywidgets", "anywidget", "fastapi", "sqlalchemy", "uvicorn", "cryptography", "eth_abi"}
+HEAVY |= {"phonenumbers", "stdnum", "payerkit.checks.tables"}
 
 
 def loaded_by(code: str) -> set[str]:
@@ -114,6 +116,10 @@ def loaded_by(code: str) -> set[str]:
         ("import payerkit", HEAVY | {"requests", "pydantic"}),
         ("from payerkit import Payer, InvalidInput", HEAVY | {"requests"}),
         ("from payerkit import connect, create_payer; connect('http://127.0.0.1:9', api_key='k')", HEAVY),
+        (
+            "from payerkit import check_payer; check_payer({})",
+            HEAVY - {"payerkit.checks.tables"} | {"requests", "pydantic"},
+        ),
         ("import payerkit.cli", HEAVY | {"requests", "pydantic"}),
     ],
 )

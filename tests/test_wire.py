@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.client.wire import Body, check_id, fill, read_complaint, read_json
+from payerkit.client.wire import Body, fill, read_complaint, read_json
 from payerkit.errors import InvalidInput
+from payerkit.ids import check_id
 from payerkit.models import Payer
 from published import PAYER, PUBLISHED
 

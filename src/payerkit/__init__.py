@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from payerkit.checks.bodies import check_bank_details, check_payer
+    from payerkit.checks.frames import check_all_bank_details, check_payers
     from payerkit.client import Client, Timeout
     from payerkit.connection import SandboxClient, connect, sandbox
     from payerkit.controls import SandboxControls
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         UnreadableAnswer,
         WrongKey,
     )
+    from payerkit.findings import Finding, Findings
     from payerkit.models import (
         AgreementUpdate,
         BankDetails,
@@ -53,6 +56,8 @@ __all__ = [
     "BankDetails",
     "Client",
     "FieldProblem",
+    "Finding",
+    "Findings",
     "InterruptedCall",
     "InvalidInput",
     "NotFound",
@@ -74,6 +79,10 @@ __all__ = [
     "UnknownOutcome",
     "UnreadableAnswer",
     "WrongKey",
+    "check_all_bank_details",
+    "check_bank_details",
+    "check_payer",
+    "check_payers",
     "connect",
     "create_payer",
     "create_payment_detail",
@@ -85,6 +94,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "checks.bodies": ("check_bank_details", "check_payer"),
+    "checks.frames": ("check_all_bank_details", "check_payers"),
     "client": ("Client", "Timeout"),
     "connection": ("SandboxClient", "connect", "sandbox"),
     "controls": ("SandboxControls",),
@@ -110,6 +121,7 @@ _HOMES = {
         "UnreadableAnswer",
         "WrongKey",
     ),
+    "findings": ("Finding", "Findings"),
     "models": (
         "AgreementUpdate",
         "BankDetails",

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
-from payerkit.client import Body, Call, Client, check_id
+from payerkit.client import Body, Call, Client
 from payerkit.errors import InvalidInput
+from payerkit.ids import check_id
 from payerkit.tracebacks import trimmed
 
 T = TypeVar("T")

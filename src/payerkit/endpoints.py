@@ -1,8 +1,8 @@
 """The calls of the service, one function each: client first, an object, a dict or fields in, an object or a frame out.
 
-Every function raises InvalidInput before anything is sent, and otherwise the error of `payerkit.errors` that says
-what happened: NotSent, Refused (WrongKey, NotFound, RateLimited), ServiceError and UnreadableAnswer for reads,
-UnknownOutcome for writes.
+Every function raises InvalidInput before anything is sent, with all errors at once; otherwise the error of
+`payerkit.errors` that says what happened: NotSent, Refused (WrongKey, NotFound, RateLimited), ServiceError and
+UnreadableAnswer for reads, UnknownOutcome for writes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from payerkit.client import Body, Call, Client, check_id
+from payerkit.client import Body, Call, Client
 from payerkit.errors import InvalidInput
+from payerkit.ids import check_id
 from payerkit.models import (
     AgreementUpdate,
     BankDetails,
@@ -59,6 +60,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     """Register a payer for compliance checks; return the statuses and the links to agreement and identity check.
 
     A second call with the same `client_user_id` returns the present statuses; the sandbox updates the data, too.
+    What `check_payer` doubts is sent all the same, and is in `.findings` of what comes back.
     `POST /v2/payer`, specification 2.4 and 2.5.
     """
     payer = Payer.of(payer, fields)
@@ -67,8 +69,8 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
         method="POST",
         route="/v2/payer",
         body=Body.of(payer),
-        client_user_id=check_id(payer.client_user_id, "client_user_id"),
-        read=PayerStatus.read,
+        client_user_id=payer.client_user_id,
+        read=partial(PayerStatus.read, sent=payer),
         settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
     )
     return client.send(call)
@@ -125,6 +127,7 @@ def create_payment_detail(
 ) -> PaymentDetail:
     """Store a payer's bank account; return the record with its `id`. Each call stores one more.
 
+    What `check_bank_details` doubts is sent all the same, and is in `.findings` of what comes back.
     `POST /v1/payer/{clientUserId}/payment-details`, specification 2.1 and 2.2.
     """
     ids = {"clientUserId": check_id(client_user_id, "client_user_id")}
@@ -136,7 +139,7 @@ def create_payment_detail(
         ids=ids,
         body=Body.of(details),
         client_user_id=client_user_id,
-        read=PaymentDetail.read,
+        read=partial(PaymentDetail.read, sent=details),
         settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
         "Only if there is none more, call again.",
         hints={404: _CREATE_FIRST},

@@ -55,3 +55,17 @@ def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
         f'<table><caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
         f"<tbody>{body}</tbody></table>"
     )
+
+
+def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
+    """Return a table with a row of column names; everything is escaped here. Without rows, only the caption."""
+    left = "text-align:left;vertical-align:top"
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{left}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    names = "".join(f'<th scope="col" style="{left}">{escape(name)}</th>' for name in head)
+    return (
+        f'<table><caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
+        + (f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody>" if body else "")
+        + "</table>"
+    )

@@ -3,6 +3,6 @@
 from payerkit.client.call import Call
 from payerkit.client.client import Client
 from payerkit.client.transport import Timeout
-from payerkit.client.wire import Body, check_id
+from payerkit.client.wire import Body
 
-__all__ = ["Body", "Call", "Client", "Timeout", "check_id"]
+__all__ = ["Body", "Call", "Client", "Timeout"]

@@ -23,10 +23,11 @@ from pydantic import (
 )
 
 from payerkit import html
+from payerkit.findings import Findings
 from payerkit.masking import ACCOUNTS, HIDDEN, holds_email, mask
 from payerkit.models.base import Wire
 from payerkit.models.fields import AccountNumber, Hidden
-from payerkit.models.sent import PaymentOrder
+from payerkit.models.sent import BankDetails, Payer, PaymentOrder
 from payerkit.names import first, wire_name
 from payerkit.onchain.quantities import wei_of
 from payerkit.urls import is_loopback
@@ -92,7 +93,35 @@ def _typed(name: str, value: Any) -> Any:
     return AccountNumber(value) if canonical in ACCOUNTS else Hidden(value) if canonical in HIDDEN else value
 
 
-class PayerStatus(Answer):
+class Created(Answer):
+    """Base of what a call created: it remembers what was sent."""
+
+    _sent: Payer | BankDetails | None = PrivateAttr(default=None)
+
+    @classmethod
+    def read(cls, answer: Any, *, sent: Payer | BankDetails | None = None) -> Self:
+        """Return the answer as an object that remembers what it answers. Raises ValueError if it is no JSON object."""
+        created = super().read(answer)
+        created._sent = sent
+        return created
+
+    @property
+    def findings(self) -> Findings:
+        """What was doubtful in what was sent, and went all the same; nothing if nothing was sent for this answer."""
+        from payerkit.checks.bodies import check_bank_details, check_payer  # noqa: PLC0415 - for who asks
+
+        if self._sent is None:
+            return Findings()
+        return check_payer(self._sent) if isinstance(self._sent, Payer) else check_bank_details(self._sent)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return titles and values as a table shows them, and that there are warnings, if there are."""
+        count = len(self.findings.warnings)
+        told = [("Sent with", f"{count} warning{'s' * (count > 1)}, see <code>.findings</code>")] if count else []
+        return super().rows() + told
+
+
+class PayerStatus(Created):
     """Where a payer stands (specification 2.5). Status words are open: a new one is shown as it came."""
 
     kyc_status: str | None = Field(None, title="Identity check")
@@ -131,7 +160,7 @@ class AgreementUpdate(Answer):
     success: StrictBool | None = Field(None, title="Recorded")
 
 
-class PaymentDetail(Answer):
+class PaymentDetail(Created):
     """A bank account as the service stored it (specification 2.2); its `id` stands for it from now on."""
 
     id: str | None = Field(None, title="Id")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Secret, ValidationError, model_validator
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from payerkit.errors import FieldProblem, InvalidInput
-from payerkit.masking import MASK
+from payerkit.checks.specification import Body, faults, is_blank
+from payerkit.errors import InvalidInput
+from payerkit.findings import Finding
 from payerkit.models.base import Wire
-from payerkit.models.words import describe, explain, find_field, is_blank
 
 
 class Sent(Wire):
     """Base of what is sent. Unknown members are refused: a dropped typo would lose data."""
 
     model_config = ConfigDict(extra="forbid")
+
+    specified: ClassVar[Body]
+    """What the specification says of the members; the types here only repeat it for whoever reads and writes them."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -30,19 +33,18 @@ class Sent(Wire):
             for name, field in cls.model_fields.items()
         ]
         cls.__signature__ = inspect.Signature(parameters)
-        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nFields, * for a required one:\n{describe(cls)}"
+        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nFields, * for a required one:\n{_describe(cls)}"
 
     @model_validator(mode="wrap")
     @classmethod
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        problems = _masked_members(data)
-        try:
-            made = handler(data)
-        except ValidationError as error:
-            problems += [_in_plain_words(cls, detail) for detail in error.errors(include_url=False)]
-        if problems:
+        if not isinstance(data, Mapping):
+            return handler(data)
+        found = list(faults(cls.specified, data))
+        if found:
+            problems = [_problem(finding) for finding in found]
             raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
-        return made
+        return handler({name: None if is_blank(value) else value for name, value in data.items()})
 
     @classmethod
     def of(cls, given: Any, fields: dict[str, Any]) -> Self:
@@ -68,9 +70,9 @@ class Sent(Wire):
             if isinstance(value, Mapping | Wire):
                 raise InvalidInput(f"Give the {cls.__name__} without {name}= in front. Nothing was sent.")
         try:
-            return cls.model_validate({name: None if is_blank(value) else value for name, value in values.items()})
+            return cls.model_validate(values)
         except ValidationError as error:
-            fields = tuple(_field_error(cls, detail) for detail in error.errors(include_input=False))
+            fields = tuple(detail["ctx"]["finding"] for detail in error.errors(include_input=False))
         count = "1 field needs" if len(fields) == 1 else f"{len(fields)} fields need"
         raise InvalidInput(f"{cls.__name__}: {count} attention. Nothing was sent.", fields=fields)
 
@@ -97,29 +99,24 @@ class Sent(Wire):
         return tuple(value for name, value in self.to_dict(reveal=True).items() if value and shown[name] != value)
 
 
+def _describe(model: type[BaseModel]) -> str:
+    """Return a line a field: name, * if it is required, what it is, an example."""
+    fields = model.model_fields.items()
+    width = max((len(name) for name, _ in fields), default=0) + 1
+    lines = []
+    for name, field in fields:
+        marked = f"{name}{'*' * field.is_required()}"
+        example = f" Example: {field.examples[0]}" if field.examples else ""
+        lines.append(f"    {marked:<{width}}  {field.title}. {field.description or ''}{example}")
+    return "\n".join(lines)
+
+
 def _true(value: Any) -> Any:
     return value.get_secret_value() if isinstance(value, Secret) else value
 
 
-def _masked_members(data: Any) -> list[InitErrorDetails]:
-    """Return a problem for each member that was copied from where it is shown masked: it would be sent as it is."""
-    words = {"words": "A masked value, copied from where it is shown. Give the true one, or take it with reveal=True."}
-    kind = PydanticCustomError("masked", "{words}", words)
-    members = data.items() if isinstance(data, Mapping) else ()
-    return [
-        InitErrorDetails(type=kind, loc=(str(name),), input=None)
-        for name, value in members
-        if MASK in str(_true(value))
-    ]
-
-
-def _in_plain_words(model: type[BaseModel], detail: ErrorDetails) -> InitErrorDetails:
-    words = explain(model, detail)
-    kind = PydanticCustomError(detail["type"], "{words}", {"words": words})
-    return InitErrorDetails(type=kind, loc=detail["loc"], input=None)
-
-
-def _field_error(model: type[BaseModel], detail: ErrorDetails) -> FieldProblem:
-    location = str(detail["loc"][0]) if detail["loc"] else ""
-    name, field = find_field(model, location) or (location, None)
-    return FieldProblem(name, (field.alias if field else None) or location, detail["msg"], detail["type"])
+def _problem(finding: Finding) -> InitErrorDetails:
+    """Return a finding as pydantic carries it: its code, its words, and itself; never the value."""
+    words = f"{finding.message} {finding.hint}".rstrip()
+    kind = PydanticCustomError(finding.code, "{words}", {"words": words, "finding": finding})
+    return InitErrorDetails(type=kind, loc=(finding.field,), input=None)

@@ -7,25 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from payerkit.models.fields import (
-    DATE,
-    EMAIL,
-    PHONE,
-    AccountNumber,
-    Filled,
-    Hidden,
-    SocialSecurityNumber,
-    Text,
-    about,
-)
+from payerkit.checks import specification
+from payerkit.models.fields import AccountNumber, Hidden, SocialSecurityNumber, Text, about
 from payerkit.models.sending import Sent
 
 BeneficiaryType = Literal["individual", "business"]
 Rails = Literal["local", "swift", "wire"]
 AccountType = Literal["checking", "savings"]
-
-_TWO_LETTERS = "Write two letters, ISO 3166-1 alpha-2, such as US."
-_DATE = "Write the date as YYYY-MM-DD, such as 1985-12-12."
 
 
 class Payer(Sent):
@@ -34,63 +22,29 @@ class Payer(Sent):
     The optional members are left out of the request when they are not given.
     """
 
+    specified = specification.PAYER
+
     client_user_id: Annotated[
-        Filled, about("Client user id", "Your own id of the payer, as typed in every later call.", "user-123")
+        Text, about("Client user id", "Your own id of the payer, as typed in every later call.", "user-123")
     ]
-    email: Annotated[
-        Text,
-        about(
-            "E-mail",
-            "Where the payer is reached.",
-            "john.doe@example.com",
-            hint="Write an e-mail address, such as name@example.com.",
-            pattern=EMAIL,
-        ),
-    ]
-    first_name: Annotated[Filled, about("First name", "As on the identity document.", "John")]
-    last_name: Annotated[Filled, about("Last name", "As on the identity document.", "Doe")]
-    beneficiary_type: Annotated[
-        BeneficiaryType,
-        about("Type", "A person or a company.", "individual", hint="Write individual or business."),
-    ]
+    email: Annotated[Text, about("E-mail", "Where the payer is reached.", "john.doe@example.com")]
+    first_name: Annotated[Text, about("First name", "As on the identity document.", "John")]
+    last_name: Annotated[Text, about("Last name", "As on the identity document.", "Doe")]
+    beneficiary_type: Annotated[BeneficiaryType, about("Type", "A person or a company.", "individual")]
     company_name: Annotated[Text | None, about("Company", "For a business.", "Acme Corporation Inc.")] = None
-    date_of_birth: Annotated[
-        Text,
-        about(
-            "Date of birth",
-            "Of a business: the day of its incorporation.",
-            "1985-12-12",
-            hint=_DATE,
-            pattern=DATE,
-        ),
-    ]
-    nationality: Annotated[
-        Text,
-        about("Nationality", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
-    ]
-    phone: Annotated[
-        Text,
-        about(
-            "Phone",
-            "International form, best with a plus.",
-            "+12125551234",
-            hint="Write the number with its country code and digits only, such as +12125551234.",
-            pattern=PHONE,
-        ),
-    ]
+    date_of_birth: Annotated[Text, about("Date of birth", "Of a business: the day of its incorporation.", "1985-12-12")]
+    nationality: Annotated[Text, about("Nationality", "Two-letter country code.", "US")]
+    phone: Annotated[Text, about("Phone", "International form, best with a plus.", "+12125551234")]
     ssn: Annotated[
         SocialSecurityNumber,
         about("Social security number", "Of a business: its tax or registration number.", "123-45-6789"),
     ]
-    address_line1: Annotated[Filled, about("Address", "Street and house number.", "123 Main Street")]
+    address_line1: Annotated[Text, about("Address", "Street and house number.", "123 Main Street")]
     address_line2: Annotated[Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200")] = None
-    city: Annotated[Filled, about("City", "Town or city.", "New York")]
-    state: Annotated[Filled, about("State", "State, province or region.", "NY")]
-    postcode: Annotated[Filled, about("Postcode", "Postal or ZIP code.", "10001")]
-    country: Annotated[
-        Text,
-        about("Country", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
-    ]
+    city: Annotated[Text, about("City", "Town or city.", "New York")]
+    state: Annotated[Text, about("State", "State, province or region.", "NY")]
+    postcode: Annotated[Text, about("Postcode", "Postal or ZIP code.", "10001")]
+    country: Annotated[Text, about("Country", "Two-letter country code.", "US")]
     source_of_funds: Annotated[
         Text | None, about("Source of funds", "For a business.", "Business revenue from software services")
     ] = None
@@ -105,39 +59,16 @@ class BankDetails(Sent):
     Which optional members a currency and its rails need is not in the specification; the service decides.
     """
 
-    bank_name: Annotated[Filled, about("Bank", "Name of the bank.", "Chase")]
-    account_name: Annotated[
-        Filled,
-        about("Account holder", "Name on the account.", "Gordon's Chase Business Account"),
-    ]
-    beneficiary_type: Annotated[
-        BeneficiaryType,
-        about("Holder type", "A person or a company.", "business", hint="Write individual or business."),
-    ]
-    currency: Annotated[
-        Text,
-        about(
-            "Currency",
-            "Three-letter code, ISO 4217; sent as typed.",
-            "usd",
-            hint="Write three letters, ISO 4217, such as USD.",
-            min_length=3,
-            max_length=3,
-        ),
-    ]
+    specified = specification.BANK_DETAILS
+
+    bank_name: Annotated[Text, about("Bank", "Name of the bank.", "Chase")]
+    account_name: Annotated[Text, about("Account holder", "Name on the account.", "Gordon's Chase Business Account")]
+    beneficiary_type: Annotated[BeneficiaryType, about("Holder type", "A person or a company.", "business")]
+    currency: Annotated[Text, about("Currency", "Three-letter code, ISO 4217; sent as typed.", "usd")]
     rails: Annotated[
-        Rails | None,
-        about(
-            "Rails",
-            "How the money travels; left out, the service takes local.",
-            "local",
-            hint="Write local, swift or wire.",
-        ),
+        Rails | None, about("Rails", "How the money travels; left out, the service takes local.", "local")
     ] = None
-    account_type: Annotated[
-        AccountType | None,
-        about("Account type", "US accounts.", "checking", hint="Write checking or savings."),
-    ] = None
+    account_type: Annotated[AccountType | None, about("Account type", "US accounts.", "checking")] = None
     account_number: Annotated[AccountNumber | None, about("Account number", "Keep leading zeros.", "253009233489")] = (
         None
     )
@@ -154,26 +85,16 @@ class BankDetails(Sent):
     bank_code: Annotated[Text | None, about("Bank code", "Where banks are numbered.", "001")] = None
     branch_code: Annotated[Text | None, about("Branch code", "Where branches are numbered.", "00011")] = None
     date_of_birth: Annotated[
-        Text,
-        about(
-            "Date of birth",
-            "Of the holder; of a business, the day of its incorporation.",
-            "1985-12-12",
-            hint=_DATE,
-            pattern=DATE,
-        ),
+        Text, about("Date of birth", "Of the holder; of a business, the day of its incorporation.", "1985-12-12")
     ]
     document_type: Annotated[Text | None, about("Document type", "Kind of identity document.", "passport")] = None
     document_number: Annotated[Hidden | None, about("Document number", "Of the identity document.", "X0000000")] = None
-    address_line1: Annotated[Filled, about("Address", "Of the account holder.", "24 Theatre St.")]
+    address_line1: Annotated[Text, about("Address", "Of the account holder.", "24 Theatre St.")]
     address_line2: Annotated[Text | None, about("Address, line 2", "Flat, floor, suite.", "Suite 200")] = None
-    city: Annotated[Filled, about("City", "Town or city.", "Paramount")]
+    city: Annotated[Text, about("City", "Town or city.", "Paramount")]
     state: Annotated[Text | None, about("State", "State or province code.", "CA")] = None
-    postal_code: Annotated[Filled, about("Postal code", "Postal or ZIP code.", "90723")]
-    country: Annotated[
-        Text,
-        about("Country", "Two-letter country code.", "US", hint=_TWO_LETTERS, min_length=2, max_length=2),
-    ]
+    postal_code: Annotated[Text, about("Postal code", "Postal or ZIP code.", "90723")]
+    country: Annotated[Text, about("Country", "Two-letter country code.", "US")]
 
 
 def _amount_as_text(value: Any) -> Any:
@@ -188,19 +109,13 @@ def _amount_as_text(value: Any) -> Any:
 class PaymentOrder(Sent):
     """What to pay (specification 2.7): to which wallet, how much of which currency, in which token."""
 
-    payee: Annotated[
-        Text,
-        about("Payee", "Wallet address that is paid.", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"),
-    ]
+    specified = specification.PAYMENT_ORDER
+
+    payee: Annotated[Text, about("Payee", "Wallet address that is paid.", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7")]
     amount: Annotated[
         Text,
         BeforeValidator(_amount_as_text),
-        about(
-            "Amount",
-            "In the invoice currency, as a decimal.",
-            "10",
-            hint='Write the amount as text, such as "10.50".',
-        ),
+        about("Amount", "In the invoice currency, as a decimal.", "10"),
     ]
     invoice_currency: Annotated[Text, about("Invoice currency", "Currency id of the invoice.", "USD")]
     payment_currency: Annotated[

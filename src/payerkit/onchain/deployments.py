@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit.onchain.tables import rows
+from payerkit.tables import rows
 
 CURRENT = {"ERC20FeeProxy": "0.2.0", "EthereumFeeProxy": "0.2.0"}
 """The version of each contract that new payments use where a network has it."""

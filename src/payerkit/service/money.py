@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import cache
 
 from payerkit.onchain.currencies import Currency
-from payerkit.onchain.tables import rows
 from payerkit.service.problems import Problem
+from payerkit.tables import rows
 
 _AMOUNT = re.compile(r"[0-9]{1,78}(?:\.[0-9]{1,78})?")
 LARGEST = 2**256 - 1

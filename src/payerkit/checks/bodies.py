@@ -1,0 +1,68 @@
+"""Look at one payer, or one bank account, before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from payerkit.checks.rules import Rule, given, look
+from payerkit.checks.specification import BANK_DETAILS, PAYER, Body, fault, named
+from payerkit.checks.tables import rules
+from payerkit.errors import InvalidInput
+from payerkit.findings import Findings
+from payerkit.tracebacks import trimmed
+
+
+@trimmed
+def check_payer(payer: Any, *, ignore: Iterable[str] = ()) -> Findings:
+    """Return what the service, or whoever checks the payer, would refuse or ask about; nothing is sent.
+
+    payer: a `Payer`, or a dict or row by our names or wire names. ignore: codes of warnings and infos to leave out.
+    Errors are what the specification states, and stop `create_payer`; warnings do not. Raises InvalidInput for
+    something else than a payer, and for a code that no rule has.
+    """
+    return _check(PAYER, payer, ignore)
+
+
+@trimmed
+def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
+    """Return what the service or a bank would refuse or ask about; nothing is sent.
+
+    details: `BankDetails`, or a dict or row by our names or wire names. ignore: codes of warnings and infos to leave
+    out. Errors are what the specification states, and stop `create_payment_detail`; warnings do not. Raises
+    InvalidInput for something else than bank details, and for a code that no rule has.
+    """
+    return _check(BANK_DETAILS, details, ignore)
+
+
+def _check(body: Body, record: Any, ignore: Iterable[str]) -> Findings:
+    wanted = without(rules(body.name), ignore)
+    values, findings = named(body, _members(body, record))
+    wrong = [found for name in body.members if (found := fault(body, name, values.get(name))) is not None]
+    presence = given(values)
+    for finding in wrong:
+        values[finding.field] = None  # what cannot be sent, no rule reads
+    read = {name: value or None for name, value in values.items()} | presence
+    findings += [*wrong, *look(wanted, read)]
+    place = {name: at for at, name in enumerate(body.members)}
+    return Findings(sorted(findings, key=lambda finding: place.get(finding.field, len(place))))
+
+
+def _members(body: Body, record: Any) -> Mapping[Any, Any]:
+    if hasattr(record, "keys"):  # a dict, or a row of a DataFrame
+        return record if isinstance(record, Mapping) else dict(record)
+    found = {name: getattr(record, name) for name in body.members if hasattr(record, name)}
+    if not found:
+        raise InvalidInput(f"Give a {body.name}, or a dict of its members; got a {type(record).__name__}.")
+    return found
+
+
+def without(rules: tuple[Rule, ...], ignore: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the rules but for those of some codes. Raises InvalidInput for a code that none of them has."""
+    codes = {ignore} if isinstance(ignore, str) else set(ignore)
+    if not codes:
+        return rules
+    strangers = codes - {rule.code for rule in rules}
+    if strangers:
+        raise InvalidInput(f"ignore: no rule has the code {', '.join(sorted(map(repr, strangers)))}.")
+    return tuple(rule for rule in rules if rule.code not in codes)

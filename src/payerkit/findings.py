@@ -1,0 +1,89 @@
+"""What is wrong with a value, how hard, what to do about it and who says so; never the value itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from payerkit import html
+from payerkit.errors import FieldProblem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Severity = Literal["error", "warning", "info"]
+"""An error cannot be sent. A warning may come back from the service or a bank. An info is good to know."""
+
+COLUMNS = ("field", "wire_name", "severity", "code", "message", "hint", "basis")
+"""The columns of findings as a frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(FieldProblem):
+    """What is wrong with one member: as `FieldProblem`, and how hard, what to do, on whose word.
+
+    hint: what to do, "" if the message says it. basis: a section of the specification, or a public source.
+    step: the transaction that it is about, counted from 0, where findings are about a payment.
+    """
+
+    severity: Severity
+    hint: str = ""
+    basis: str = ""
+    step: int | None = None
+
+    def __str__(self) -> str:
+        words = f"{self.message} {self.hint}".rstrip()
+        return f"{self.field}: {words}" if self.field else words
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings in the order of the members; empty, and so false, if there is nothing to say.
+
+    `.errors`, `.warnings` and `.infos` are the findings of one severity, `.to_frame()` is a DataFrame. A notebook
+    shows a table.
+    """
+
+    __slots__ = ()
+
+    @property
+    def errors(self) -> Findings:
+        """What cannot be sent, by the specification."""
+        return self._of("error")
+
+    @property
+    def warnings(self) -> Findings:
+        """What may be wrong; it can be sent all the same."""
+        return self._of("warning")
+
+    @property
+    def infos(self) -> Findings:
+        """What is good to know."""
+        return self._of("info")
+
+    def _of(self, severity: Severity) -> Findings:
+        return Findings(finding for finding in self if finding.severity == severity)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a finding: the columns of `COLUMNS`, all of them text; they stand without rows, too."""
+        import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
+
+        rows = [[getattr(finding, name) for name in COLUMNS] for finding in self]
+        return pd.DataFrame(rows, columns=list(COLUMNS), dtype="string")
+
+    def __str__(self) -> str:
+        lines = (f"  {finding.severity}  {finding}  [{finding.basis}]" for finding in self)
+        return "\n".join([f"{self._counted()}.", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = ("field", "severity", "what is wrong", "what to do", "basis")
+        rows = [(item.field, item.severity, item.message, item.hint, item.basis) for item in self]
+        return html.grid(head, rows, caption=self._counted())
+
+    def _counted(self) -> str:
+        counts = [(len(found), name) for name, found in self._by_severity() if found]
+        return ", ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts) or "Nothing to say"
+
+    def _by_severity(self) -> list[tuple[str, Findings]]:
+        return [("error", self.errors), ("warning", self.warnings), ("info", self.infos)]

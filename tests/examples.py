@@ -1,0 +1,333 @@
+"""For every rule a body that it minds and one that it does not, with a reason; for every currency an account."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from published import PUBLISHED
+
+_TODAY = dt.datetime.now(tz=dt.UTC).date()
+_NEXT_YEAR = _TODAY.replace(year=_TODAY.year + 1, day=1).isoformat()
+_TEN_YEARS_OLD = _TODAY.replace(year=_TODAY.year - 10, day=1).isoformat()
+
+BASES: dict[str, tuple[str, dict[str, str]]] = {
+    "payer": ("Payer", PUBLISHED["payers"]["individual"]),
+    "company": ("Payer", PUBLISHED["payers"]["business"]),
+    "us": ("BankDetails", PUBLISHED["bank_details"]["us_business"]),
+    "sepa": ("BankDetails", PUBLISHED["bank_details"]["swift"]),
+    "uk": ("BankDetails", PUBLISHED["bank_details"]["uk"]),
+}
+"""The published bodies that examples change, by a short name."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """What a rule minds: a body, the members that are changed for the worse, and those that are for the better."""
+
+    code: str
+    base: str
+    bad: dict[str, Any]
+    good: dict[str, Any]
+    why: str
+
+    @property
+    def body(self) -> str:
+        """The name of the body."""
+        return BASES[self.base][0]
+
+    def record(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the changed body; None takes a member away."""
+        record = {**BASES[self.base][1], **changes}
+        return {name: value for name, value in record.items() if value is not None}
+
+
+EXAMPLES = [
+    Example("only_blanks", "payer", {"city": "  "}, {"city": " New York"}, "a blank has length 1, and says nothing"),
+    Example("only_blanks", "us", {"bankName": "\t"}, {"bankName": "ING"}, "the same for bank details"),
+    Example("outer_blanks", "payer", {"lastName": "Doe "}, {"lastName": "van Doe"}, "blanks inside belong to a name"),
+    Example("outer_blanks", "us", {"accountName": " Acme"}, {"accountName": "   "}, "only blanks is another rule"),
+    Example("invisible_characters", "payer", {"city": "New\u200bYork"}, {"city": "Zürich"}, "a zero-width blank"),
+    Example("invisible_characters", "us", {"routingNumber": "\ufeff026013356"}, {"city": "東京"}, "a byte-order mark"),
+    Example(
+        "other_digits",
+        "payer",
+        {"postcode": "\u0661\u0660\u0660\u0660\u0661"},
+        {"postcode": "10001"},
+        "Arabic-Indic digits",
+    ),
+    Example(
+        "other_digits",
+        "us",
+        {"accountNumber": "\uff12\uff15\uff13\uff10\uff10\uff19"},
+        {"accountNumber": "253009233489"},
+        "full-width",
+    ),
+    Example("email_odd", "payer", {"email": ".john@example.com"}, {"email": "j.doe+x@example.co.uk"}, "a dot in front"),
+    Example(
+        "email_odd", "payer", {"email": "j@example.c"}, {"email": "j@sub.example.museum"}, "no ending has 1 letter"
+    ),
+    Example("email_odd", "payer", {"email": "j..d@example.com"}, {"email": "j.d@example.com"}, "two dots in a row"),
+    Example("email_odd", "payer", {"email": '"j"@example.com'}, {"email": "o'neil@example.com"}, "quotes"),
+    Example("email_odd", "payer", {"email": "j@-a.example"}, {"email": "j-d@a-b.example"}, "hyphens at a label's end"),
+    Example("email_odd", "payer", {"email": "j@10.0.0.1"}, {"email": "j1@example1.com"}, "a bare address of a host"),
+    Example("phone_without_plus", "payer", {"phone": "12125551234"}, {}, "the service takes both"),
+    Example("phone_impossible", "payer", {"phone": "+1212555123"}, {"phone": "+12125551234"}, "a digit is missing"),
+    Example("phone_impossible", "payer", {"phone": "+2101234567"}, {"phone": "+447911123456"}, "210 is no country"),
+    Example("phone_impossible", "payer", {"phone": "5551234"}, {"phone": "+390612345678"}, "Italy keeps its zero"),
+    Example("phone_impossible", "payer", {"phone": "+442"}, {"phone": "+80012345678"}, "800 is a number of no country"),
+    Example("ssn_digits", "payer", {"ssn": "123-45-678"}, {"ssn": "123456789"}, "hyphens are optional"),
+    Example("ssn_digits", "payer", {"ssn": "AB123456C"}, {"ssn": "AB123456C", "country": "GB"}, "abroad: any number"),
+    Example("ssn_impossible", "payer", {"ssn": "666-12-3456"}, {"ssn": "665-12-3456"}, "area 666 is not given out"),
+    Example("ssn_impossible", "payer", {"ssn": "000-12-3456"}, {"ssn": "001-12-3456"}, "nor is 000"),
+    Example("ssn_impossible", "payer", {"ssn": "123-00-4567"}, {"ssn": "123-01-4567"}, "nor group 00"),
+    Example("ssn_impossible", "payer", {"ssn": "123-45-0000"}, {"ssn": "123-45-0001"}, "nor serial 0000"),
+    Example("ssn_impossible", "payer", {"ssn": "912-49-1234"}, {"ssn": "912-50-1234"}, "an ITIN has 50 in the middle"),
+    Example("ssn_impossible", "payer", {"ssn": "912-93-1234"}, {"ssn": "912-94-1234"}, "93 was left out"),
+    Example("ein_digits", "company", {"ssn": "12-345678"}, {"ssn": "12-3456789"}, "an EIN has nine digits"),
+    Example("ein_digits", "company", {"ssn": "HRB 123"}, {"ssn": "HRB 123", "country": "DE"}, "abroad: any number"),
+    Example("company_member_missing", "company", {"companyName": None}, {}, "the operator asks companies for it"),
+    Example(
+        "company_member_missing", "company", {"sourceOfFunds": None}, {"beneficiaryType": "individual"}, "not people"
+    ),
+    Example("company_of_a_person", "payer", {"companyName": "Acme"}, {"companyName": None}, "one of the two is wrong"),
+    Example("country_habit", "payer", {"country": "UK"}, {"country": "GB"}, "UK is reserved, GB is the code"),
+    Example("country_habit", "sepa", {"country": "EL"}, {"country": "GR"}, "EL is the tax prefix of Greece"),
+    Example("country_unknown", "payer", {"nationality": "XX"}, {"nationality": "XK"}, "XK is what everybody uses"),
+    Example("country_unknown", "us", {"country": "ZZ"}, {"country": "us"}, "sent as typed, compared in capitals"),
+    Example("country_excluded", "payer", {"country": "CU"}, {"nationality": "CU"}, "residents, not nationals"),
+    Example("state_written_out", "payer", {"state": "New York"}, {"state": "NY"}, "the operator wants two letters"),
+    Example("state_written_out", "us", {"state": "california"}, {"state": "ca"}, "small letters will do"),
+    Example("state_unknown", "payer", {"state": "XY"}, {"state": "AE"}, "armed forces have codes of their own"),
+    Example("state_unknown", "us", {"state": "London"}, {"state": "London", "country": "GB"}, "abroad it is free text"),
+    Example("state_unknown_abroad", "payer", {"state": "XX", "country": "CA"}, {"state": "ON", "country": "CA"}, "ISO"),
+    Example("state_unknown_abroad", "us", {"state": "XX", "country": "BR"}, {"state": "SP", "country": "BR"}, "ISO"),
+    Example("state_missing", "us", {"state": None}, {"state": None, "country": "MX"}, "only an address in the US"),
+    Example("postal_zero_lost", "payer", {"postcode": "2108"}, {"postcode": "02108"}, "what a table makes of Boston"),
+    Example("postal_zero_lost", "us", {"postalCode": "2108"}, {"postalCode": "2108", "country": "CH"}, "a Swiss one"),
+    Example("postal_form", "payer", {"postcode": "100011"}, {"postcode": "10001-1234"}, "ZIP+4 is a ZIP code"),
+    Example("postal_form", "uk", {"postalCode": "SW1A1A"}, {"postalCode": "sw1a 1aa"}, "small letters will do"),
+    Example("postal_unchecked", "payer", {"country": "AE"}, {}, "the Emirates have no postal codes"),
+    Example("postal_unchecked", "us", {"country": "HK"}, {}, "nor has Hong Kong"),
+    Example("postal_elsewhere", "payer", {"state": "CA"}, {"state": "NY"}, "10001 is New York"),
+    Example("postal_elsewhere", "us", {"state": "NY"}, {"state": "XX"}, "what is no state has no ZIP codes"),
+    Example("date_impossible", "payer", {"dateOfBirth": "1985-02-30"}, {"dateOfBirth": "1984-02-29"}, "leap years"),
+    Example("date_impossible", "us", {"dateOfBirth": "1985-13-01"}, {"dateOfBirth": "1985-12-01"}, "days and months"),
+    Example("date_future", "payer", {"dateOfBirth": _NEXT_YEAR}, {"dateOfBirth": "2000-01-01"}, "not born yet"),
+    Example("date_future", "us", {"dateOfBirth": _NEXT_YEAR}, {"dateOfBirth": "1800-01-01"}, "not founded yet"),
+    Example("age_unlikely", "payer", {"dateOfBirth": _TEN_YEARS_OLD}, {"dateOfBirth": "1985-12-12"}, "a child"),
+    Example("age_unlikely", "sepa", {"dateOfBirth": "1850-01-01"}, {"dateOfBirth": "1960-01-01"}, "120 years"),
+    Example(
+        "age_unlikely",
+        "uk",
+        {"dateOfBirth": "1850-01-01"},
+        {"beneficiaryType": "business", "dateOfBirth": "1850-01-01"},
+        "companies grow old",
+    ),
+    Example("currency_habit", "us", {"currency": "RMB"}, {"currency": "cny"}, "the code is CNY"),
+    Example("currency_unknown", "us", {"currency": "XYZ"}, {"currency": "usd"}, "the published example is small"),
+    Example("currency_unlisted", "us", {"currency": "NOK"}, {"currency": "SEK"}, "said, and not silently valid"),
+    Example("needs_unpublished", "us", {"currency": "KES"}, {"currency": "MXN"}, "listed, and without a table"),
+    Example("rails_unusual", "sepa", {"rails": "wire"}, {"rails": "local"}, "wires are for dollars"),
+    Example("rails_unusual", "us", {"currency": "mxn", "rails": "swift"}, {"currency": "mxn"}, "Mexico: local only"),
+    Example("rails_unusual", "us", {"currency": "JPY"}, {"currency": "GBP"}, "Japan: SWIFT only, pounds: both"),
+    Example("member_missing", "us", {"routingNumber": None}, {"routingNumber": "1"}, "wrong is not missing"),
+    Example(
+        "member_missing",
+        "uk",
+        {"sortCode": None},
+        {"sortCode": None, "accountNumber": None, "iban": "GB82WEST12345698765432"},
+        "an IBAN says both",
+    ),
+    Example("number_form", "us", {"accountNumber": "12345"}, {"accountNumber": "1234-5678"}, "hyphens do not count"),
+    Example("iban_country", "sepa", {"iban": "0532013000"}, {"iban": "de89 3704 0044 0532 0130 00"}, "a plain number"),
+    Example(
+        "iban_unregistered", "sepa", {"iban": "MA64011519000001205000534921"}, {}, "Morocco uses IBANs, unregistered"
+    ),
+    Example(
+        "iban_form", "sepa", {"iban": "DE8937040044053201300"}, {"iban": "DE89-3704-0044-0532-0130-00"}, "21 of 22"
+    ),
+    Example("iban_form", "sepa", {"iban": "GB82WEST1234569876543X"}, {"iban": "GB82WEST12345698765432"}, "a letter"),
+    Example("iban_checksum", "sepa", {"iban": "DE89370400440532013001"}, {"iban": "BE68539007547034"}, "one digit off"),
+    Example("iban_checksum", "sepa", {"iban": "DE98370400440532013000"}, {"iban": "DE12"}, "digits swapped"),
+    Example("bic_form", "sepa", {"swiftBic": "DEUTDE"}, {"swiftBic": "deutdeff500"}, "8 or 11"),
+    Example("bic_is_iban", "sepa", {"swiftBic": "DE89370400440532013000"}, {"swiftBic": "DEUTDEFF"}, "the wrong box"),
+    Example("bic_country", "sepa", {"swiftBic": "DEUTXXFF"}, {"swiftBic": "RBKOXKPR"}, "Kosovo has a code"),
+    Example("bic_digits", "sepa", {"swiftBic": "D3UTDEFF"}, {"swiftBic": "DEUTDE5M"}, "digits later are usual"),
+    Example(
+        "bic_iban_country", "sepa", {"swiftBic": "BARCGB22"}, {"swiftBic": "COBADEFF"}, "two countries, one account"
+    ),
+    Example(
+        "bic_iban_country",
+        "sepa",
+        {"swiftBic": "BARCJESH"},
+        {"swiftBic": "BARCJESH", "iban": "GB82WEST12345698765432"},
+        "Jersey",
+    ),
+    Example("account_is_iban", "us", {"accountNumber": "DE89370400440532013000"}, {}, "the wrong box"),
+    Example("account_is_bic", "us", {"accountNumber": "DEUTDEFF"}, {"accountNumber": "ABC12345"}, "the wrong box"),
+    Example(
+        "clabe_digit",
+        "us",
+        {"currency": "mxn", "accountNumber": "032180000118359718"},
+        {"currency": "mxn", "accountNumber": "032180000118359719"},
+        "3-7-1",
+    ),
+    Example(
+        "cbu_digits",
+        "us",
+        {"currency": "ars", "accountNumber": "2850590940090418135200"},
+        {"currency": "ars", "accountNumber": "2850590940090418135201"},
+        "two check digits",
+    ),
+    Example(
+        "nz_account",
+        "us",
+        {"currency": "nzd", "accountNumber": "01-0902-0068388-00"},
+        {"currency": "nzd", "accountNumber": "01-0902-0068389-00"},
+        "one digit off",
+    ),
+    Example(
+        "routing_zero_lost",
+        "us",
+        {"routingNumber": "26013356"},
+        {"routingNumber": "12345678"},
+        "what a table makes of it",
+    ),
+    Example(
+        "routing_digits",
+        "us",
+        {"routingNumber": "02601335a"},
+        {"routingNumber": "154000008"},
+        "a prefix nobody lists is in use",
+    ),
+    Example(
+        "routing_digits",
+        "us",
+        {"routingNumber": "000000000"},
+        {"routingNumber": "26013356"},
+        "zeros fit the check digit",
+    ),
+    Example("routing_checksum", "us", {"routingNumber": "026013357"}, {"routingNumber": "026013356"}, "one digit off"),
+    Example("sort_code_digits", "uk", {"sortCode": "20000"}, {"sortCode": "20-00 00"}, "separators do not count"),
+    Example("bsb_digits", "us", {"bsbNumber": "62-000"}, {"bsbNumber": "062-000"}, "a zero was lost"),
+    Example("ncc_digits", "us", {"ncc": "2100"}, {"ncc": "02-1000"}, "bank 2, branch 4"),
+    Example(
+        "ncc_account",
+        "us",
+        {"ncc": "021000", "accountNumber": "0109020068389000"},
+        {"ncc": "010902", "accountNumber": "0109020068389000"},
+        "two banks",
+    ),
+    Example("ifsc_letter_o", "us", {"ifsc": "HDFCO000001"}, {"ifsc": "HDFC0000001"}, "looks alike"),
+    Example("ifsc_form", "us", {"ifsc": "HDFC000001"}, {"ifsc": "hdfc0000001"}, "11 characters"),
+    Example(
+        "rib_form",
+        "us",
+        {"ribNumber": "2004101005"},
+        {"ribNumber": "20041 01005 0500013M026 06"},
+        "blanks do not count",
+    ),
+    Example(
+        "rib_key",
+        "us",
+        {"ribNumber": "20041010050500013M02607"},
+        {"ribNumber": "20041010050500013M02606"},
+        "one digit off",
+    ),
+    Example(
+        "account_name_long",
+        "us",
+        {"accountName": "An Example Company With A Very Long Name"},
+        {"rails": "wire", "accountName": "An Example Company With A Very Long Name"},
+        "ACH",
+    ),
+    Example(
+        "document_number",
+        "us",
+        {"documentType": "CPF", "documentNumber": "390.533.447-06"},
+        {"documentType": "cpf", "documentNumber": "390.533.447-05"},
+        "check digits",
+    ),
+    Example(
+        "document_number",
+        "us",
+        {"currency": "brl", "documentNumber": "16.727.230/0001-98"},
+        {"currency": "brl", "documentNumber": "16.727.230/0001-97"},
+        "a company's in Brazil",
+    ),
+    Example(
+        "document_number",
+        "us",
+        {"documentType": "dni", "documentNumber": "123"},
+        {"documentType": "dni", "documentNumber": "12345678"},
+        "a form, no check",
+    ),
+    Example(
+        "document_unchecked",
+        "us",
+        {"documentType": "passport", "documentNumber": "X0000000"},
+        {"documentType": "rut", "documentNumber": "76086428-5"},
+        "said, and not silently valid",
+    ),
+]
+
+ACCOUNTS: dict[tuple[str, str], dict[str, str]] = {
+    ("USD", "local"): {"accountNumber": "253009233489", "routingNumber": "026013356"},
+    ("USD", "wire"): {"accountNumber": "253009233489", "routingNumber": "026013356"},
+    ("USD", "swift"): {"accountNumber": "253009233489", "swiftBic": "CHASUS33"},
+    ("EUR", "local"): {"iban": "DE89370400440532013000"},
+    ("EUR", "swift"): {"iban": "DE89370400440532013000", "swiftBic": "COBADEFF"},
+    ("GBP", "local"): {"accountNumber": "12345678", "sortCode": "200000"},
+    ("GBP", "swift"): {"iban": "GB82WEST12345698765432", "swiftBic": "BARCGB22"},
+    ("INR", "swift"): {"accountNumber": "50100012345678", "swiftBic": "HDFCINBB", "ifsc": "HDFC0000001"},
+    ("AUD", "swift"): {"accountNumber": "12345678", "swiftBic": "CTBAAU2S", "bsbNumber": "062-000"},
+    ("NZD", "swift"): {"accountNumber": "01-0902-0068389-00", "swiftBic": "ANZBNZ22", "ncc": "010902"},
+    ("CAD", "swift"): {
+        "accountNumber": "1234567",
+        "swiftBic": "ROYCCAT2",
+        "bankCode": "003",
+        "branchCode": "00011",
+    },
+    ("CHF", "swift"): {"iban": "CH9300762011623852957", "swiftBic": "UBSWCHZH"},
+    ("AED", "swift"): {"iban": "AE070331234567890123456", "swiftBic": "BOMLAEAD"},
+    ("PLN", "swift"): {"iban": "PL61109010140000071219812874", "swiftBic": "WBKPPLPP"},
+    ("JPY", "swift"): {"accountNumber": "1234567", "swiftBic": "BOTKJPJT", "bankCode": "0005", "branchCode": "001"},
+    ("SGD", "swift"): {"accountNumber": "1234567890", "swiftBic": "DBSSSGSG"},
+    ("CNY", "swift"): {"accountNumber": "6222021234567890", "swiftBic": "BKCHCNBJ"},
+    ("THB", "swift"): {"accountNumber": "1234567890", "swiftBic": "BKKBTHBK"},
+    ("PHP", "swift"): {"accountNumber": "1234567890", "swiftBic": "BOPIPHMM"},
+    ("MYR", "swift"): {"accountNumber": "1234567890", "swiftBic": "MBBEMYKL"},
+    ("HKD", "swift"): {"accountNumber": "123456789", "swiftBic": "HSBCHKHH", "bankCode": "004"},
+    ("IDR", "swift"): {"accountNumber": "1234567890", "swiftBic": "CENAIDJA", "bankCode": "014"},
+    ("KRW", "swift"): {"accountNumber": "1234567890", "swiftBic": "SHBKKRSE", "bankCode": "088"},
+    ("MXN", "local"): {
+        "accountNumber": "032180000118359719",
+        "documentType": "rfc",
+        "documentNumber": "GODE561231GR8",
+    },
+    ("BRL", "local"): {
+        "accountNumber": "123456",
+        "bankCode": "001",
+        "branchCode": "0001",
+        "accountType": "checking",
+        "documentNumber": "390.533.447-05",
+    },
+    ("ARS", "local"): {
+        "accountNumber": "2850590940090418135201",
+        "accountType": "savings",
+        "documentNumber": "20-05536168-2",
+    },
+    ("CLP", "local"): {"documentType": "rut", "documentNumber": "76086428-5"},
+    ("COP", "local"): {"documentType": "nit", "documentNumber": "213.123.432-1"},
+    ("PEN", "local"): {"documentType": "ruc", "documentNumber": "20512333797"},
+    ("ZAR", "local"): {"accountNumber": "62001234567", "accountType": "checking", "branchCode": "250655"},
+    ("NGN", "local"): {"accountNumber": "0123456789"},
+    **{
+        (currency, "local"): {}
+        for currency in ("KES", "GHS", "UGX", "MZN", "BOB", "CRC", "DOP", "GTQ", "HNL", "PYG", "UYU", "ZWL", "SEK")
+    },
+    **{(currency, "swift"): {} for currency in ("XAF", "XOF", "SEK")},
+}
+"""An account that lacks nothing, by currency and rails: one for each row of the requirements."""

