@@ -127,7 +127,11 @@ EXAMPLES = [
     ),
     Example("currency_habit", "us", {"currency": "RMB"}, {"currency": "cny"}, "the code is CNY"),
     Example("currency_unknown", "us", {"currency": "XYZ"}, {"currency": "usd"}, "the published example is small"),
-    Example("currency_unlisted", "us", {"currency": "NOK"}, {"currency": "SEK"}, "said, and not silently valid"),
+    Example(
+        "number_form", "us", {"accountNumber": "12_34567"}, {"accountNumber": "DE89370400440532013000"}, "wrong box"
+    ),
+    Example("currency_unlisted", "us", {"currency": "NOK"}, {"currency": "RMB"}, "another rule tells what RMB is"),
+    Example("currency_unlisted", "us", {"currency": "ISK"}, {"currency": "SEK"}, "said, and not silently valid"),
     Example("needs_unpublished", "us", {"currency": "KES"}, {"currency": "MXN"}, "listed, and without a table"),
     Example("rails_unusual", "sepa", {"rails": "wire"}, {"rails": "local"}, "wires are for dollars"),
     Example("rails_unusual", "us", {"currency": "mxn", "rails": "swift"}, {"currency": "mxn"}, "Mexico: local only"),

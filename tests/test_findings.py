@@ -46,7 +46,7 @@ def test_a_finding_is_a_problem_of_a_field() -> None:
     [
         (MIXED, "1 error, 2 warnings."),
         (MIXED.errors, "1 error."),
-        (Findings(), "Nothing to say."),
+        (Findings(), "No findings."),
     ],
 )
 def test_text_counts_first(findings: Findings, first: str) -> None:

@@ -83,7 +83,7 @@ class Findings(tuple[Finding, ...]):
 
     def _counted(self) -> str:
         counts = [(len(found), name) for name, found in self._by_severity() if found]
-        return ", ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts) or "Nothing to say"
+        return ", ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts) or "No findings"
 
     def _by_severity(self) -> list[tuple[str, Findings]]:
         return [("error", self.errors), ("warning", self.warnings), ("info", self.infos)]

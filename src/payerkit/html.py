@@ -60,12 +60,12 @@ def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
 def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
     """Return a table with a row of column names; everything is escaped here. Without rows, only the caption."""
     left = "text-align:left;vertical-align:top"
-    body = "".join(
-        "<tr>" + "".join(f'<td style="{left}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
-    )
+    cells = ("".join(f'<td style="{left}">{escape(cell)}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    if not body:
+        return f"<div><b>{escape(caption)}</b></div>"
     names = "".join(f'<th scope="col" style="{left}">{escape(name)}</th>' for name in head)
     return (
         f'<table><caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
-        + (f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody>" if body else "")
-        + "</table>"
+        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
     )

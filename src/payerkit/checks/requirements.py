@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import starmap
 
+from payerkit.checks.banks import is_iban
+from payerkit.checks.places import currencies
 from payerkit.checks.rules import Rule
 from payerkit.checks.texts import bare
 from payerkit.tables import rows
@@ -103,7 +105,8 @@ def _is_misformed(name: str, basis: str, value: str, currency: str | None, rails
     if row is None or row.basis != basis or name not in row.formats:
         return False
     words, matches = row.formats[name]
-    return False if matches(bare(value)) else f"{words} for {(currency or '').upper()}"
+    is_told = name == "account_number" and is_iban(value)  # that it is in the wrong place
+    return False if is_told or matches(bare(value)) else f"{words} for {(currency or '').upper()}"
 
 
 @cache
@@ -118,8 +121,8 @@ def rails_unusual(currency: str, rails: str | None) -> bool | str:
 
 
 def currency_unlisted(currency: str) -> bool:
-    """Tell whether the operator does not list a currency, so that nothing is known of what it needs."""
-    return not _rails_of(currency.upper())
+    """Tell whether the operator does not list a currency that there is, so that nothing is known of what it needs."""
+    return currency.upper() in currencies() and not _rails_of(currency.upper())
 
 
 def needs_unpublished(currency: str, rails: str | None) -> bool:
