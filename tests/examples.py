@@ -9,6 +9,15 @@ from typing import Any
 from published import PUBLISHED
 
 _TODAY = dt.datetime.now(tz=dt.UTC).date()
+_DE, _FI = "DE89370400440532013000", "FI2112345600000785"
+_FR, _GB, _MC = "FR1420041010050500013M02606", "GB82WEST12345698765432", "MC5811222000010123456789030"
+_NEW_BRANCH = {"currency": "nzd", "accountNumber": "0199990001009000"}
+
+
+def _years_ago(years: int) -> str:
+    return _TODAY.replace(year=_TODAY.year - years, day=1).isoformat()
+
+
 _NEXT_YEAR = _TODAY.replace(year=_TODAY.year + 1, day=1).isoformat()
 _TEN_YEARS_OLD = _TODAY.replace(year=_TODAY.year - 10, day=1).isoformat()
 
@@ -49,6 +58,7 @@ EXAMPLES = [
     Example("outer_blanks", "payer", {"lastName": "Doe "}, {"lastName": "van Doe"}, "blanks inside belong to a name"),
     Example("outer_blanks", "us", {"accountName": " Acme"}, {"accountName": "   "}, "only blanks is another rule"),
     Example("invisible_characters", "payer", {"city": "New\u200bYork"}, {"city": "Zürich"}, "a zero-width blank"),
+    Example("invisible_characters", "payer", {"ssn": "123\u00a045"}, {"city": "東京\u3000港区"}, "a no-break space"),
     Example("invisible_characters", "us", {"routingNumber": "\ufeff026013356"}, {"city": "東京"}, "a byte-order mark"),
     Example(
         "other_digits",
@@ -64,6 +74,9 @@ EXAMPLES = [
         {"accountNumber": "253009233489"},
         "full-width",
     ),
+    Example("spreadsheet_number", "payer", {"ssn": "1.23457E+08"}, {"ssn": "123456789"}, "digits were lost"),
+    Example("spreadsheet_number", "us", {"routingNumber": "26013356.0"}, {"city": "Area 51"}, "a point was added"),
+    Example("spreadsheet_number", "us", {"accountNumber": "2,5E+11"}, {"ncc": "EE+1"}, "a comma, elsewhere"),
     Example("email_odd", "payer", {"email": ".john@example.com"}, {"email": "j.doe+x@example.co.uk"}, "a dot in front"),
     Example(
         "email_odd", "payer", {"email": "j@example.c"}, {"email": "j@sub.example.museum"}, "no ending has 1 letter"
@@ -106,6 +119,10 @@ EXAMPLES = [
     Example("state_missing", "us", {"state": None}, {"state": None, "country": "MX"}, "only an address in the US"),
     Example("postal_zero_lost", "payer", {"postcode": "2108"}, {"postcode": "02108"}, "what a table makes of Boston"),
     Example("postal_zero_lost", "us", {"postalCode": "2108"}, {"postalCode": "2108", "country": "CH"}, "a Swiss one"),
+    Example("postal_zero_lost", "sepa", {"postalCode": "1067"}, {"postalCode": "01067"}, "Dresden begins with a zero"),
+    Example(
+        "postal_zero_lost", "us", {"postalCode": "6000", "country": "MX"}, {"postalCode": "106"}, "two are too many"
+    ),
     Example("postal_form", "payer", {"postcode": "100011"}, {"postcode": "10001-1234"}, "ZIP+4 is a ZIP code"),
     Example("postal_form", "uk", {"postalCode": "SW1A1A"}, {"postalCode": "sw1a 1aa"}, "small letters will do"),
     Example("postal_unchecked", "payer", {"country": "AE"}, {}, "the Emirates have no postal codes"),
@@ -168,6 +185,9 @@ EXAMPLES = [
         {"swiftBic": "BARCJESH"},
         {"swiftBic": "BARCJESH", "iban": "GB82WEST12345698765432"},
         "Jersey",
+    ),
+    Example(
+        "account_without_digits", "us", {"accountNumber": "Example Payer"}, {"accountNumber": "DEUTDEFF"}, "a name"
     ),
     Example("account_is_iban", "us", {"accountNumber": "DE89370400440532013000"}, {}, "the wrong box"),
     Example("account_is_bic", "us", {"accountNumber": "DEUTDEFF"}, {"accountNumber": "ABC12345"}, "the wrong box"),
@@ -250,8 +270,8 @@ EXAMPLES = [
     Example(
         "document_number",
         "us",
-        {"documentType": "CPF", "documentNumber": "390.533.447-06"},
-        {"documentType": "cpf", "documentNumber": "390.533.447-05"},
+        {"currency": "brl", "documentType": "CPF", "documentNumber": "390.533.447-06"},
+        {"currency": "brl", "documentType": "cpf", "documentNumber": "390.533.447-05"},
         "check digits",
     ),
     Example(
@@ -264,17 +284,53 @@ EXAMPLES = [
     Example(
         "document_number",
         "us",
-        {"documentType": "dni", "documentNumber": "123"},
-        {"documentType": "dni", "documentNumber": "12345678"},
+        {"currency": "pen", "documentType": "dni", "documentNumber": "123"},
+        {"currency": "pen", "documentType": "dni", "documentNumber": "12.345.678"},
         "a form, no check",
     ),
     Example(
         "document_unchecked",
         "us",
         {"documentType": "passport", "documentNumber": "X0000000"},
-        {"documentType": "rut", "documentNumber": "76086428-5"},
+        {"currency": "clp", "documentType": "rut", "documentNumber": "76.086.428-5"},
         "said, and not silently valid",
     ),
+]
+
+EXAMPLES += [
+    Example("document_unchecked", "us", {"documentType": "dni", "documentNumber": "12345678Z"}, {}, "a Spanish one"),
+    Example("country_excluded", "payer", {"country": "ye"}, {"country": "BF"}, "Burkina Faso is not in the list"),
+    Example(
+        "bic_iban_country", "sepa", {"swiftBic": "AAAAIMXX", "iban": _DE}, {"swiftBic": "AAAAIMXX", "iban": _GB}, "Man"
+    ),
+    Example("bic_iban_country", "sepa", {"swiftBic": "AAAAGGXX"}, {"swiftBic": "AAAAGGXX", "iban": _GB}, "Guernsey"),
+    Example("bic_iban_country", "sepa", {"swiftBic": "AAAAAXXX"}, {"swiftBic": "AAAAAXXX", "iban": _FI}, "Åland"),
+    Example("bic_iban_country", "sepa", {"swiftBic": "AAAAREXX"}, {"swiftBic": "AAAAREXX", "iban": _FR}, "Réunion"),
+    Example("bic_iban_country", "sepa", {"swiftBic": "BNPAFRPP"}, {"swiftBic": "BNPAFRPP", "iban": _MC}, "Monaco"),
+    Example(
+        "iban_checksum", "sepa", {"iban": "DE00500105175407324931"}, {"iban": "DE89370400440532013000"}, "00 is none"
+    ),
+    Example("nz_account", "us", {"currency": "nzd", "accountNumber": "0109020068388000"}, _NEW_BRANCH, "a new branch"),
+    Example(
+        "postal_form", "sepa", {"postalCode": "LT-1"}, {"postalCode": "LT-01100", "country": "LT"}, "its own prefix"
+    ),
+    Example("postal_form", "sepa", {"postalCode": "1 2"}, {"postalCode": "110 001", "country": "IN"}, "a usual blank"),
+    Example("state_unknown", "payer", {"state": "N.X."}, {"state": "D.C."}, "points"),
+    Example("state_unknown", "payer", {"state": "ZZ "}, {"state": "NY "}, "the blank is told by another rule"),
+    Example(
+        "state_unknown_abroad", "us", {"state": "X", "country": "IN"}, {"state": "Bihar", "country": "IN"}, "accents"
+    ),
+    Example("state_missing", "us", {"state": None}, {"state": None, "rails": "swift"}, "SWIFT asks for none"),
+    Example("email_odd", "payer", {"email": "a@b-.example"}, {"email": "first-.last@example.com"}, "before the @"),
+    Example("invisible_characters", "payer", {"city": "a\u200db"}, {"city": "\u0645\u06cc\u200c\u062e"}, "Persian"),
+    Example("other_digits", "us", {"routingNumber": "\u0660"}, {"addressLine1": "Piazza 5\u00b2"}, "numbers only"),
+    Example("ssn_impossible", "payer", {"ssn": "912-69-1234"}, {"ssn": "912-70-1234"}, "ITIN: 70 to 88"),
+    Example("ssn_impossible", "payer", {"ssn": "912-89-1234"}, {"ssn": "912-88-1234"}, "ITIN: 70 to 88"),
+    Example("ssn_impossible", "payer", {"ssn": "912-66-1234"}, {"ssn": "912-65-1234"}, "ITIN: 50 to 65"),
+    Example("age_unlikely", "payer", {"dateOfBirth": _years_ago(17)}, {"dateOfBirth": _years_ago(19)}, "18 years"),
+    Example("age_unlikely", "payer", {"dateOfBirth": _years_ago(122)}, {"dateOfBirth": _years_ago(119)}, "120 years"),
+    Example("currency_habit", "us", {"currency": "ukp"}, {"currency": "GBP"}, "what some still write"),
+    Example("rails_unusual", "us", {"currency": "NOK", "rails": "wire"}, {"currency": "NOK"}, "wires are for dollars"),
 ]
 
 ACCOUNTS: dict[tuple[str, str], dict[str, str]] = {

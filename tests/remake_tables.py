@@ -51,6 +51,7 @@ def countries() -> Iterator[dict[str, str]]:
             "name": names[code],
             "bban": structures.get(code, ""),
             "postal": address.get("zip", ""),
+            "postal_prefix": address.get("postprefix", "").strip(" -"),
             "postal_example": example,
         }
 
@@ -58,8 +59,7 @@ def countries() -> Iterator[dict[str, str]]:
 def currencies() -> Iterator[dict[str, str]]:
     """Yield the active currencies and funds of ISO 4217."""
     for currency in sorted(iso4217.Currency, key=lambda currency: str(currency.code)):
-        exponent = "" if currency.exponent is None else str(currency.exponent)
-        yield {"code": currency.code, "name": currency.currency_name, "digits": exponent}
+        yield {"code": currency.code, "name": currency.currency_name}
 
 
 def states() -> Iterator[dict[str, str]]:
@@ -97,11 +97,11 @@ def main() -> None:
         [
             f"code: ISO 3166-1 from {package('pycountry')}, and XK. name: CLDR from {package('babel')}.",
             f"bban: SWIFT IBAN registry, from {package('schwifty')}.",
-            f"postal, postal_example: {postal}.",
+            f"postal, postal_prefix, postal_example: {postal}.",
         ],
         countries(),
     )
-    write("currencies", [f"ISO 4217, list of 2026-01-01, from {package('iso4217')}."], currencies())
+    write("currencies", [f"ISO 4217, the list of the day in the version of {package('iso4217')}."], currencies())
     write(
         "states",
         [f"ISO 3166-2 from {package('pycountry')}; of the US, with the first digits of ZIP codes: {postal}."],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,7 @@ from payerkit.checks.bodies import check_bank_details, check_payer
 from payerkit.checks.frames import check_all_bank_details, check_payers
 from payerkit.checks.specification import BODIES
 from payerkit.errors import InvalidInput
-from payerkit.findings import COLUMNS, Findings
+from payerkit.findings import COLUMNS, Finding, Findings
 from published import BANK_DETAILS, PAYER
 
 Row = dict[str, Any]
@@ -55,6 +57,10 @@ def values(member: str) -> st.SearchStrategy[Any]:
         pd.NA,
         pd.NaT,
         Decimal("NaN"),
+        Decimal("sNaN"),
+        np.float32("nan"),
+        np.bool_(1),
+        dt.date(2000, 1, 1),
         0,
         1,
         True,
@@ -120,13 +126,16 @@ def test_findings_carry_the_labels_of_the_table() -> None:
     assert "UK" == frame.join(check_payers(frame).set_index("row"), how="inner")["country"].item()
 
 
-def test_names_of_a_table_are_told_once() -> None:
-    """A column that is no member is told once; those of the other body belong to somebody else's call."""
+def test_columns_that_are_no_members_are_told_before_anything() -> None:
+    """A column that no call takes is named, with what was meant; those of the other body are somebody else's."""
     frame = pd.DataFrame([{**BANK_DETAILS, **PAYER, "shoe size": "9", "email_adress": "x"}] * 3)
-    found = check_payers(frame)
+    with pytest.raises(InvalidInput, match="Rename them, or leave them out") as caught:
+        check_payers(frame)
 
-    assert [("shoe size", 0), ("email_adress", 0)] == list(zip(found["field"], found["row"], strict=True))
-    assert ["unknown_member"] * 2 == list(found["code"])
+    assert [("shoe size", "Leave it out."), ("email_adress", "Did you mean email?")] == [
+        (problem.field, problem.hint) for problem in caught.value.fields if isinstance(problem, Finding)
+    ]
+    assert check_payers(frame[[*BANK_DETAILS, *(name for name in PAYER if name not in BANK_DETAILS)]]).empty
 
 
 def test_a_member_by_both_names_is_told() -> None:
@@ -168,3 +177,26 @@ def test_the_table_is_left_as_it_is() -> None:
     check_payers(frame)
 
     pd.testing.assert_frame_equal(before, frame)
+
+
+def test_a_table_without_names_is_told_without_its_values() -> None:
+    """A file without a header row is one error, and not a finding for each value in its first row."""
+    frame = pd.DataFrame([list(PAYER.values())], columns=list(PAYER.values()))
+    with pytest.raises(InvalidInput, match="Does the table have a row of names") as caught:
+        check_payers(frame)
+
+    assert [] == [value for value in PAYER.values() if len(value) > 3 and value in str(caught.value)]
+
+
+def test_a_member_of_the_other_body_in_the_wrong_table_is_told() -> None:
+    """`postcode` is the payers' word; an accounts' table that has it in place of `postal_code` learns that."""
+    frame = pd.DataFrame([BANK_DETAILS]).rename(columns={"postalCode": "postcode"})
+
+    with pytest.raises(InvalidInput, match="Did you mean postal_code"):
+        check_all_bank_details(frame)
+
+
+def test_a_dask_frame_is_told_how() -> None:
+    """A partitioned table is checked where its partitions are."""
+    with pytest.raises(InvalidInput, match="map_partitions"):
+        check_payers(dd.from_pandas(pd.DataFrame([PAYER]), npartitions=1))

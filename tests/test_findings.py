@@ -59,7 +59,7 @@ def test_text_counts_first(findings: Findings, first: str) -> None:
 
 def test_text_tells_all() -> None:
     """A line has severity, member, what is wrong, what to do, and on whose word."""
-    assert "  error  iban: Wrong. Compare it.  [a source]" == str(MIXED.errors).splitlines()[1]
+    assert "  error  iban: Wrong. Compare it.  [two: a source]" == str(MIXED.errors).splitlines()[1]
 
 
 def test_html_is_a_table_that_does_nothing() -> None:

@@ -71,14 +71,14 @@ class Findings(tuple[Finding, ...]):
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype="string")
 
     def __str__(self) -> str:
-        lines = (f"  {finding.severity}  {finding}  [{finding.basis}]" for finding in self)
+        lines = (f"  {finding.severity}  {finding}  [{finding.code}: {finding.basis}]" for finding in self)
         return "\n".join([f"{self._counted()}.", *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = ("field", "severity", "what is wrong", "what to do", "basis")
-        rows = [(item.field, item.severity, item.message, item.hint, item.basis) for item in self]
+        head = ("field", "severity", "what is wrong", "what to do", "basis", "code")
+        rows = [(item.field, item.severity, item.message, item.hint, item.basis, item.code) for item in self]
         return html.grid(head, rows, caption=self._counted())
 
     def _counted(self) -> str:

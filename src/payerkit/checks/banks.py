@@ -9,17 +9,17 @@ from importlib import import_module
 from typing import Any
 
 from payerkit.checks.places import countries
-from payerkit.checks.texts import bare
+from payerkit.checks.texts import bare, capitals
 
 _IBAN = re.compile("[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}").fullmatch
 _BIC = re.compile("[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?").fullmatch
 _CLASSES = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]", "e": " "}
-_SHARED_PREFIX = {
+_ONE_SYSTEM = {
     "FR": {"GF", "GP", "MQ", "RE", "PM", "YT", "NC", "PF", "WF", "BL", "MF", "TF", "MC"},
     "GB": {"IM", "JE", "GG"},
     "FI": {"AX"},
 }
-"""Countries of banks by the country of the IBANs that their accounts may have."""
+"""Countries that share their banks with another: a BIC may name the one and an IBAN the other."""
 
 _LETTERS = str.maketrans({chr(65 + place): str(10 + place) for place in range(26)})
 _RIB_LETTERS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345678923456789")
@@ -103,7 +103,7 @@ def bic_and_iban_differ(value: str, iban: str | None) -> bool | str:
     if iban is None or _BIC(bic) is None or bic[4:6] not in countries() or not is_iban(iban):
         return False
     bank, account = bic[4:6], bare(iban)[:2]
-    is_one = bank == account or bank in _SHARED_PREFIX.get(account, ())
+    is_one = bank == account or bank in _ONE_SYSTEM.get(account, ()) or account in _ONE_SYSTEM.get(bank, ())
     return False if is_one else f"{bank}, the account in {account}"
 
 
@@ -111,6 +111,11 @@ def is_bic(value: str) -> bool:
     """Tell whether a text in another member's place can hardly be anything but a BIC: letters, a country, a length."""
     bic = bare(value)
     return _BIC(bic) is not None and bic[:6].isalpha() and bic[4:6] in countries()
+
+
+def no_digits(value: str) -> bool:
+    """Tell whether an account number has no digit at all. What looks like a BIC is told by another rule."""
+    return not any(char.isdigit() for char in value) and not value.isspace() and not is_bic(value)
 
 
 def routing_zero_lost(value: str) -> bool:
@@ -184,7 +189,7 @@ def rib_key(value: str) -> bool:
 def clabe_digit(value: str, currency: str | None) -> bool:
     """Tell whether the last digit of a Mexican CLABE does not fit."""
     number = bare(value)
-    if (currency or "").upper() != "MXN" or re.fullmatch("[0-9]{18}", number) is None:
+    if capitals(currency) != "MXN" or re.fullmatch("[0-9]{18}", number) is None:
         return False
     weighted = sum(int(digit) * weight % 10 for digit, weight in zip(number[:17], (3, 7, 1) * 6, strict=False))
     return int(number[17]) != -weighted % 10
@@ -193,20 +198,27 @@ def clabe_digit(value: str, currency: str | None) -> bool:
 def cbu_digits(value: str, currency: str | None) -> bool:
     """Tell whether a check digit of an Argentine CBU does not fit."""
     number = bare(value)
-    is_cbu = (currency or "").upper() == "ARS" and re.fullmatch("[0-9]{22}", number) is not None
+    is_cbu = capitals(currency) == "ARS" and re.fullmatch("[0-9]{22}", number) is not None
     return is_cbu and not standard_number("ar.cbu", number)
 
 
 def nz_account(value: str, currency: str | None) -> bool:
     """Tell whether the check digit of a full New Zealand account number does not fit."""
     number = bare(value)
-    is_full = (currency or "").upper() == "NZD" and re.fullmatch("[0-9]{15,16}", number) is not None
-    return is_full and not standard_number("nz.bankaccount", number)
+    if capitals(currency) != "NZD" or re.fullmatch("[0-9]{15,16}", number) is None:
+        return False
+    try:
+        _standard("nz.bankaccount").validate(number)
+    except _standard("exceptions").InvalidChecksum:
+        return True
+    except _standard("exceptions").ValidationError:
+        return False  # a branch that its list does not have yet
+    return False
 
 
 def name_too_long(value: str, currency: str | None, rails: str | None) -> bool:
     """Tell whether a US bank transfer cuts off the holder's name."""
-    return len(value) > 35 and (currency or "").upper() == "USD" and (rails or "local") == "local"
+    return len(value) > 35 and capitals(currency) == "USD" and (rails or "local") == "local"
 
 
 def standard_number(name: str, value: str) -> bool:

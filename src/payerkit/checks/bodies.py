@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from payerkit.checks.reading import named
 from payerkit.checks.rules import Rule, given, look
-from payerkit.checks.specification import BANK_DETAILS, PAYER, Body, fault, named
+from payerkit.checks.specification import BANK_DETAILS, PAYER, Body, fault
 from payerkit.checks.tables import rules
 from payerkit.errors import InvalidInput
 from payerkit.findings import Findings
@@ -19,7 +20,7 @@ def check_payer(payer: Any, *, ignore: Iterable[str] = ()) -> Findings:
 
     payer: a `Payer`, or a dict or row by our names or wire names. ignore: codes of warnings and infos to leave out.
     Errors are what the specification states, and stop `create_payer`; warnings do not. Raises InvalidInput for
-    something else than a payer, and for a code that no rule has.
+    anything other than a payer, and for a code that no rule has.
     """
     return _check(PAYER, payer, ignore)
 
@@ -30,7 +31,7 @@ def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
 
     details: `BankDetails`, or a dict or row by our names or wire names. ignore: codes of warnings and infos to leave
     out. Errors are what the specification states, and stop `create_payment_detail`; warnings do not. Raises
-    InvalidInput for something else than bank details, and for a code that no rule has.
+    InvalidInput for anything other than bank details, and for a code that no rule has.
     """
     return _check(BANK_DETAILS, details, ignore)
 
@@ -49,9 +50,15 @@ def _check(body: Body, record: Any, ignore: Iterable[str]) -> Findings:
 
 
 def _members(body: Body, record: Any) -> Mapping[Any, Any]:
-    if hasattr(record, "keys"):  # a dict, or a row of a DataFrame
+    if getattr(record, "specified", body) is not body:
+        raise InvalidInput(f"Give a {body.name}; this is a {type(record).__name__}.")
+    if hasattr(record, "columns"):
+        raise InvalidInput(
+            f"Give one {body.name}, such as a row; check_payers and check_all_bank_details take a table."
+        )
+    if callable(getattr(record, "keys", None)):  # a dict, or a row of a DataFrame
         return record if isinstance(record, Mapping) else dict(record)
-    found = {name: getattr(record, name) for name in body.members if hasattr(record, name)}
+    found = {name: getattr(record, str(name)) for name in body.names if hasattr(record, str(name))}
     if not found:
         raise InvalidInput(f"Give a {body.name}, or a dict of its members; got a {type(record).__name__}.")
     return found
@@ -59,10 +66,11 @@ def _members(body: Body, record: Any) -> Mapping[Any, Any]:
 
 def without(rules: tuple[Rule, ...], ignore: Iterable[str]) -> tuple[Rule, ...]:
     """Return the rules but for those of some codes. Raises InvalidInput for a code that none of them has."""
-    codes = {ignore} if isinstance(ignore, str) else set(ignore)
-    if not codes:
-        return rules
-    strangers = codes - {rule.code for rule in rules}
+    if not isinstance(ignore, str | list | tuple | set | frozenset):
+        raise InvalidInput("ignore: give the code of a finding, or a list of codes.")
+    codes = [ignore] if isinstance(ignore, str) else list(ignore)
+    known = {rule.code for rule in rules}
+    strangers = [code for code in codes if not isinstance(code, str) or code not in known]
     if strangers:
-        raise InvalidInput(f"ignore: no rule has the code {', '.join(sorted(map(repr, strangers)))}.")
+        raise InvalidInput(f"ignore: no rule has the code {', '.join(map(repr, strangers))}.")
     return tuple(rule for rule in rules if rule.code not in codes)

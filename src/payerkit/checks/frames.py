@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
@@ -13,24 +14,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from payerkit.checks.bodies import without
+from payerkit.checks.reading import given_twice, nothing_known, suggestion, true_value, unknown
 from payerkit.checks.rules import Rule
-from payerkit.checks.specification import (
-    BANK_DETAILS,
-    BODIES,
-    PAYER,
-    Body,
-    fault,
-    given_twice,
-    true_value,
-    unknown,
-)
+from payerkit.checks.specification import BANK_DETAILS, BODIES, PAYER, Body, fault
 from payerkit.checks.tables import rules
 from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding
 from payerkit.tracebacks import trimmed
 
 Codes = npt.NDArray[np.int64]
-_NUMBER, _OTHER = 0, ()
+_NUMBER, _DAY, _OTHER = 0, dt.date.min, ()
 """What stands for values that are no text; only this much of them is told apart."""
 
 
@@ -56,9 +49,9 @@ def check_payers(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -> pd.DataF
 
     frame: one payer a row, columns by our names or wire names; those of bank details are left alone. ignore: codes of
     warnings and infos to leave out. Columns: `row`, the label in the frame's index, then those of a finding, all
-    text, in the order of the rows and of a payer's members. A name that is no member's is told once, in the first
-    row. A Dask DataFrame is checked by `frame.map_partitions(check_payers)`. Raises InvalidInput for something else
-    than a DataFrame, and for a code that no rule has.
+    text, in the order of the rows and of a payer's members. A Dask DataFrame is
+    checked by `frame.map_partitions(check_payers, clear_divisions=True)`. Raises InvalidInput for anything
+    other than a DataFrame, for a column that is no member's, and for a code that no rule has.
     """
     return _check(PAYER, frame, ignore)
 
@@ -74,6 +67,8 @@ def check_all_bank_details(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -
 
 
 def _check(body: Body, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.DataFrame:
+    if hasattr(frame, "map_partitions"):
+        raise InvalidInput("A Dask DataFrame is checked by frame.map_partitions(check_payers, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Give a DataFrame with one {body.name} a row; got a {type(frame).__name__}.")
     wanted = without(rules(body.name), ignore)
@@ -87,17 +82,30 @@ def _columns(body: Body, frame: pd.DataFrame) -> tuple[dict[str, Column], list[F
     """Return the members as the table has them, and what is wrong with the names of its columns."""
     columns: dict[str, Column] = {}
     found: list[Found] = []
-    strangers = {name for other in BODIES.values() if other is not body for name in other.names}
+    strangers = []
     for place, name in enumerate(frame.columns):
         ours = body.names.get(name)
-        if ours in columns:
+        if ours is None:
+            strangers.append(name)
+        elif ours in columns:
             found.append(Found(given_twice(body, ours), np.arange(len(frame))))
-        elif ours is not None:
+        else:
             columns[ours] = _column(frame.iloc[:, place])
-        elif name not in strangers:
-            found.append(Found(unknown(body, str(name)), np.arange(min(1, len(frame)))))
+    odd = [name for name in strangers if not _is_of_another(body, str(name), columns)]
+    if odd:
+        told = unknown(body, odd) if columns else nothing_known(body, odd)
+        raise InvalidInput(
+            f"{body.name}: columns that are no fields. Rename them, or leave them out.", fields=tuple(told)
+        )
     nothing = Column((), np.full(len(frame), -1))
     return {name: columns.get(name, nothing) for name in body.members}, found
+
+
+def _is_of_another(body: Body, name: str, columns: Mapping[str, Column]) -> bool:
+    """Tell whether a column is a member of another body, and not a misnamed one of this, which then lacks it."""
+    is_known = any(name in other.names for other in BODIES.values() if other is not body)
+    meant = suggestion(body, name)
+    return is_known and (meant is None or meant in columns)
 
 
 def _column(series: pd.Series[Any]) -> Column:
@@ -113,7 +121,9 @@ def _stand_in(value: Any) -> Hashable:
     value = true_value(value)
     if value is None or isinstance(value, str):
         return value
-    return _NUMBER if isinstance(value, Number) else _OTHER
+    if isinstance(value, Number) and not isinstance(value, bool):
+        return _NUMBER
+    return _DAY if hasattr(value, "strftime") else _OTHER
 
 
 def _specified(body: Body, columns: Mapping[str, Column]) -> Iterator[Found]:

@@ -7,9 +7,11 @@ import re
 from functools import cache
 from typing import Any
 
+from payerkit.checks.places import is_american
+
 _ODD_EMAIL = re.compile(
     r"""\.|.*\.@ | [^@]*\.\. | "        # dots at the ends or two in a row, quotes, before the @
-    | .*@(.*\.)?- | .*-(\.|\Z) | .*\.([0-9]+|.)\Z   # hyphens around a label, a last label that is no domain
+    | .*@(.*\.)?- | .*@.*-(\.|\Z) | .*\.([0-9]+|.)\Z   # hyphens around a label, a last label that is no domain
     """,
     re.VERBOSE,
 ).match
@@ -71,13 +73,13 @@ def _is_possible(digits: str) -> bool:
 
 def ssn_digits(value: str, country: str | None, holder: str | None) -> bool:
     """Tell whether a US person's number has not nine digits."""
-    return _is_american(country) and holder == "individual" and _SSN(value) is None
+    return is_american(country) and holder == "individual" and _SSN(value) is None
 
 
 def ssn_impossible(value: str, country: str | None, holder: str | None) -> bool:
     """Tell whether a US person's number is none that was given out, as a social security number or an ITIN."""
     found = _SSN(value)
-    if found is None or not _is_american(country) or holder != "individual":
+    if found is None or not is_american(country) or holder != "individual":
         return False
     area, group, serial = (int(part) for part in found.groups())
     if area >= 900:
@@ -87,11 +89,7 @@ def ssn_impossible(value: str, country: str | None, holder: str | None) -> bool:
 
 def ein_digits(value: str, country: str | None, holder: str | None) -> bool:
     """Tell whether a US company's number has not nine digits."""
-    return _is_american(country) and holder == "business" and _EIN(value) is None
-
-
-def _is_american(country: str | None) -> bool:
-    return country is not None and country.upper() == "US"
+    return is_american(country) and holder == "business" and _EIN(value) is None
 
 
 def date_impossible(value: str) -> bool:

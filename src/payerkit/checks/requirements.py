@@ -11,7 +11,7 @@ from itertools import starmap
 from payerkit.checks.banks import is_iban
 from payerkit.checks.places import currencies
 from payerkit.checks.rules import Rule
-from payerkit.checks.texts import bare
+from payerkit.checks.texts import bare, capitals
 from payerkit.tables import rows
 
 _FORMAT = re.compile("([0-9]+)(?:-([0-9]+))? (digits|letters or digits)").fullmatch
@@ -26,6 +26,7 @@ class Requirement:
     matches them.
     """
 
+    rails: str
     needs: tuple[tuple[str, ...], ...] | None
     formats: Mapping[str, tuple[str, Callable[[str], object]]]
     basis: str
@@ -40,7 +41,7 @@ def requirements() -> Mapping[tuple[str, str], Requirement]:
 def _requirement(row: dict[str, str]) -> Requirement:
     needs = None if row["needs"] == "?" else tuple(tuple(group.split("|")) for group in row["needs"].split())
     formats = dict(_read_format(item) for item in row["formats"].split("; ") if item)
-    return Requirement(needs, formats, row["basis"])
+    return Requirement(row["rails"], needs, formats, row["basis"])
 
 
 def _read_format(item: str) -> tuple[str, tuple[str, Callable[[str], object]]]:
@@ -87,7 +88,10 @@ def _format_rule(name: str, basis: str) -> Rule:
 
 
 def _find(currency: str, rails: str | None) -> Requirement | None:
-    return requirements().get((currency.upper(), rails or "local"))
+    """Return what is needed on the rails, or else on the only ones that are listed: another rule tells of the rails."""
+    listed = _rails_of(currency.upper())
+    is_other = len(listed) == 1 and (rails or "local") not in listed
+    return requirements().get((currency.upper(), min(listed) if is_other else rails or "local"))
 
 
 def _is_missing(
@@ -96,8 +100,9 @@ def _is_missing(
     if any(are_given):
         return False
     row = _find(currency, rails)
-    is_due = row is not None and row.basis == basis and row.needs is not None and group in row.needs
-    return f"{currency.upper()} by {rails or 'local'} rails" if is_due else False
+    if row is None or row.basis != basis or row.needs is None or group not in row.needs:
+        return False
+    return f"{currency.upper()} by {row.rails} rails"
 
 
 def _is_misformed(name: str, basis: str, value: str, currency: str | None, rails: str | None) -> bool | str:
@@ -106,7 +111,7 @@ def _is_misformed(name: str, basis: str, value: str, currency: str | None, rails
         return False
     words, matches = row.formats[name]
     is_told = name == "account_number" and is_iban(value)  # that it is in the wrong place
-    return False if is_told or matches(bare(value)) else f"{words} for {(currency or '').upper()}"
+    return False if is_told or matches(bare(value).replace(".", "")) else f"{words} for {capitals(currency)}"
 
 
 @cache
@@ -116,8 +121,8 @@ def _rails_of(currency: str) -> frozenset[str]:
 
 def rails_unusual(currency: str, rails: str | None) -> bool | str:
     """Return the rails that the operator lists for a currency, if these are none of them; False if they are."""
-    listed = _rails_of(currency.upper())
-    return " or ".join(sorted(listed)) if listed and (rails or "local") not in listed else False
+    listed = _rails_of(currency.upper()) or {"local", "swift"}  # wire is for dollars
+    return " or ".join(sorted(listed)) if (rails or "local") not in listed else False
 
 
 def currency_unlisted(currency: str) -> bool:

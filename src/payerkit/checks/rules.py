@@ -47,9 +47,14 @@ class Rule:
         )
 
 
+def is_empty(value: Any) -> bool:
+    """Tell whether a value is an empty text, which is as good as none."""
+    return isinstance(value, str) and not value
+
+
 def given(values: Mapping[str, Any]) -> dict[str, bool]:
     """Return that members are given, as rules read it."""
-    return {f"{name}?": True for name, value in values.items() if value is not None and value != ""}
+    return {f"{name}?": True for name, value in values.items() if value is not None and not is_empty(value)}
 
 
 def look(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator[Finding]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Number
 from typing import Any
 
+from payerkit.checks.places import country_code
 from payerkit.findings import Finding
 from payerkit.ids import id_fault
 from payerkit.masking import MASK
@@ -20,16 +20,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The form of a text: what tells that all of it has the form, and what to say of a text that has not."""
+    """The form of a text: what tells that all of it has the form, what to say if it has not, and if there is none."""
 
     matches: Callable[[str], object]
     code: str = ""
     message: str = ""
     hint: str = ""
+    if_absent: str = ""
 
 
-def _shape(pattern: str, code: str = "", message: str = "", hint: str = "") -> Shape:
-    return Shape(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint)
+def _shape(pattern: str, code: str = "", message: str = "", hint: str = "", if_absent: str = "") -> Shape:
+    return Shape(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint, if_absent)
 
 
 TEXT = _shape(".*")
@@ -43,16 +44,22 @@ EMAIL = _shape(
 PHONE = _shape(
     r"\+?[1-9][0-9]{1,14}",
     "phone_form",
-    "Not an international number.",
-    "Write the number with its country code and digits only, such as +12125551234.",
+    "Not an international number of digits only.",
+    "Write it as +12125551234: country code, no blanks or brackets, + in place of 00.",
 )
 DAY = _shape(
     "[0-9]{4}-[0-9]{2}-[0-9]{2}",
     "date_form",
     "Not in the form YYYY-MM-DD.",
-    "Write the date as in 1985-12-12.",
+    "Write it as 1985-12-31: year, month, day.",
 )
-COUNTRY = _shape("..", "country_length", "Not two letters.", "Write the code of ISO 3166-1 alpha-2, such as US.")
+COUNTRY = _shape(
+    "..",
+    "country_length",
+    "Not two letters.",
+    "Write the code of ISO 3166-1 alpha-2, such as US.",
+    'In a table, NA (Namibia) is read as empty, unless with keep_default_na=False, na_values=[""].',
+)
 CURRENCY = _shape("...", "currency_length", "Not three letters.", "Write the code of ISO 4217, such as USD.")
 HOLDER = _shape("individual|business", "choice", "Not one of the two.", "Write individual or business.")
 RAILS = _shape("local|swift|wire", "choice", "Not one of the three.", "Write local, swift or wire.")
@@ -154,71 +161,23 @@ PAYMENT_ORDER = Body(
 BODIES = {body.name: body for body in (PAYER, BANK_DETAILS, PAYMENT_ORDER)}
 
 
-def is_blank(value: Any) -> bool:
-    """Tell whether a value is what tables put into an empty cell: None, NaN, NA, NaT."""
-    if value is None:
-        return True
-    if isinstance(value, str):
-        return False
-    try:
-        return bool(value != value)  # noqa: PLR0124 - only NaN and NaT differ from themselves
-    except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"
-
-
-def true_value(value: Any) -> Any:
-    """Return a value as it is sent: out of its masking type, None for a blank cell of a table."""
-    if hasattr(value, "get_secret_value"):
-        value = value.get_secret_value()
-    return None if is_blank(value) else value
-
-
-def named(body: Body, given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the true values that are given, by our names, and what is wrong with the names."""
-    values: dict[str, Any] = {}
-    findings = []
-    for name, value in given.items():
-        ours = body.names.get(name)
-        if ours is None:
-            findings.append(unknown(body, str(name)))
-        elif ours in values:
-            findings.append(given_twice(body, ours))
-        else:
-            values[ours] = true_value(value)
-    return values, findings
-
-
-def given_twice(body: Body, name: str) -> Finding:
-    """Return the finding for a member that is given by both of its names."""
-    return _finding(body, name, "given_twice", f"Given twice, as {name} and as {wire_name(name)}.")
-
-
-def faults(body: Body, given: Mapping[Any, Any]) -> Iterator[Finding]:
-    """Yield every error of a body that is given by our names or wire names, in the order of its members."""
-    values, findings = named(body, given)
-    for name in body.members:
-        if (found := fault(body, name, values.get(name))) is not None:
-            yield found
-    yield from findings
-
-
 def fault(body: Body, name: str, value: Any) -> Finding | None:
     """Return what the specification has against a member's true value; None if nothing."""
     member = body.members[name]
     if value is None:
-        return _finding(body, name, "required", "Required.") if member.required else None
+        return finding(body, name, "required", "Required.", member.shape.if_absent) if member.required else None
     if isinstance(value, str) and value.isascii() and member.shape.matches(value) and not member.is_id:
         return None  # nearly always, and what follows looks for what is not ASCII
     if not isinstance(value, str):
         return None if member.takes_numbers and _is_exact(value) else _not_text(body, name, value)
     if MASK in value:
-        return _finding(body, name, "masked", "A masked value, copied from where it is shown.", _UNMASK)
+        return finding(body, name, "masked", "A masked value, copied from where it is shown.", _UNMASK)
     if not value.isascii() and _SURROGATE.search(value):
-        return _finding(body, name, "half_character", "Holds half a character (a lone surrogate), which is not sent.")
+        return finding(body, name, "half_character", "Holds half a character (a lone surrogate), which is not sent.")
     if not member.shape.matches(value):
         return _misshapen(body, name, value)
     if member.is_id and (found := id_fault(value)) is not None:
-        return _finding(body, name, *found)
+        return finding(body, name, *found)
     return None
 
 
@@ -226,18 +185,28 @@ _UNMASK = "Give the true one, or take it with reveal=True."
 
 
 def _misshapen(body: Body, name: str, value: str) -> Finding:
-    shape = body.members[name].shape
-    if not value and body.members[name].required:
-        return _finding(body, name, "empty", "Empty, but required.")
-    return _finding(body, name, shape.code, shape.message, shape.hint)
+    member = body.members[name]
+    shape = member.shape
+    if not value and member.required:
+        return finding(body, name, "empty", "Empty, but required.")
+    if not value:
+        return finding(body, name, shape.code, shape.message, f"Leave it out if there is none. {shape.hint}")
+    if shape.matches(value.strip()):
+        return finding(
+            body, name, shape.code, "Begins or ends with a blank, which is not in the form.", "Take it away."
+        )
+    code = country_code(value) if shape is COUNTRY else None
+    return finding(body, name, shape.code, shape.message, f"Write {code}." if code else shape.hint)
 
 
 def _not_text(body: Body, name: str, value: Any) -> Finding:
     hint = body.members[name].shape.hint
-    if isinstance(value, Number):
+    if isinstance(value, Number) and not isinstance(value, bool):
         words = "A number where text is due."
-        return _finding(body, name, "not_text", words, f"In a table, read this column with dtype=str. {hint}".rstrip())
-    return _finding(body, name, "not_text", "Must be text.", hint)
+        return finding(body, name, "not_text", words, f"In a table, read this column with dtype=str. {hint}".rstrip())
+    if hasattr(value, "strftime"):
+        return finding(body, name, "not_text", "Must be text.", 'In a table: column.dt.strftime("%Y-%m-%d").')
+    return finding(body, name, "not_text", "Must be text.", hint)
 
 
 def _is_exact(value: Any) -> bool:
@@ -246,27 +215,8 @@ def _is_exact(value: Any) -> bool:
     return bool(is_finite()) if callable(is_finite) else isinstance(value, int) and not isinstance(value, bool)
 
 
-def unknown(body: Body, name: str) -> Finding:
-    """Return the finding for a name that is none of a body's, with the member that may have been meant."""
-    names = {_bare(ours): ours for ours in body.members}
-    close = difflib.get_close_matches(_bare(name), names, n=1)
-    suggestion = f"Did you mean {names[close[0]]}?" if close else ""
-    return Finding(
-        field=name,
-        wire_name=name,
-        message=f"Not a field of {body.name}.",
-        code="unknown_member",
-        severity="error",
-        hint=suggestion,
-        basis=body.basis,
-    )
-
-
-def _bare(name: str) -> str:
-    return "".join(char for char in name.lower() if char.isalnum())
-
-
-def _finding(body: Body, name: str, code: str, message: str, hint: str = "") -> Finding:
+def finding(body: Body, name: str, code: str, message: str, hint: str = "") -> Finding:
+    """Return an error on the word of the specification."""
     return Finding(
         field=name,
         wire_name=wire_name(name),

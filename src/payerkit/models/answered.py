@@ -12,14 +12,12 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
-    SerializerFunctionWrapHandler,
     StrictBool,
     StrictInt,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
-    model_serializer,
 )
 
 from payerkit import html
@@ -71,10 +69,6 @@ class Answer(Wire):
                 info.context.append(field.alias)
             return field.get_default()
 
-    @model_serializer(mode="wrap")
-    def _dump(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return dict(mask("", handler(self)))
-
     @property
     def odd(self) -> tuple[str, ...]:
         """Wire names of the members that came in a form the specification does not know."""
@@ -94,13 +88,14 @@ def _typed(name: str, value: Any) -> Any:
 
 
 class Created(Answer):
-    """Base of what a call created: it remembers what was sent."""
+    """Base of what a call created: it remembers what was doubtful in what was sent."""
 
     _sent: Payer | BankDetails | None = PrivateAttr(default=None)
+    _findings: Findings | None = PrivateAttr(default=None)
 
     @classmethod
     def read(cls, answer: Any, *, sent: Payer | BankDetails | None = None) -> Self:
-        """Return the answer as an object that remembers what it answers. Raises ValueError if it is no JSON object."""
+        """Return the answer as an object that knows what it answers. Raises ValueError if it is no JSON object."""
         created = super().read(answer)
         created._sent = sent
         return created
@@ -110,9 +105,15 @@ class Created(Answer):
         """What was doubtful in what was sent, and went all the same; nothing if nothing was sent for this answer."""
         from payerkit.checks.bodies import check_bank_details, check_payer  # noqa: PLC0415 - for who asks
 
-        if self._sent is None:
-            return Findings()
-        return check_payer(self._sent) if isinstance(self._sent, Payer) else check_bank_details(self._sent)
+        if self._findings is None:
+            check = check_payer if isinstance(self._sent, Payer) else check_bank_details
+            self._findings = Findings() if self._sent is None else check(self._sent)
+            self._sent = None  # from here on, what was sent is nobody's business
+        return self._findings
+
+    def __getstate__(self) -> dict[Any, Any]:
+        _ = self.findings  # so that what was sent is not part of the state
+        return super().__getstate__()
 
     def rows(self) -> list[tuple[str, str]]:
         """Return titles and values as a table shows them, and that there are warnings, if there are."""

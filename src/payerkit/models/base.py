@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Secret
+from pydantic import BaseModel, ConfigDict, Secret, SerializerFunctionWrapHandler, model_serializer
 from pydantic.fields import FieldInfo
 
 from payerkit import html
@@ -34,10 +34,20 @@ class Wire(BaseModel):
             if value is not None:
                 yield name, field, value
 
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]  # pydantic's own is a generator, too
+        """Yield names and values as they may be shown: `dict()` and `DataFrame()` come this way."""
+        for name, _, value in self.members():
+            yield name, self.masked(name, value)
+
     def masked(self, name: str, value: Any) -> Any:
         """Return what may be shown of a member's value."""
         is_business = getattr(self, "beneficiary_type", None) == "business"
         return mask(wire_name(name), value, is_business=is_business)
+
+    @model_serializer(mode="wrap")
+    def _dump(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Dump what may be shown; `to_dict(reveal=True)` is the deliberate way to the true values."""
+        return dict(mask("", handler(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Secret, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from payerkit.checks.specification import Body, faults, is_blank
+from payerkit.checks.reading import faults, is_blank
+from payerkit.checks.specification import Body
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
 from payerkit.models.base import Wire
@@ -56,6 +57,8 @@ class Sent(Wire):
             return given
         if given is None:
             return cls._checked(fields)
+        if hasattr(given, "columns"):
+            raise InvalidInput(f"Give one {cls.__name__}, such as a row of the table. Nothing was sent.")
         if not fields and hasattr(given, "keys"):  # a dict, or a row of a DataFrame
             return cls._checked(dict(given))
         also = f" and also {', '.join(sorted(fields))}" if fields else ""
