@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, get_args
 
@@ -321,3 +322,23 @@ def test_a_class_shows_its_fields(model: type[Sent]) -> None:
 def test_an_unfinished_object_can_be_shown() -> None:
     """Tools that show the variables of a failed call meet objects that were never finished."""
     assert repr(Payer.__new__(Payer)) == "Payer()"
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda payer: str(dict(payer)),
+        lambda payer: str(payer.model_dump()),
+        lambda payer: payer.model_dump_json(),
+        lambda payer: pd.DataFrame([payer]).to_string(),
+        lambda payer: pd.DataFrame([dict(payer)]).to_html(),
+    ],
+    ids=["dict", "model_dump", "json", "frame", "frame of dicts"],
+)
+def test_no_usual_way_of_looking_shows_a_person(look: Callable[[Payer], str]) -> None:
+    """What somebody types first, and a notebook saves, holds the secrets and the person masked."""
+    shown = look(Payer.of(PAYER, {}))
+    private = [PAYER[name] for name in ("email", "phone", "lastName", "dateOfBirth", "addressLine1", "ssn", "postcode")]
+
+    assert [] == [value for value in private if value in shown]
+    assert "New York" in shown
