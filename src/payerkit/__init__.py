@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         UnreadableAnswer,
         WrongKey,
     )
-    from payerkit.findings import Finding, Findings
+    from payerkit.findings import Finding, Findings, PaymentFindings
     from payerkit.models import (
         AgreementUpdate,
         BankDetails,
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
         PaymentOrder,
         Transaction,
     )
+    from payerkit.onchain.bulk import decode_calldata
+    from payerkit.onchain.frames import decode_transactions
+    from payerkit.onchain.verdicts import check_payment
 
 __version__ = "0.1.0"
 
@@ -67,6 +70,7 @@ __all__ = [
     "PayerkitError",
     "Payment",
     "PaymentDetail",
+    "PaymentFindings",
     "PaymentMetadata",
     "PaymentOrder",
     "RateLimited",
@@ -83,9 +87,12 @@ __all__ = [
     "check_bank_details",
     "check_payer",
     "check_payers",
+    "check_payment",
     "connect",
     "create_payer",
     "create_payment_detail",
+    "decode_calldata",
+    "decode_transactions",
     "get_payer_status",
     "initiate_payment",
     "list_payment_details",
@@ -121,7 +128,7 @@ _HOMES = {
         "UnreadableAnswer",
         "WrongKey",
     ),
-    "findings": ("Finding", "Findings"),
+    "findings": ("Finding", "Findings", "PaymentFindings"),
     "models": (
         "AgreementUpdate",
         "BankDetails",
@@ -133,6 +140,9 @@ _HOMES = {
         "PaymentOrder",
         "Transaction",
     ),
+    "onchain.bulk": ("decode_calldata",),
+    "onchain.frames": ("decode_transactions",),
+    "onchain.verdicts": ("check_payment",),
 }
 
 

@@ -87,3 +87,44 @@ class Findings(tuple[Finding, ...]):
 
     def _by_severity(self) -> list[tuple[str, Findings]]:
         return [("error", self.errors), ("warning", self.warnings), ("info", self.infos)]
+
+
+Verdict = Literal["ok", "look", "stop"]
+
+
+class PaymentFindings(Findings):
+    """What a payment's transactions do, and what does not match; `.verdict` is the whole in one word.
+
+    "stop": something contradicts the order, or cannot be what was asked for. "look": something that cannot be judged
+    here, or is unusual. "ok": everything that can be known here matches. Each finding's `step` is the transaction that
+    it is about, counted from 0.
+    """
+
+    __slots__ = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether to sign: "ok", "look" or "stop"."""
+        return "stop" if self.errors else "look" if self.warnings else "ok"
+
+    def __str__(self) -> str:
+        lines = (f"  {_step_name(item):<14}  {item.severity:<7}  {item}  [{item.code}: {item.basis}]" for item in self)
+        return "\n".join([f"{self._counted()}.", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = ("transaction", "field", "severity", "what is found", "what to do", "basis", "code")
+        rows = [
+            (_step_name(item), item.field, item.severity, item.message, item.hint, item.basis, item.code)
+            for item in self
+        ]
+        return html.grid(head, rows, caption=self._counted())
+
+    def _counted(self) -> str:
+        return f"{self.verdict.upper()}: {super()._counted()}"
+
+
+def _step_name(finding: Finding) -> str:
+    """Return a step as a person counts it; "" for the payment as a whole."""
+    return "" if finding.step is None else f"transaction {finding.step + 1}"

@@ -8,7 +8,25 @@ from functools import cache
 
 from payerkit.tables import rows
 
-CURRENT = {"ERC20FeeProxy": "0.2.0", "EthereumFeeProxy": "0.2.0"}
+CURRENT = {
+    "AuthCaptureEscrow": "0.1.0",
+    "BatchConversionPayments": "0.1.0",
+    "BatchPayments": "0.1.0",
+    "ChainlinkConversionPath": "0.2.0",
+    "ERC20CommerceEscrowWrapper": "0.1.0",
+    "ERC20EscrowToPay": "0.1.0",
+    "ERC20FeeProxy": "0.2.0",
+    "ERC20Proxy": "0.1.0",
+    "ERC20RecurringPaymentProxy": "0.1.0",
+    "ERC20SwapToPay": "0.4.0",
+    "ERC20TransferableReceivable": "0.2.0",
+    "Erc20ConversionProxy": "0.1.0",
+    "Erc20SwapConversion": "0.2.0",
+    "EthConversionProxy": "0.2.0",
+    "EthereumFeeProxy": "0.2.0",
+    "EthereumProxy": "0.3.0",
+    "SingleRequestProxyFactory": "0.1.0",
+}
 """The version of each contract that new payments use where a network has it."""
 
 
@@ -35,6 +53,20 @@ def find_deployment(contract: str, network: str) -> Deployment | None:
     """Return the deployment that new payments use on a network; None if the contract is not there."""
     known = deployments().get((contract, network))
     return known[0] if known else None
+
+
+@cache
+def _by_address() -> Mapping[str, tuple[Deployment, ...]]:
+    found: dict[str, list[Deployment]] = {}
+    for place in deployments().values():
+        for deployment in place:
+            found.setdefault(deployment.address.lower(), []).append(deployment)
+    return {address: tuple(each) for address, each in found.items()}
+
+
+def deployments_at(address: str) -> tuple[Deployment, ...]:
+    """Return what is deployed at an address, on whichever networks; nothing if no contract is known there."""
+    return _by_address().get(address.lower(), ())
 
 
 def _rank(deployment: Deployment) -> tuple[bool, str]:

@@ -1,0 +1,63 @@
+"""Judge an approval: who may take the tokens, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from payerkit.findings import Finding
+from payerkit.onchain.addresses import is_same
+from payerkit.onchain.case import CALLDATA, Case, say
+from payerkit.onchain.lines import Line
+from payerkit.onchain.steps import Step
+
+UNLIMITED = 2**256 - 1
+
+
+def judge_approval(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    """Yield what is to be said of an approval."""
+    needed = _needed(case, step, line)
+    spenders = [other.to for other, _ in case.paying]
+    if not any(is_same(line.spender, spender) for spender in spenders):
+        words = "Somebody else than the contract of the payment may take the tokens."
+        yield say("spender_differs", "error", "spender", words, CALLDATA, step)
+    else:
+        yield say("spender", "info", "spender", "The contract of the payment.", CALLDATA, step)
+    allowance = line.allowance or 0
+    if allowance == 0 and _is_reset(case, step, line):
+        words = "Takes back an allowance that is left; some tokens, such as USDT, want that before a new one."
+        yield say("allowance_reset", "info", "allowance", words, CALLDATA, step)
+    elif needed is None:
+        yield say("allowance_unchecked", "warning", "allowance", "Nothing to compare it with.", CALLDATA, step)
+    elif allowance == needed:
+        yield say("allowance_exact", "info", "allowance", "Exactly what the payment takes.", CALLDATA, step)
+    elif allowance < needed:
+        words = "Less than the payment takes: it would fail."
+        yield say("allowance_small", "warning", "allowance", words, CALLDATA, step)
+    elif allowance == UNLIMITED:
+        words = "Unlimited: the contract may take all tokens of this kind, now and later."
+        hint = "Allow what the payment takes, or take the allowance back afterwards."
+        yield say("allowance_unlimited", "warning", "allowance", words, CALLDATA, step, hint=hint)
+    else:
+        words = "More than the payment takes; the rest stays allowed."
+        yield say("allowance_large", "warning", "allowance", words, CALLDATA, step)
+
+
+def _needed(case: Case, step: Step, approval: Line) -> int | None:
+    """Return what the payments take of the token that is allowed; None if that is not in the data."""
+    lines = [line for other, line in case.paying if is_same(other.to, approval.spender)]
+    taken = [line.max_to_spend if line.unit == "request" else (line.amount or 0) + (line.fee or 0) for line in lines]
+    same = all(is_same(line.token, step.to) for line in lines)
+    return sum(each for each in taken if each is not None) if lines and same and None not in taken else None
+
+
+def _taken(line: Line) -> int | None:
+    return line.max_to_spend if line.unit == "request" else (line.amount or 0) + (line.fee or 0)
+
+
+def _is_reset(case: Case, step: Step, line: Line) -> bool:
+    later = (other for other in case.steps if other.number > step.number and is_same(other.to, step.to))
+    return any(
+        each.does == "approve" and is_same(each.spender, line.spender) and each.allowance
+        for other in later
+        for each in other.lines
+    )

@@ -1,0 +1,119 @@
+"""The steps of a payment as a DataFrame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from payerkit.onchain.amounts import units
+from payerkit.onchain.calls import NOTES
+from payerkit.onchain.currencies import find_by_hash
+from payerkit.onchain.lines import Line
+from payerkit.onchain.steps import Step, asset, contract_name, network_of, read_steps
+from payerkit.tracebacks import trimmed
+
+TEXTS = (
+    "network",
+    "contract",
+    "to",
+    "function",
+    "selector",
+    "does",
+    "token",
+    "recipient",
+    "fee_recipient",
+    "reference",
+    "spender",
+    "note",
+)
+COLUMNS = (
+    "step",
+    "place",
+    "network",
+    "contract",
+    "to",
+    "function",
+    "selector",
+    "does",
+    "token",
+    "recipient",
+    "amount",
+    "amount_base",
+    "fee",
+    "fee_base",
+    "fee_recipient",
+    "reference",
+    "value",
+    "spender",
+    "allowance",
+    "max_to_spend",
+    "canonical",
+    "note",
+)
+"""The columns of decoded transactions, in their order."""
+
+
+@trimmed
+def decode_transactions(payment: Any, *, network: str | None = None) -> pd.DataFrame:
+    """Return what the transactions of a payment do: one row a call, and one a payment of a batch.
+
+    network: where they are to be sent, if the payment does not remember its order, or to look at another one.
+
+    step: of the transactions, counted from 0; place: in a batch. contract: name and version of what is deployed at
+    `to` on the network, or the token there; <NA> if nothing known is. amount, fee: Decimal, in units of the token, None
+    where its decimals are not known. amount_base, fee_base, allowance, max_to_spend, value: int, in base units and
+    wei. For payments that are converted when they are executed, amount and fee are of the request's currency, and
+    `note` says so. canonical: whether the arguments explain every byte.
+
+    Nothing is dropped: what cannot be read is a row with a note. Raises InvalidInput for a network that no table has.
+    """
+    place = network_of(getattr(payment, "order", None), network)
+    rows = [row for step in read_steps(payment) for row in _rows(step, place)]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="object")
+    return frame.astype({"step": "int64", "place": "Int64", "canonical": "boolean"} | dict.fromkeys(TEXTS, "string"))
+
+
+def _rows(step: Step, network: str | None) -> list[dict[str, Any]]:
+    function, note = step.call.function, NOTES[step.call.code]
+    shared = dict.fromkeys(COLUMNS) | {
+        "step": step.number,
+        "network": network,
+        "contract": contract_name(step, network),
+        "to": None if step.to is None else str(step.to),
+        "function": function.name if function else None,
+        "selector": step.call.selector or None,
+        "value": step.value,
+        "canonical": step.call.canonical,
+        "note": note,
+    }
+    return [shared | _columns(line, network, note) for line in step.lines] or [shared]
+
+
+def _columns(line: Line, network: str | None, note: str) -> dict[str, Any]:
+    token = asset(line.token, network)
+    decimals = _decimals(line, token)
+    converted = "Converted when it is executed: amount and fee are in units of the request's currency."
+    return {
+        "place": line.place,
+        "does": line.does,
+        "token": token.id if token else line.token,
+        "recipient": line.recipient,
+        "amount": units(line.amount, decimals),
+        "amount_base": line.amount,
+        "fee": units(line.fee, decimals),
+        "fee_base": line.fee,
+        "fee_recipient": line.fee_recipient,
+        "reference": None if line.reference is None else f"0x{line.reference.hex()}",
+        "spender": line.spender,
+        "allowance": line.allowance,
+        "max_to_spend": line.max_to_spend,
+        "note": f"{converted} {note}".rstrip() if line.unit == "request" else note,
+    }
+
+
+def _decimals(line: Line, token: Any) -> int | None:
+    if line.unit == "request":
+        currency = find_by_hash(line.path[0]) if line.path else None
+        return None if currency is None else 8 if currency.kind == "fiat" else 18
+    return None if token is None else token.decimals

@@ -1,0 +1,96 @@
+"""Judge a payment: who is paid, with what, how much, with which fee and reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from payerkit.findings import Finding, Severity
+from payerkit.onchain import amounts
+from payerkit.onchain.addresses import BURNED, is_same
+from payerkit.onchain.case import ANSWER, CALLDATA, ORDER, TOKENS, Case, say
+from payerkit.onchain.lines import Line
+from payerkit.onchain.steps import Step, asset
+
+
+def judge_payment(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    """Yield what is to be said of a payment."""
+    yield from _recipient(case, step, line)
+    yield from _moved_token(case, step, line)
+    yield from _amount(case, step, line)
+    yield from _fee(case, step, line)
+    yield from _reference(case, step, line)
+    if line.does != "pay":
+        words = f"Not a payment to the payee at once, but: {line.does}."
+        yield say("other_way", "warning", "data", words, CALLDATA, step)
+
+
+def _recipient(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    if line.recipient is None:
+        yield say("recipient_unknown", "error", "recipient", "The data does not say who is paid.", CALLDATA, step)
+    elif line.recipient.lower() in BURNED:
+        words = "An address that nobody has: what is paid is lost."
+        yield say("recipient_burned", "error", "recipient", words, CALLDATA, step)
+    elif not case.order:
+        yield say("recipient", "info", "recipient", f"Paid is {line.recipient}.", CALLDATA, step)
+    elif is_same(line.recipient, case.order.payee):
+        yield say("payee_matches", "info", "recipient", "The payee matches the order.", ORDER, step)
+    else:
+        words = f"Paid is {line.recipient}, and not the payee of the order."
+        yield say("payee_differs", "error", "recipient", words, ORDER, step)
+
+
+def _moved_token(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    if case.network is None:
+        return
+    token = asset(line.token, case.network)
+    if token is None:
+        yield say("token_unknown", "error", "token", f"No known token on {case.network}.", TOKENS, step)
+    elif case.wanted and token != case.wanted:
+        words = f"Paid with {token.id}, and not with {case.wanted.id}."
+        yield say("token_differs", "error", "token", words, ORDER, step)
+    else:
+        yield say("token_matches", "info", "token", f"Paid with {token.id}.", TOKENS, step)
+
+
+def _amount(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    token = case.wanted
+    if line.amount is None:
+        words = "The data does not say how much, or the fee is larger than the value."
+        yield say("amount_unknown", "error", "amount", words, CALLDATA, step)
+        return
+    if line.amount == 0:
+        yield say("amount_zero", "error", "amount", "Nothing is paid.", CALLDATA, step)
+    if token is None:
+        yield say("amount_unchecked", "warning", "amount", "Nothing to compare it with.", ORDER, step)
+        return
+    judged = amounts.judge(line, case.order, token, case.rate)
+    yield say(judged.code, judged.severity, "amount", judged.message, ORDER, step, hint=judged.hint)
+
+
+def _fee(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    if line.fee is None:
+        return
+    nobody = line.fee_recipient is None or line.fee_recipient.lower() in BURNED
+    if line.fee == 0:
+        severity: Severity = "info" if nobody else "warning"
+        words = "No fee." if nobody else "No fee, and yet somebody to receive it."
+        yield say("fee_none", severity, "fee", words, CALLDATA, step)
+        return
+    share = f", {Decimal(100 * line.fee) / Decimal(line.amount):.4g} % of the amount" if line.amount else ""
+    token = asset(line.token, case.network) if line.unit != "request" else None
+    words = f"A fee of {amounts.text(line.fee, token)}{share}, on top of the amount."
+    yield say("fee", "warning", "fee", words, CALLDATA, step, hint="Compare it with what was agreed.")
+
+
+def _reference(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    told = getattr(case.payment, "payment_reference", None)
+    if line.reference is None:
+        yield say("reference_missing", "warning", "reference", "The payment has no reference.", CALLDATA, step)
+    elif told is None:
+        yield say("reference_unchecked", "warning", "reference", "The answer names no reference.", ANSWER, step)
+    elif f"0x{line.reference.hex()}" == str(told).lower():
+        yield say("reference_matches", "info", "reference", "The reference matches the answer.", ANSWER, step)
+    else:
+        words = "Another reference than the answer's: the payment would not be found."
+        yield say("reference_differs", "error", "reference", words, ANSWER, step)

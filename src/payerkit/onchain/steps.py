@@ -1,0 +1,87 @@
+"""A payment's transactions as steps: what was sent, what it calls, what that does, on which network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from payerkit.errors import InvalidInput
+from payerkit.onchain.calls import Call, read_call
+from payerkit.onchain.currencies import Currency, currencies, find_currency, find_token, native_currency, tokens_at
+from payerkit.onchain.deployments import Deployment, deployments, deployments_at
+from payerkit.onchain.lines import NATIVE, Line, read_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transaction. number: counted from 0. to: as it was sent. value: in wei, None if it cannot be read."""
+
+    number: int
+    to: Any
+    value: int | None
+    call: Call
+    lines: tuple[Line, ...]
+
+
+def read_steps(payment: Any) -> tuple[Step, ...]:
+    """Return the steps of a payment; it never fails, whatever its transactions are."""
+    return tuple(_step(number, transaction) for number, transaction in enumerate(payment.transactions))
+
+
+def _step(number: int, transaction: Any) -> Step:
+    to = transaction.to if isinstance(transaction.to, str) else None
+    call = read_call(transaction.data)
+    return Step(number, transaction.to, transaction.wei, call, tuple(read_lines(call, to=to, value=transaction.wei)))
+
+
+def network_of(order: Any, network: str | None = None) -> str | None:
+    """Return the network that is named, or that the order's payment currency is of; None if neither says.
+
+    Raises InvalidInput for a name that no table has.
+    """
+    if network is not None:
+        if network not in known_networks():
+            raise InvalidInput(
+                f"network: {network!r} is not known. Give one as payment currencies name it, such as matic."
+            )
+        return network
+    currency = order and find_currency(str(order.payment_currency))
+    return currency.network if currency and currency.kind != "fiat" else None
+
+
+def known_networks() -> frozenset[str]:
+    """Return the networks that have a contract or a currency."""
+    listed = {currency.network for currency in currencies().values() if currency.kind != "fiat"}
+    return frozenset(listed | {network for _, network in deployments()})
+
+
+def asset(token: str | None, network: str | None) -> Currency | None:
+    """Return the token or coin that a line moves; None if the network or the token is not known."""
+    if token is None or network is None:
+        return None
+    return native_currency(network) if token == NATIVE else find_token(network, token)
+
+
+def contract_at(address: Any, network: str, among: Iterable[str] = ()) -> Deployment | None:
+    """Return the contract that is deployed at an address of a network; of some names first, if they are given."""
+    found = [each for each in deployments_at(str(address)) if each.network == network]
+    return next((each for each in found if each.contract in among), found[0] if found else None)
+
+
+def contract_name(step: Step, network: str | None) -> str | None:
+    """Return what is known to stand at a step's address: a contract with its version, a token; None if nothing is.
+
+    Without a network, only what is the same on all of them.
+    """
+    function = step.call.function
+    if network is not None:
+        contract, token = (
+            contract_at(step.to, network, function.contracts if function else ()),
+            asset(str(step.to), network),
+        )
+        name = f"{contract.contract} {contract.version}" if contract else None
+        return name or (f"token {token.id}" if token else None)
+    names = {each.contract for each in deployments_at(str(step.to))}
+    names |= {token.id for token in tokens_at(str(step.to))}
+    return names.pop() if len(names) == 1 else None
