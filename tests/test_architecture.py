@@ -18,7 +18,7 @@ FLOORS = [
     {"findings", "ids"},
     {"checks", "onchain"},
     {"models"},
-    {"frames", "client"},
+    {"frames", "client", "saved"},
     {"endpoints", "controls"},
     {"connection", "service"},
     {"__init__"},

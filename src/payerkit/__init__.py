@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from payerkit.onchain.bulk import decode_calldata
     from payerkit.onchain.frames import decode_transactions
     from payerkit.onchain.verdicts import check_payment
+    from payerkit.saved import read_payment
 
 __version__ = "0.1.0"
 
@@ -96,6 +97,7 @@ __all__ = [
     "get_payer_status",
     "initiate_payment",
     "list_payment_details",
+    "read_payment",
     "sandbox",
     "update_agreement",
 ]
@@ -143,6 +145,7 @@ _HOMES = {
     "onchain.bulk": ("decode_calldata",),
     "onchain.frames": ("decode_transactions",),
     "onchain.verdicts": ("check_payment",),
+    "saved": ("read_payment",),
 }
 
 

@@ -1,4 +1,4 @@
-"""The command line: `payerkit lab | sandbox | demo`."""
+"""The command line: `payerkit lab | sandbox | inspect | demo`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ _SETTINGS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 done, 1 failed with a message, 2 wrong arguments."""
+    """Run a command and return its exit code: 0 done, 1 failed with a message, 2 wrong arguments.
+
+    `inspect` has codes of its own: 0 ok, 3 look, 4 stop, 5 not readable.
+    """
     given = _parser().parse_args(arguments)
     try:
-        given.run(given)
+        return int(given.run(given) or 0)
     except ModuleNotFoundError as error:
         print(f"payerkit {given.command} needs {error.name}: pip install 'payerkit[lab]'.", file=sys.stderr)
         return 1
@@ -38,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab, on a working copy"))
     _add_sandbox(commands.add_parser("sandbox", help="run the service for several people or notebooks"))
+    _add_inspect(commands.add_parser("inspect", help="say what the transactions of a saved payment do"))
     demo = commands.add_parser("demo", help="walk the whole journey in this terminal")
     demo.set_defaults(run=_demo)
     return parser
@@ -73,6 +76,43 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add("--fee-address", metavar="0x...", help="who gets the fee")
     add("--new-key", action="store_true", help="print a key for PAYERKIT_SANDBOX_KEY, and do nothing else")
     parser.set_defaults(run=_sandbox)
+
+
+def _add_inspect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", type=Path, help="what Payment.save() wrote, or an answer of POST /v1/pay as JSON")
+    add("--payee", metavar="0x...", help="the wallet that is to be paid")
+    add("--amount", help="in the invoice currency")
+    add("--invoice-currency", metavar="ID", help="currency id of the invoice, such as USD")
+    add("--currency", metavar="ID", help="currency id of the token that pays, such as fUSDC-sepolia")
+    add("--network", help="where it is to be sent, if no order tells")
+    add("--rate", help="price of one unit of the payment currency in the invoice currency")
+    parser.set_defaults(run=_inspect)
+
+
+def _inspect(given: argparse.Namespace) -> int:
+    from payerkit.onchain.frames import decode_transactions  # noqa: PLC0415
+    from payerkit.onchain.verdicts import check_payment  # noqa: PLC0415
+    from payerkit.saved import read_payment  # noqa: PLC0415
+
+    asked = {
+        "payee": given.payee,
+        "amount": given.amount,
+        "invoice_currency": given.invoice_currency,
+        "payment_currency": given.currency,
+    }
+    order = asked if any(asked.values()) else None
+    try:
+        payment = read_payment(given.file, order=order, network=given.network)
+        found = check_payment(payment, rate=given.rate)
+    except PayerkitError as error:
+        print(f"payerkit inspect: {error}", file=sys.stderr)
+        return 5
+    for row in decode_transactions(payment).to_dict("records"):
+        told = {name: value for name, value in row.items() if value is not None and str(value) not in {"<NA>", ""}}
+        print("\n".join(f"{name:<14} {value}" for name, value in told.items()), end="\n\n")
+    print(found)
+    return {"ok": 0, "look": 3, "stop": 4}[found.verdict]
 
 
 def _lab(given: argparse.Namespace) -> None:

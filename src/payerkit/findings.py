@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from payerkit import html
 from payerkit.errors import FieldProblem
@@ -46,22 +46,22 @@ class Findings(tuple[Finding, ...]):
     __slots__ = ()
 
     @property
-    def errors(self) -> Findings:
+    def errors(self) -> Self:
         """What cannot be sent, by the specification."""
         return self._of("error")
 
     @property
-    def warnings(self) -> Findings:
+    def warnings(self) -> Self:
         """What may be wrong; it can be sent all the same."""
         return self._of("warning")
 
     @property
-    def infos(self) -> Findings:
+    def infos(self) -> Self:
         """What is good to know."""
         return self._of("info")
 
-    def _of(self, severity: Severity) -> Findings:
-        return Findings(finding for finding in self if finding.severity == severity)
+    def _of(self, severity: Severity) -> Self:
+        return type(self)(finding for finding in self if finding.severity == severity)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a finding: the columns of `COLUMNS`, all of them text; they stand without rows, too."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -250,12 +252,13 @@ class Payment(Answer):
     metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
 
     _order: PaymentOrder | None = PrivateAttr(default=None)
+    _network: str | None = PrivateAttr(default=None)
 
     @classmethod
-    def read(cls, answer: Any, *, order: PaymentOrder | None = None) -> Self:
+    def read(cls, answer: Any, *, order: PaymentOrder | None = None, network: str | None = None) -> Self:
         """Return the answer as an object that remembers its order. Raises ValueError if it is no JSON object."""
         payment = super().read(answer)
-        payment._order = order
+        payment._order, payment._network = order, network
         return payment
 
     @classmethod
@@ -268,19 +271,18 @@ class Payment(Answer):
         """What was asked for; kept here and never on the wire."""
         return self._order
 
+    @property
+    def network(self) -> str | None:
+        """Where it is to be sent, if somebody said so when it was read; else the order tells."""
+        return self._network
+
+    def save(self, path: str | Path) -> None:
+        """Write order and answer to a file, for `read_payment` and `payerkit inspect`; an older one is replaced."""
+        order = None if self._order is None else self._order.to_dict(reveal=True)
+        content = {"order": order, "network": self._network, "answer": self._raw}
+        Path(path).write_text(json.dumps(content, indent=1), "utf-8")
+
     def _repr_html_(self) -> str:
-        rows = [] if self._order is None else self._order.rows()
-        rows += [
-            ("Request id", html.escape(self.request_id)),
-            ("Reference", html.escape(self.payment_reference)),
-        ]
-        rows += [(f"Transaction {place}", _line(item)) for place, item in enumerate(self.transactions, 1)]
-        if self.metadata is not None:
-            rows += self.metadata.rows()
-        return html.table(rows, caption="Payment: transactions to sign, nothing has moved yet")
+        from payerkit.onchain.card import card  # noqa: PLC0415 - for who looks at it
 
-
-def _line(transaction: Transaction) -> str:
-    value = "value unreadable" if transaction.wei is None else f"{transaction.wei} wei"
-    data = html.escape(shorten(transaction.data))
-    return f"to <code>{html.escape(transaction.to)}</code>, {value}, data <code>{data}</code>"
+        return card(self)

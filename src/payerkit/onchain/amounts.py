@@ -59,7 +59,7 @@ def judge(line: Line, order: Any, token: Currency, rate: Decimal | None) -> Judg
         return _matches() if is_exact else _differs(f"Paid is {text(line.amount, token)}, asked for was {asked:f}.")
     if rate is None:
         price = EXACT.divide(asked, units(line.amount, token.decimals) or Decimal(1))
-        words = f"Paid is {text(line.amount, token)} for {asked:f} {invoice.id}: one {token.symbol} at {price:.8g}."
+        words = f"Paid is {text(line.amount, token)} for {asked:f} {invoice.id}: one {token.symbol} at {_plain(price)}."
         return Judgement("amount_unchecked", "warning", words, "Compare the price, or give rate=.")
     return _judge_rate(line, asked, token, rate)
 
@@ -107,4 +107,9 @@ def _number(text: Any) -> Decimal | None:
 def text(base: int | None, token: Currency | None) -> str:
     """Return an amount in units with the token's id, or in base units where the token is not known."""
     found = units(base, token.decimals if token else None)
-    return f"{base} base units" if found is None or token is None else f"{found:f} {token.id}"
+    return f"{base} base units" if found is None or token is None else f"{found.normalize(EXACT):f} {token.id}"
+
+
+def _plain(price: Decimal) -> str:
+    """Return a price with eight digits that count."""
+    return f"{price.normalize(Context(prec=8)):f}"

@@ -18,7 +18,7 @@ def judge_approval(case: Case, step: Step, line: Line) -> Iterator[Finding]:
     needed = _needed(case, step, line)
     spenders = [other.to for other, _ in case.paying]
     if not any(is_same(line.spender, spender) for spender in spenders):
-        words = "Somebody else than the contract of the payment may take the tokens."
+        words = "Somebody other than the contract of the payment may take the tokens."
         yield say("spender_differs", "error", "spender", words, CALLDATA, step)
     else:
         yield say("spender", "info", "spender", "The contract of the payment.", CALLDATA, step)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from payerkit.errors import InvalidInput
 from payerkit.onchain.amounts import units
 from payerkit.onchain.calls import NOTES
 from payerkit.onchain.currencies import find_by_hash
@@ -66,9 +67,12 @@ def decode_transactions(payment: Any, *, network: str | None = None) -> pd.DataF
     wei. For payments that are converted when they are executed, amount and fee are of the request's currency, and
     `note` says so. canonical: whether the arguments explain every byte.
 
-    Nothing is dropped: what cannot be read is a row with a note. Raises InvalidInput for a network that no table has.
+    Nothing is dropped: what cannot be read is a row with a note. Raises InvalidInput for
+    what is no payment, and for a network that no table has.
     """
-    place = network_of(getattr(payment, "order", None), network)
+    if not hasattr(payment, "transactions"):
+        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got a {type(payment).__name__}.")
+    place = network_of(getattr(payment, "order", None), network or getattr(payment, "network", None))
     rows = [row for step in read_steps(payment) for row in _rows(step, place)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="object")
     return frame.astype({"step": "int64", "place": "Int64", "canonical": "boolean"} | dict.fromkeys(TEXTS, "string"))

@@ -35,6 +35,7 @@ def check_payment(
     if not hasattr(payment, "transactions"):
         raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got a {type(payment).__name__}.")
     order = as_order(getattr(payment, "order", None) if order is None else order)
+    network = network or getattr(payment, "network", None)
     case = Case(payment, read_steps(payment), order, network_of(order, network), amounts.read_rate(rate))
     found = [*_whole(case, network), *(each for step in case.steps for each in _step(case, step)), *_metadata(case)]
     return PaymentFindings(found)
@@ -55,7 +56,7 @@ def _whole(case: Case, named: str | None) -> Iterator[Finding]:
     if case.order and case.wanted is None:
         yield say("currency_unknown", "error", "payment_currency", "Not in the token list.", TOKENS)
     if not case.paying:
-        yield say("no_payment", "error", "transactions", "None of the transactions pays anybody.", CALLDATA)
+        yield say("no_payment", "error", "transactions", "No transaction pays anybody.", CALLDATA)
     if len(case.paying) > 1:
         words = f"{len(case.paying)} payments, where one was asked for."
         yield say("several_payments", "error" if case.order else "warning", "transactions", words, CALLDATA)

@@ -1,0 +1,206 @@
+"""A payment as a card, as a file, and in a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_hash.auto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+import payerkit
+from payerkit import cli
+from payerkit.errors import InvalidInput
+from payerkit.models import Payment
+from published import ANSWERS
+from test_verdicts import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, data, payment
+
+UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
+PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
+
+
+def card(shown: Payment) -> str:
+    """Return what a notebook shows."""
+    return shown._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (GOOD["token"], "OK: all that can be known here matches."),
+        (UNLIMITED, "LOOK: read what is marked"),
+        (PAYEE_SWAPPED, "STOP: do not sign this."),
+    ],
+)
+def test_the_card_begins_with_the_verdict(shown: Payment, words: str) -> None:
+    """Whoever reads no further knows what to do."""
+    assert words in card(shown)[:200]
+
+
+def test_the_card_tells_all() -> None:
+    """The order, each transaction, whom it goes to, what was found, and the fingerprint of its bytes."""
+    shown = card(GOOD["token"])
+    prints = [f"0x{keccak(bytes.fromhex(call[1][2:])).hex()}" for call in (APPROVAL, TOKEN_PAYMENT)]
+
+    for words in ("fUSDC-sepolia", "ERC20FeeProxy 0.2.0", "Transaction 2: pay", "10 fUSDC-sepolia", *prints):
+        assert words in shown
+    assert (2, 1) == (shown.count("Fingerprint"), shown.count("<svg"))
+    assert "The payee matches the order." in shown
+
+
+def test_findings_stand_beside_their_transaction() -> None:
+    """What is wrong with the second transaction is said in the second transaction."""
+    whole, first, second = re.split(r"Transaction [12]", card(PAYEE_SWAPPED))
+
+    assert [False, False, True] == ["not the payee of the order" in part for part in (whole, first, second)]
+
+
+def test_an_unlimited_allowance_is_called_that() -> None:
+    """2^256-1 is no number that a person reads."""
+    assert "everything, now and later" in card(UNLIMITED)
+
+
+def test_a_fee_is_drawn() -> None:
+    """A fee has its own box and its own line."""
+    call = data("c219a14d", APPROVAL[0], USDC.payee, 10**7, b"12345678", 5, USDC.payee)
+    shown = card(payment((TOKEN_PAYMENT[0], call, 0), asked=USDC))
+
+    assert (3 + 1, "0.000005 fUSDC-sepolia" in shown) == (shown.count("<rect"), True)
+
+
+def test_the_card_shows_markup_as_text() -> None:
+    """Nothing that a service answers becomes part of the page."""
+    evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
+    answer = {"requestId": evil, "paymentReference": evil, "transactions": [{"to": evil, "data": evil, "value": evil}]}
+    shown = card(Payment.read(answer, order=ETH))
+
+    assert [] == [tag for tag in ("<script", "<img") if tag in shown]
+
+
+anything = st.none() | st.text(max_size=20) | st.integers() | st.sampled_from(["0x", APPROVAL[0], APPROVAL[1]])
+
+
+@given(
+    st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(("to", "data", "value"), anything)), max_size=3),
+    st.sampled_from([None, USDC, ETH]),
+)
+def test_every_answer_has_a_card(transactions: list[dict[str, Any]], order: Any) -> None:
+    """Whatever was answered, there is something to look at, and it is never ok."""
+    assert "<b>OK" not in card(Payment.read({"transactions": transactions}, order=order))
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
+def test_published_answers_have_cards(name: str) -> None:
+    """Also those that are shortened with dots."""
+    assert "Transaction 1" in card(Payment.read(ANSWERS[name]))
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_saved_payment_is_the_same(name: str, tmp_path: Path) -> None:
+    """What was saved is read back with its order, and judged alike."""
+    file = tmp_path / "payment.json"
+    GOOD[name].save(file)
+    read = payerkit.read_payment(file)
+
+    assert (GOOD[name].to_dict(), GOOD[name].order) == (read.to_dict(), read.order)
+    assert payerkit.check_payment(GOOD[name]) == payerkit.check_payment(read)
+
+
+@pytest.mark.parametrize("form", [dict, json.dumps, lambda answer: "  " + json.dumps(answer)])
+def test_an_answer_of_any_form_is_read(form: Any) -> None:
+    """A dict, or a JSON text, as the service answered; the order is given beside it."""
+    answer = GOOD["token"].to_dict(reveal=True)
+    read = payerkit.read_payment(form(answer), order=USDC.to_dict(reveal=True))
+
+    assert "ok" == payerkit.check_payment(read).verdict
+    assert "look" == payerkit.check_payment(payerkit.read_payment(form(answer), network="sepolia")).verdict
+    assert "sepolia" == payerkit.decode_transactions(payerkit.read_payment(answer, network="sepolia"))["network"][0]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (5, "give a path, a dict or a JSON text"),
+        ("{not json", "no JSON"),
+        ("/nonexistent/payment.json", "cannot be read"),
+        ("{}", "no transactions"),
+        ({"answer": 5}, "no transactions"),
+        ({"answer": {}}, "no transactions"),
+        ('{"a":' * 100_000, "no JSON"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_is_no_saved_payment_is_told(source: Any, words: str) -> None:
+    """What cannot be read says why."""
+    with pytest.raises(InvalidInput, match=words):
+        payerkit.read_payment(source)
+
+
+def test_options_of_reading_are_checked() -> None:
+    """An order that is none, and a network that nobody knows."""
+    with pytest.raises(InvalidInput, match="payee: Required"):
+        payerkit.read_payment(ANSWERS["pay_complete"], order={"amount": "1"})
+    with pytest.raises(InvalidInput, match="network: 'polygon' is not known"):
+        payerkit.read_payment(ANSWERS["pay_complete"], network="polygon")
+
+
+ORDERED = [
+    "--payee",
+    USDC.payee,
+    "--amount",
+    "10",
+    "--invoice-currency",
+    "fUSDC-sepolia",
+    "--currency",
+    "fUSDC-sepolia",
+]
+
+
+@pytest.mark.parametrize(
+    ("saved", "options", "code", "words"),
+    [
+        (GOOD["token"], [], 0, "OK: "),
+        (UNLIMITED, [], 3, "LOOK: "),
+        (PAYEE_SWAPPED, [], 4, "STOP: "),
+        (GOOD["token"], ["--payee", USDC.payee], 5, "payment_currency"),  # an order is whole or none
+        (GOOD["token"], ["--rate", "x"], 5, "rate: give a positive number"),
+        (GOOD["token"], ORDERED, 0, "OK: "),
+    ],
+)
+def test_inspect_ends_with_the_verdict(
+    saved: Payment, options: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script reads the exit code, a person the text."""
+    file = tmp_path / "payment.json"
+    saved.save(file)
+
+    assert code == cli.main(["inspect", str(file), *options])
+    told = capsys.readouterr()
+    assert words in told.out + told.err
+    assert "Traceback" not in told.err
+
+
+def test_inspect_prints_what_each_transaction_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The terminal shows the same as the notebook, a line a value."""
+    file = tmp_path / "payment.json"
+    GOOD["token"].save(file)
+    cli.main(["inspect", str(file)])
+    told = capsys.readouterr().out
+
+    assert re.search(r"function +transferFromWithReferenceAndFee", told)
+    assert re.search(r"amount +10\.000000", told)
+    assert "nan" not in told.lower()
+
+
+@pytest.mark.parametrize("content", ["", "x", "[]"])
+def test_inspect_tells_what_it_cannot_read(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is no payment ends with 5, in one line."""
+    file = tmp_path / "payment.json"
+    file.write_text(content)
+
+    assert 5 == cli.main(["inspect", str(file)])
+    assert 1 == len(capsys.readouterr().err.splitlines())
