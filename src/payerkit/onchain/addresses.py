@@ -33,9 +33,15 @@ def address_fault(address: Any) -> AddressFault | None:
 
 def is_checksummed(address: str) -> bool:
     """Tell whether large and small letters of an address are those of EIP-55."""
+    return bool(spelled(address) == address)
+
+
+def spelled(address: Any) -> Any:
+    """Return an address with the large and small letters of EIP-55, as people compare it; anything else as it is."""
     from eth_utils.address import to_checksum_address  # noqa: PLC0415 - loaded when first needed
 
-    return bool(to_checksum_address(address) == address)
+    is_one = isinstance(address, str) and _ADDRESS(address) is not None
+    return str(to_checksum_address(address)) if is_one else address
 
 
 def is_same(one: Any, other: Any) -> bool:

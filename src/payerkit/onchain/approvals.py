@@ -21,24 +21,31 @@ def judge_approval(case: Case, step: Step, line: Line) -> Iterator[Finding]:
         words = "Somebody other than the contract of the payment may take the tokens."
         yield say("spender_differs", "error", "spender", words, CALLDATA, step)
     else:
-        yield say("spender", "info", "spender", "The contract of the payment.", CALLDATA, step)
+        yield say("spender", "info", "spender", "The spender is the contract of the payment.", CALLDATA, step)
     allowance = line.allowance or 0
     if allowance == 0 and _is_reset(case, step, line):
         words = "Takes back an allowance that is left; some tokens, such as USDT, want that before a new one."
         yield say("allowance_reset", "info", "allowance", words, CALLDATA, step)
     elif needed is None:
-        yield say("allowance_unchecked", "warning", "allowance", "Nothing to compare it with.", CALLDATA, step)
+        yield say(
+            "allowance_unchecked",
+            "warning",
+            "allowance",
+            "Nothing to compare the allowance with.",
+            CALLDATA,
+            step,
+        )
     elif allowance == needed:
-        yield say("allowance_exact", "info", "allowance", "Exactly what the payment takes.", CALLDATA, step)
+        yield say("allowance_exact", "info", "allowance", "The allowance is what the payment takes.", CALLDATA, step)
     elif allowance < needed:
-        words = "Less than the payment takes: it would fail."
+        words = "The allowance is less than the payment takes: it would fail."
         yield say("allowance_small", "warning", "allowance", words, CALLDATA, step)
     elif allowance == UNLIMITED:
-        words = "Unlimited: the contract may take all tokens of this kind, now and later."
+        words = "The allowance is unlimited: the contract may take all tokens of this kind, now and later."
         hint = "Allow what the payment takes, or take the allowance back afterwards."
         yield say("allowance_unlimited", "warning", "allowance", words, CALLDATA, step, hint=hint)
     else:
-        words = "More than the payment takes; the rest stays allowed."
+        words = "The allowance is more than the payment takes; the rest stays allowed."
         yield say("allowance_large", "warning", "allowance", words, CALLDATA, step)
 
 

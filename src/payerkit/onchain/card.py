@@ -6,13 +6,14 @@ from typing import Any
 
 from payerkit import html
 from payerkit.findings import Finding, PaymentFindings
+from payerkit.onchain.addresses import spelled
 from payerkit.onchain.amounts import text
 from payerkit.onchain.case import PAYS
 from payerkit.onchain.lines import Line
 from payerkit.onchain.steps import Step, asset, contract_name, network_of, read_steps
 from payerkit.onchain.verdicts import check_payment
 
-_MARKS = {"error": "✗ stop", "warning": "! look", "info": "✓"}
+_MARKS = {"error": "✗ stop", "warning": "! look", "info": "✓ ok"}
 _VERDICTS = {
     "ok": "OK: all that can be known here matches.",
     "look": "LOOK: read what is marked before anyone signs.",
@@ -68,15 +69,17 @@ def _line(line: Line, network: str | None) -> list[tuple[str, str]]:
     rows = []
     if line.allowance is not None:
         much = "everything, now and later" if line.allowance == UNLIMITED else text(line.allowance, token)
-        rows.append(("Allows", f"{html.escape(much)} to <code>{html.escape(line.spender)}</code>"))
+        rows.append(("Allows", _to(much, line.spender)))
     if line.does in PAYS:
         much = "unknown" if line.amount is None else text(line.amount, token)
-        rows.append((f"Pays{place}", f"{html.escape(much)} to <code>{html.escape(line.recipient)}</code>"))
+        rows.append((f"Pays{place}", _to(much, line.recipient)))
     if line.fee:
-        rows.append(
-            (f"Fee{place}", f"{html.escape(text(line.fee, token))} to <code>{html.escape(line.fee_recipient)}</code>")
-        )
+        rows.append((f"Fee{place}", _to(text(line.fee, token), line.fee_recipient)))
     return rows
+
+
+def _to(much: str, address: str | None) -> str:
+    return f"{html.escape(much)} to <code>{html.escape(spelled(address))}</code>"
 
 
 def _findings(found: list[Finding]) -> list[tuple[str, str]]:
@@ -102,16 +105,18 @@ def _drawing(steps: tuple[Step, ...], network: str | None) -> str:
     boxes = [
         (8, 30, "your wallet", ""),
         (248, 30, contract_name(step, network) or "unknown contract", short(step.to)),
-        (488, 8 if line.fee else 30, "payee", short(line.recipient)),
+        (488, 8 if line.fee else 30, "payee", short(spelled(line.recipient))),
     ]
     arrows = [(168, 55, 248, 55, amount), (408, 55, 488, 33 if line.fee else 55, "")]
     if line.fee:
-        boxes.append((488, 70, "fee", short(line.fee_recipient)))
+        boxes.append((488, 70, "fee", short(spelled(line.fee_recipient))))
         arrows.append((408, 55, 488, 95, ""))
     shapes = [_box(*box) for box in boxes] + [_arrow(*arrow) for arrow in arrows]
     said = f"{amount} from your wallet through {boxes[1][2]} to {line.recipient}"
+    height = 130 if line.fee else 90
     return (
-        f'<svg viewBox="0 0 660 130" width="660" style="max-width:100%" role="img" aria-label="{html.escape(said)}" '
+        f'<svg viewBox="0 0 660 {height}" width="660" style="max-width:100%" role="img" '
+        f'aria-label="{html.escape(said)}" '
         f'font-family="sans-serif" font-size="13" fill="currentColor" stroke="none">{"".join(shapes)}</svg>'
     )
 

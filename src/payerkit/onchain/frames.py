@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from payerkit.errors import InvalidInput
+from payerkit.onchain.addresses import spelled
 from payerkit.onchain.amounts import units
 from payerkit.onchain.calls import NOTES
 from payerkit.onchain.currencies import find_by_hash
@@ -101,15 +102,15 @@ def _columns(line: Line, network: str | None, note: str) -> dict[str, Any]:
     return {
         "place": line.place,
         "does": line.does,
-        "token": token.id if token else line.token,
-        "recipient": line.recipient,
+        "token": token.id if token else spelled(line.token),
+        "recipient": spelled(line.recipient),
         "amount": units(line.amount, decimals),
         "amount_base": line.amount,
         "fee": units(line.fee, decimals),
         "fee_base": line.fee,
-        "fee_recipient": line.fee_recipient,
+        "fee_recipient": spelled(line.fee_recipient),
         "reference": None if line.reference is None else f"0x{line.reference.hex()}",
-        "spender": line.spender,
+        "spender": spelled(line.spender),
         "allowance": line.allowance,
         "max_to_spend": line.max_to_spend,
         "note": f"{converted} {note}".rstrip() if line.unit == "request" else note,

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from payerkit.findings import Finding, Severity
 from payerkit.onchain import amounts
-from payerkit.onchain.addresses import BURNED, is_same
+from payerkit.onchain.addresses import BURNED, is_same, spelled
 from payerkit.onchain.case import ANSWER, CALLDATA, ORDER, TOKENS, Case, say
 from payerkit.onchain.lines import Line
 from payerkit.onchain.steps import Step, asset
@@ -32,11 +32,11 @@ def _recipient(case: Case, step: Step, line: Line) -> Iterator[Finding]:
         words = "An address that nobody has: what is paid is lost."
         yield say("recipient_burned", "error", "recipient", words, CALLDATA, step)
     elif not case.order:
-        yield say("recipient", "info", "recipient", f"Paid is {line.recipient}.", CALLDATA, step)
+        yield say("recipient", "info", "recipient", f"Paid is {spelled(line.recipient)}.", CALLDATA, step)
     elif is_same(line.recipient, case.order.payee):
         yield say("payee_matches", "info", "recipient", "The payee matches the order.", ORDER, step)
     else:
-        words = f"Paid is {line.recipient}, and not the payee of the order."
+        words = f"Paid is {spelled(line.recipient)}, and not the payee of the order."
         yield say("payee_differs", "error", "recipient", words, ORDER, step)
 
 

@@ -99,8 +99,13 @@ def _target(case: Case, step: Step) -> Iterator[Finding]:
         return
     found = contract_at(step.to, case.network, function.contracts)
     if found and found.contract in function.contracts:
-        words = f"{found.contract} {found.version} on {case.network}."
+        words = f"Goes to {found.contract} {found.version} on {case.network}."
         yield say("contract", "info", "to", words, CONTRACTS, step)
+        others = {each.network for each in deployments_at(str(step.to))} - {case.network}
+        if function.payable and others:
+            words = f"The same bytes would pay on {', '.join(sorted(others))}, too."
+            hint = "Look at the network in the wallet before signing."
+            yield say("other_networks", "info", "network", words, CONTRACTS, step, hint=hint)
     else:
         elsewhere = sorted({each.network for each in deployments_at(str(step.to))})
         also = f" It is one on {', '.join(elsewhere)}." if elsewhere else ""
@@ -113,10 +118,10 @@ def _token_contract(case: Case, step: Step) -> Iterator[Finding]:
     if token is None:
         yield say("token_unknown", "error", "to", f"No known token on {case.network}.", TOKENS, step)
     elif case.wanted and token != case.wanted:
-        words = f"The contract of {token.id}, and not of {case.wanted.id}."
+        words = f"Goes to the contract of {token.id}, and not of {case.wanted.id}."
         yield say("token_differs", "error", "to", words, ORDER, step)
     else:
-        yield say("token", "info", "to", f"The contract of {token.id}.", TOKENS, step)
+        yield say("token", "info", "to", f"Goes to the contract of {token.id}.", TOKENS, step)
 
 
 def _value(step: Step) -> Iterator[Finding]:
