@@ -277,6 +277,17 @@ def test_lines_say_who_is_paid_what(data: str, value: int, lines: list[tuple[Any
     assert lines == line_values(data, value=value)
 
 
-def test_a_batch_whose_lists_differ_pays_nobody_more() -> None:
-    """Lists of different lengths revert on chain; what has no partner is not made up."""
-    assert [0] == [line[0] for line in line_values(call_of("73535e55", [ONE], [5, 6], [b"1"], [1], ONE))]
+def test_a_batch_whose_lists_differ_is_a_fault() -> None:
+    """Lists of different lengths revert on chain; every payment is shown, and the fault is told."""
+    lines = read_lines(read_call(call_of("73535e55", [ONE], [5, 6], [b"1"], [1], ONE)), to=ONE, value=7)
+
+    assert [(ONE, 5, True), (None, 6, True)] == [(line.recipient, line.amount, bool(line.fault)) for line in lines]
+
+
+def test_a_batch_takes_the_first_of_a_path() -> None:
+    """Whatever follows in the path, the batch contract takes its first entry; more than one is a fault."""
+    (line,) = read_lines(
+        read_call(call_of("9af8a581", [(ONE, 5, [TWO, ONE], b"1", 1, 0, 0)], [], ONE)), to=ONE, value=0
+    )
+
+    assert (TWO, True) == (line.token, bool(line.fault))

@@ -17,7 +17,7 @@ from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment, PaymentOrder
-from payerkit.onchain.currencies import currencies
+from payerkit.onchain.currencies import currencies, find_currency
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.frames import COLUMNS, decode_transactions
 from payerkit.onchain.functions import functions
@@ -164,6 +164,49 @@ SWAPPED = [
 ]  # fmt: skip
 
 
+BATCH = "0x3cF63891928B8CeebB81C95426600a18cd59C03f"  # BatchConversionPayments on mainnet
+MAIN_PROXY = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
+MAIN_USDC, MAIN_WBTC = (str(find_currency(name).address) for name in ("USDC-mainnet", "WBTC-mainnet"))  # type: ignore[union-attr]
+MAIN = order("USDC-mainnet")
+MAIN_PAYMENT = (MAIN_PROXY, data("c219a14d", MAIN_USDC, PAYEE, 10**7, REFERENCE, 0, DEAD), 0)
+
+
+def detail(*path: str) -> tuple[Any, ...]:
+    """Return one payment of a batch."""
+    return (PAYEE, 10**7, list(path), REFERENCE, 0, 0, 0)
+
+
+def extra(**members: Any) -> Payment:
+    """Return a good payment whose transaction has more members."""
+    answer = GOOD["enough allowance"].to_dict(reveal=True)
+    answer["transactions"][0] |= members
+    return Payment.read(answer, order=USDC)
+
+
+SWAPPED += [
+    ("value that a batch does not pay", payment((BATCH, data("92cddb91", [(2, [detail(MAIN_USDC)])], [], DEAD), 10**20),
+     asked=MAIN), "value_unexplained"),
+    ("an empty batch with value", payment((BATCH, data("92cddb91", [], [], DEAD), 10**20), MAIN_PAYMENT, asked=MAIN),
+     "empty_batch"),
+    ("a batch of another token", payment((BATCH, data("9af8a581", [detail(MAIN_WBTC, MAIN_USDC)], [], DEAD), 0),
+     asked=MAIN), "token_differs"),
+    ("a batch of an unknown kind", payment((BATCH, data("92cddb91", [(7, [detail(MAIN_USDC)])], [], DEAD), 0),
+     asked=MAIN), "would_fail"),
+    ("a recurring payment", payment((OTHER, data("ac7a9e00", (OTHER, TOKEN, PAYEE, DEAD, 10**7, 0, 10**12, 1, 0, 255, 0,
+     MAX, False), b"", 1, REFERENCE), 0), asked=USDC), "other_function"),
+    ("somebody's tokens", payment((TOKEN, data("23b872dd", OTHER, PAYEE, 10**7), 0), asked=USDC), "other_function"),
+    ("a swap", payment((OTHER, data("5f2993bf", OTHER, PAYEE, 10**7, MAX, [OTHER, TOKEN], REFERENCE, 0, DEAD, MAX), 0),
+     asked=USDC), "other_way"),
+    ("another chain", extra(chainId=1), "chain_differs"),
+    ("other input", extra(input="0xdeadbeef"), "input_differs"),
+    ("a value in two forms", extra(value={"type": "BigNumber", "hex": "0x00", "_hex": "0x01"}), "value_unreadable"),
+    ("an empty reference", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, b"", 0, DEAD), 0), asked=USDC,
+     paymentReference="0x"), "reference_malformed"),
+    ("fifty-one transactions", payment(*[APPROVAL] * 50, TOKEN_PAYMENT, asked=USDC), "too_many"),
+    ("tron", payment(TOKEN_PAYMENT, asked=order("USDT-tron")), "network_unsupported"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(("changed", "code"), [row[1:] for row in SWAPPED], ids=[row[0] for row in SWAPPED])
 def test_what_contradicts_the_order_is_stopped(changed: Payment, code: str) -> None:
     """Payee, amount, token, network, spender, contract, reference: what was swapped is stopped, and named."""
@@ -190,6 +233,23 @@ HARMLESS = [
     ("value comes back", payment((ETH_FEE_PROXY, data("d7c95e98", PAYEE, WEI, REFERENCE, 0, DEAD), WEI + 1), asked=ETH),
      "value_large"),
     ("plain transfer", payment((PAYEE, "0x" + REFERENCE.hex(), WEI), asked=ETH), "plain_transfer"),
+]  # fmt: skip
+
+
+CONVERTED = "0xc861aE0Cd70b73b0C8F1D62Fa669E6D1d7D7e0aB"  # EthConversionProxy on sepolia
+HASHES = ["0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "0xBB3546497A53Cd710BEb11b84C5240327F145BCB"]
+
+HARMLESS += [
+    ("approved too late", payment(TOKEN_PAYMENT, APPROVAL, asked=USDC), "allowance_late"),
+    ("approved thrice", payment(APPROVAL, APPROVAL, TOKEN_PAYMENT, asked=USDC), "allowance_reset"),
+    ("a batch of one", payment((BATCH, data("9af8a581", [detail(MAIN_USDC)], [], DEAD), 0), asked=MAIN), "batch"),
+    ("no 0x", payment((FEE_PROXY, TOKEN_PAYMENT[1][2:], 0), asked=USDC), "data_prefix"),
+    ("a gas price", extra(gasPrice="0x1"), "member_unknown"),
+    ("the right chain and a gas limit", extra(chainId=11155111, gas="0x1"), "member_unknown"),
+    ("no value", Payment.read({**GOOD["enough allowance"].to_dict(reveal=True), "transactions": [
+        {"to": FEE_PROXY, "data": TOKEN_PAYMENT[1]}]}, order=USDC), "value_absent"),
+    ("converted when it is executed", payment((CONVERTED, data("ac473c8a", PAYEE, 10**9, HASHES, REFERENCE, 0, DEAD, 0),
+     10**18), asked=order("ETH-sepolia-sepolia", "USD")), "max_to_spend"),
 ]  # fmt: skip
 
 
@@ -353,3 +413,42 @@ def test_the_client_keeps_the_order(shared: Client) -> None:
     assert "ok" == payerkit.check_payment(paid).verdict
     assert "stop" == payerkit.check_payment(paid, order("fUSDT-sepolia")).verdict
     assert [None, 10_000_000] == list(payerkit.decode_transactions(paid)["amount_base"])
+
+
+def test_a_payment_of_few_units_is_not_doubled() -> None:
+    """Rounding is less than one unit: of a token with two decimals, two units are not one."""
+    token = find_currency("EURS-mainnet")
+    assert token is not None
+    call = data("c219a14d", token.address, PAYEE, 2, REFERENCE, 0, DEAD)
+    paid = payment((MAIN_PROXY, call, 0), asked=order(token.id, "USD", "0.01"))
+
+    assert "stop" == check_payment(paid, rate="1").verdict
+
+
+@pytest.mark.parametrize("amount", ["0", "-10", "x", "1e999999"])
+def test_an_order_without_a_positive_amount_is_stopped(amount: str) -> None:
+    """Nothing can be right by such an order."""
+    asked = {"payee": PAYEE, "amount": amount, "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
+
+    assert "stop" == check_payment(GOOD["token"], asked, rate="1").verdict
+
+
+@pytest.mark.parametrize("to", ["\ud800", "0x1\nOK: all is well\x1b[8m", "\u202e0x"])
+def test_addresses_that_steer_a_terminal_are_written_out(to: str) -> None:
+    """What a service answers forges no line, and hides nothing."""
+    read = Payment.read({"transactions": [{"to": to, "data": "0x", "value": "0"}]}, order=USDC)
+    shown = str(decode_transactions(read)["to"][0]) + str(check_payment(read))
+
+    assert to not in shown
+    assert "\x1b" not in shown
+
+
+def test_an_unlimited_allowance_is_never_exact() -> None:
+    """Also where the most that may be spent is unlimited, the allowance is called what it is."""
+    proxy = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
+    call = data("3af2c012", PAYEE, 10**9, [HASHES[0], TOKEN], REFERENCE, 0, DEAD, MAX, 0)
+    paid = payment((TOKEN, data("095ea7b3", proxy, MAX), 0), (proxy, call, 0), asked=order("fUSDC-sepolia", "USD"))
+    found = check_payment(paid, rate="1")
+
+    assert {"allowance_unlimited", "max_to_spend"} <= codes(found, "warning")
+    assert "Up to any amount may be spent. The rate may be of any age." in str(found)

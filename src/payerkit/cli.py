@@ -91,6 +91,7 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(given: argparse.Namespace) -> int:
+    from payerkit.html import visible  # noqa: PLC0415
     from payerkit.onchain.frames import decode_transactions  # noqa: PLC0415
     from payerkit.onchain.verdicts import check_payment  # noqa: PLC0415
     from payerkit.saved import read_payment  # noqa: PLC0415
@@ -109,7 +110,7 @@ def _inspect(given: argparse.Namespace) -> int:
         print(f"payerkit inspect: {error}", file=sys.stderr)
         return 5
     for row in decode_transactions(payment).to_dict("records"):
-        told = {name: value for name, value in row.items() if value is not None and str(value) not in {"<NA>", ""}}
+        told = {name: visible(str(value)) for name, value in row.items() if str(value) not in {"None", "<NA>", ""}}
         print("\n".join(f"{name:<14} {value}" for name, value in told.items()), end="\n\n")
     print(found)
     return {"ok": 0, "look": 3, "stop": 4}[found.verdict]

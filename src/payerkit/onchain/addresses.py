@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from payerkit.html import visible
+
 BURNED = frozenset({f"0x{0:040x}", f"0x{0xDEAD:040x}"})
 """Addresses that nobody has the key of: zero, and 0x...dEaD."""
 
@@ -37,11 +39,12 @@ def is_checksummed(address: str) -> bool:
 
 
 def spelled(address: Any) -> Any:
-    """Return an address with the large and small letters of EIP-55, as people compare it; anything else as it is."""
+    """Return an address with the large and small letters of EIP-55, as people compare it; other text made visible."""
     from eth_utils.address import to_checksum_address  # noqa: PLC0415 - loaded when first needed
 
-    is_one = isinstance(address, str) and _ADDRESS(address) is not None
-    return str(to_checksum_address(address)) if is_one else address
+    if not isinstance(address, str):
+        return address
+    return str(to_checksum_address(address)) if _ADDRESS(address) else visible(address)
 
 
 def is_same(one: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.findings import Severity
-from payerkit.onchain.currencies import Currency, currency_hash, find_currency
+from payerkit.onchain.currencies import Currency, currency_hash, find_by_hash, find_currency
 from payerkit.onchain.lines import Line
 
 EXACT = Context(prec=200)
@@ -50,8 +50,10 @@ def units(base: int | None, decimals: int | None) -> Decimal | None:
 def judge(line: Line, order: Any, token: Currency, rate: Decimal | None) -> Judgement:
     """Return how the amount of a line compares with the order."""
     asked, invoice = _number(order.amount), find_currency(str(order.invoice_currency))
-    if asked is None or invoice is None:
-        return Judgement("amount_unchecked", "warning", "The order's amount or currency cannot be read.")
+    if asked is None:
+        return Judgement("order_amount", "error", "The amount of the order is no positive number.")
+    if invoice is None:
+        return Judgement("amount_unchecked", "warning", "The token list does not have the invoice currency.")
     if line.unit == "request":
         return _judge_request(line, asked, invoice)
     if invoice == token:
@@ -67,7 +69,7 @@ def judge(line: Line, order: Any, token: Currency, rate: Decimal | None) -> Judg
 def _judge_rate(line: Line, asked: Decimal, token: Currency, rate: Decimal) -> Judgement:
     exact = EXACT.multiply(EXACT.divide(asked, rate), Decimal(10) ** token.decimals)
     due, paid = int(exact.to_integral_value(ROUND_UP)), Decimal(line.amount or 0)
-    if abs(paid - due) <= 1:
+    if abs(paid - exact) < 1:  # rounded up or down
         return _matches()
     off = EXACT.divide(abs(paid - exact), exact)
     words = f"Paid is {text(line.amount, token)}, by the rate it would be {text(due, token)}."
@@ -84,7 +86,7 @@ def _judge_request(line: Line, asked: Decimal, invoice: Currency) -> Judgement:
         return _differs("The amount in the request's currency is not the order's.")
     if len(line.path) < 2:
         return _differs("No rate is applied: the amount would be paid in base units as it is.")
-    words = "The amount matches; what it costs is known when it is executed."
+    words = "The amount matches; what it costs in the token is known when it is executed."
     return Judgement("amount_converted", "warning", words, "Compare the most that may be spent.")
 
 
@@ -99,15 +101,30 @@ def _differs(words: str) -> Judgement:
 def _number(text: Any) -> Decimal | None:
     try:
         number = Decimal(str(text))
-    except DecimalException:
+    except (DecimalException, ValueError):
         return None
-    return number if number.is_finite() and abs(number.adjusted()) < 100 else None
+    return number if number.is_finite() and number > 0 and abs(number.adjusted()) < 100 else None
 
 
 def text(base: int | None, token: Currency | None) -> str:
     """Return an amount in units with the token's id, or in base units where the token is not known."""
     found = units(base, token.decimals if token else None)
     return f"{base} base units" if found is None or token is None else f"{found.normalize(EXACT):f} {token.id}"
+
+
+def line_text(line: Line, base: int, token: Currency | None) -> str:
+    """Return an amount of a line: in the token, or in the request's currency where it is converted later."""
+    if line.unit != "request":
+        return text(base, token)
+    currency = find_by_hash(line.path[0]) if line.path else None
+    decimals = None if currency is None else 8 if currency.kind == "fiat" else 18
+    found = units(base, decimals)
+    said = (
+        f"{base} units of the request's currency"
+        if found is None or currency is None
+        else f"{found.normalize(EXACT):f} {currency.id}"
+    )
+    return f"{said}, converted when it is executed"
 
 
 def _plain(price: Decimal) -> str:

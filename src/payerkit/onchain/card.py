@@ -7,7 +7,7 @@ from typing import Any
 from payerkit import html
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.onchain.addresses import spelled
-from payerkit.onchain.amounts import text
+from payerkit.onchain.amounts import line_text, text
 from payerkit.onchain.case import PAYS
 from payerkit.onchain.lines import Line
 from payerkit.onchain.steps import Step, asset, contract_name, network_of, read_steps
@@ -36,7 +36,7 @@ def card(payment: Any) -> str:
         *_findings([each for each in found if each.step is None]),
     ]
     parts = [
-        f'<div role="status"><b>{_VERDICTS[found.verdict]}</b> Nothing has moved yet.</div>',
+        f'<div role="status"><b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs.</div>',
         html.table(whole, caption="Payment"),
         _drawing(steps, network),
         *(_step(step, network, found) for step in steps),
@@ -64,17 +64,17 @@ def _what(step: Step) -> str:
 
 
 def _line(line: Line, network: str | None) -> list[tuple[str, str]]:
-    token = asset(line.token, network) if line.unit != "request" else None
+    token = asset(line.token, network)
     place = "" if line.place is None else f" {line.place + 1}"
     rows = []
     if line.allowance is not None:
         much = "everything, now and later" if line.allowance == UNLIMITED else text(line.allowance, token)
         rows.append(("Allows", _to(much, line.spender)))
     if line.does in PAYS:
-        much = "unknown" if line.amount is None else text(line.amount, token)
+        much = "unknown" if line.amount is None else line_text(line, line.amount, token)
         rows.append((f"Pays{place}", _to(much, line.recipient)))
     if line.fee:
-        rows.append((f"Fee{place}", _to(text(line.fee, token), line.fee_recipient)))
+        rows.append((f"Fee{place}", _to(line_text(line, line.fee, token), line.fee_recipient)))
     return rows
 
 
@@ -91,17 +91,18 @@ def fingerprint(step: Step) -> str:
     """Return keccak-256 of a transaction's data, to compare with what a signing device shows; "" without data."""
     from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
 
+    if step.call.code in {"missing", "not_hex", "elided", "odd", "too_long"}:
+        return "cannot be computed from this data"
     return f"0x{keccak(step.call.data).hex()}" if step.call.data else "no data"
 
 
 def _drawing(steps: tuple[Step, ...], network: str | None) -> str:
-    """Return the flow of the first payment: wallet, contract, payee and fee; nothing if nobody is paid."""
+    """Return the flow of a payment: wallet, contract, payee and fee; nothing if not exactly one is made."""
     paying = [(step, line) for step in steps for line in step.lines if line.does in PAYS and line.recipient]
-    if not paying:
-        return ""
+    if len(paying) != 1:
+        return ""  # one arrow would hide the others
     step, line = paying[0]
-    token = asset(line.token, network) if line.unit != "request" else None
-    amount = "?" if line.amount is None else text(line.amount, token)
+    amount = "?" if line.amount is None else line_text(line, line.amount, asset(line.token, network))
     boxes = [
         (8, 30, "your wallet", ""),
         (248, 30, contract_name(step, network) or "unknown contract", short(step.to)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +26,7 @@ CONTRACTS, TOKENS = "RequestNetwork deployments, f1942807", "request-token-list 
 _ORDERED = ("payee", "amount", "invoice_currency", "payment_currency")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One payment, what was asked for, and where it goes. order: has the members of a `PaymentOrder`, or is None."""
 
@@ -40,7 +41,7 @@ class Case:
         """The currency that was to be paid with."""
         return find_currency(str(self.order.payment_currency)) if self.order else None
 
-    @property
+    @cached_property
     def paying(self) -> list[tuple[Step, Line]]:
         """The lines that pay somebody."""
         return [(step, line) for step in self.steps for line in step.lines if line.does in PAYS]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput
+from payerkit.html import visible
 from payerkit.onchain.addresses import spelled
 from payerkit.onchain.amounts import units
 from payerkit.onchain.calls import NOTES
@@ -71,10 +71,9 @@ def decode_transactions(payment: Any, *, network: str | None = None) -> pd.DataF
     Nothing is dropped: what cannot be read is a row with a note. Raises InvalidInput for
     what is no payment, and for a network that no table has.
     """
-    if not hasattr(payment, "transactions"):
-        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got a {type(payment).__name__}.")
+    steps = read_steps(payment)
     place = network_of(getattr(payment, "order", None), network or getattr(payment, "network", None))
-    rows = [row for step in read_steps(payment) for row in _rows(step, place)]
+    rows = [row for step in steps for row in _rows(step, place)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="object")
     return frame.astype({"step": "int64", "place": "Int64", "canonical": "boolean"} | dict.fromkeys(TEXTS, "string"))
 
@@ -85,7 +84,7 @@ def _rows(step: Step, network: str | None) -> list[dict[str, Any]]:
         "step": step.number,
         "network": network,
         "contract": contract_name(step, network),
-        "to": None if step.to is None else str(step.to),
+        "to": None if step.to is None else visible(str(step.to)),
         "function": function.name if function else None,
         "selector": step.call.selector or None,
         "value": step.value,
@@ -113,7 +112,7 @@ def _columns(line: Line, network: str | None, note: str) -> dict[str, Any]:
         "spender": spelled(line.spender),
         "allowance": line.allowance,
         "max_to_spend": line.max_to_spend,
-        "note": f"{converted} {note}".rstrip() if line.unit == "request" else note,
+        "note": " ".join(words for words in (converted if line.unit == "request" else "", line.fault, note) if words),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from payerkit.onchain.calls import Call
@@ -25,7 +26,8 @@ class Line:
 
     place: in its batch, counted from 0; None outside of one. does: what the function is for. token: the address of
     what is moved, or `NATIVE`; None if the data does not say. unit: of amount and fee: base units of the token, wei,
-    or of the request's currency, which are converted when the call is executed. All amounts are integers.
+    or of the request's currency, which are converted when the call is executed. All amounts are integers. fault: why
+    the contract would refuse it, "" if it would not.
     """
 
     does: str
@@ -42,6 +44,7 @@ class Line:
     path: tuple[str, ...] = ()
     max_to_spend: int | None = None
     max_rate_age: int | None = None
+    fault: str = ""
 
 
 def read_lines(call: Call, *, to: str | None, value: int | None) -> list[Line]:
@@ -68,8 +71,9 @@ def _records(arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for each in nested[0]:
             yield from _records({**shared, **each})
     elif lists:
-        for items in zip(*lists.values(), strict=False):
-            yield shared | dict(zip(lists, items, strict=True))
+        fault = {"fault": "Lists of different lengths."} if len({len(items) for items in lists.values()}) > 1 else {}
+        for items in zip_longest(*lists.values()):
+            yield shared | dict(zip(lists, items, strict=True)) | fault
     else:
         yield shared
 
@@ -95,7 +99,17 @@ def _line(
         path=path,
         max_to_spend=record.get("max_to_spend"),
         max_rate_age=record.get("max_rate_age"),
+        fault=record.get("fault", "") or _fault(record, unit, path),
     )
+
+
+def _fault(record: Mapping[str, Any], unit: str, path: tuple[str, ...]) -> str:
+    if unit == "unknown":
+        return "A kind of payment that the contract does not know."
+    is_listed = "max_to_spend" in record and "path" in record  # one of the details of a batch
+    if is_listed and unit == "token" and len(path) != 1:
+        return "One token is paid, and the path has not one."
+    return ""
 
 
 def _token(record: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: str | None) -> str | None:
@@ -103,10 +117,12 @@ def _token(record: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: s
         return str(record["token"])
     if unit == "native":
         return NATIVE
+    if unit == "token" and path:
+        return path[0]  # what the batch contract takes, whatever follows
     return path[-1] if path else to
 
 
 def _sent(record: Mapping[str, Any], value: int | None) -> int | None:
     """Return what reaches the payee of a native payment: the value without the fee; None if it is not that much."""
-    fee = record.get("fee", 0)
+    fee = record.get("fee") or 0
     return None if value is None or fee > value else value - fee

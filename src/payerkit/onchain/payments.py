@@ -8,6 +8,7 @@ from decimal import Decimal
 from payerkit.findings import Finding, Severity
 from payerkit.onchain import amounts
 from payerkit.onchain.addresses import BURNED, is_same, spelled
+from payerkit.onchain.approvals import UNLIMITED
 from payerkit.onchain.case import ANSWER, CALLDATA, ORDER, TOKENS, Case, say
 from payerkit.onchain.lines import Line
 from payerkit.onchain.steps import Step, asset
@@ -20,9 +21,16 @@ def judge_payment(case: Case, step: Step, line: Line) -> Iterator[Finding]:
     yield from _amount(case, step, line)
     yield from _fee(case, step, line)
     yield from _reference(case, step, line)
+    if line.fault:
+        yield say("would_fail", "error", "data", f"The contract would refuse it. {line.fault}", CALLDATA, step)
     if line.does != "pay":
-        words = f"Not a payment to the payee at once, but: {line.does}."
-        yield say("other_way", "warning", "data", words, CALLDATA, step)
+        words = f"Not a payment to the payee at once, but: {line.does}. payerkit does not judge that."
+        yield say("other_way", "error", "data", words, CALLDATA, step)
+    if line.place is not None:
+        words = "A batch: the contract may take a fee of its own, which the data does not tell."
+        yield say("batch", "warning", "data", words, CALLDATA, step)
+    if line.unit == "request":
+        yield from _conversion(case, step, line)
 
 
 def _recipient(case: Case, step: Step, line: Line) -> Iterator[Finding]:
@@ -68,6 +76,14 @@ def _amount(case: Case, step: Step, line: Line) -> Iterator[Finding]:
     yield say(judged.code, judged.severity, "amount", judged.message, ORDER, step, hint=judged.hint)
 
 
+def _conversion(case: Case, step: Step, line: Line) -> Iterator[Finding]:
+    most = step.value if line.max_to_spend is None else line.max_to_spend
+    much = "any amount" if most is None or most == UNLIMITED else amounts.text(most, asset(line.token, case.network))
+    age = "" if line.max_rate_age else " The rate may be of any age."
+    words = f"Up to {much} may be spent.{age}"
+    yield say("max_to_spend", "warning", "max_to_spend", words, CALLDATA, step, hint="Compare it with the amount.")
+
+
 def _fee(case: Case, step: Step, line: Line) -> Iterator[Finding]:
     if line.fee is None:
         return
@@ -78,8 +94,10 @@ def _fee(case: Case, step: Step, line: Line) -> Iterator[Finding]:
         yield say("fee_none", severity, "fee", words, CALLDATA, step)
         return
     share = f", {Decimal(100 * line.fee) / Decimal(line.amount):.4g} % of the amount" if line.amount else ""
-    token = asset(line.token, case.network) if line.unit != "request" else None
-    words = f"A fee of {amounts.text(line.fee, token)}{share}, on top of the amount."
+    much = amounts.line_text(line, line.fee, asset(line.token, case.network))
+    words = f"A fee of {much}{share}, on top of the amount."
+    if line.fee_recipient is not None and int(line.fee_recipient, 16) == 0:
+        words = f"A fee of {much} to the zero address: token contracts do not take it."
     yield say("fee", "warning", "fee", words, CALLDATA, step, hint="Compare it with what was agreed.")
 
 
@@ -87,6 +105,9 @@ def _reference(case: Case, step: Step, line: Line) -> Iterator[Finding]:
     told = getattr(case.payment, "payment_reference", None)
     if line.reference is None:
         yield say("reference_missing", "warning", "reference", "The payment has no reference.", CALLDATA, step)
+    elif len(line.reference) != 8:
+        words = "A reference has eight bytes: by this one the payment would not be found."
+        yield say("reference_malformed", "error", "reference", words, CALLDATA, step)
     elif told is None:
         yield say("reference_unchecked", "warning", "reference", "The answer names no reference.", ANSWER, step)
     elif f"0x{line.reference.hex()}" == str(told).lower():

@@ -15,7 +15,7 @@ def wei_of(value: Any) -> int | None:
     Published forms: the number 0, "0x0", a decimal string, {"type": "BigNumber", "hex": "0x..."}. A number of
     more than 256 bits is no value that a transaction can carry.
     """
-    if isinstance(value, dict) and value.get("type", "BigNumber") == "BigNumber":
+    if isinstance(value, dict) and value.get("type", "BigNumber") == "BigNumber" and value.keys() <= {"type", "hex"}:
         value = value.get("hex")
     if isinstance(value, str):
         value = _integer(value)

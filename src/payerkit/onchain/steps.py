@@ -2,51 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.onchain.calls import Call, read_call
-from payerkit.onchain.currencies import Currency, currencies, find_currency, find_token, native_currency, tokens_at
+from payerkit.onchain.currencies import (
+    Currency,
+    currencies,
+    currency_hash,
+    find_currency,
+    find_token,
+    native_currency,
+    tokens_at,
+)
 from payerkit.onchain.deployments import Deployment, deployments, deployments_at
 from payerkit.onchain.lines import NATIVE, Line, read_lines
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One transaction. number: counted from 0. to: as it was sent. value: in wei, None if it cannot be read."""
+    """One transaction. number: counted from 0. to, data: as they were sent. value: in wei, None if it cannot be read.
+
+    others: members that the specification does not know, by name.
+    """
 
     number: int
     to: Any
+    data: Any
     value: int | None
+    is_value_given: bool
+    others: Mapping[str, Any]
     call: Call
     lines: tuple[Line, ...]
 
 
 def read_steps(payment: Any) -> tuple[Step, ...]:
-    """Return the steps of a payment; it never fails, whatever its transactions are."""
-    return tuple(_step(number, transaction) for number, transaction in enumerate(payment.transactions))
+    """Return the steps of a payment, whatever its transactions are. Raises InvalidInput for what is no payment."""
+    transactions = getattr(payment, "transactions", None)
+    if not isinstance(transactions, list | tuple) or not all(hasattr(each, "wei") for each in transactions):
+        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got a {type(payment).__name__}.")
+    return tuple(_step(number, transaction) for number, transaction in enumerate(transactions))
 
 
 def _step(number: int, transaction: Any) -> Step:
+    is_given = getattr(transaction, "value", None) not in (None, "")
+    value = transaction.wei if is_given else 0
     to = transaction.to if isinstance(transaction.to, str) else None
     call = read_call(transaction.data)
-    return Step(number, transaction.to, transaction.wei, call, tuple(read_lines(call, to=to, value=transaction.wei)))
+    lines = tuple(read_lines(call, to=to, value=value))
+    others: Any = getattr(transaction, "model_extra", None)
+    return Step(number, transaction.to, transaction.data, value, is_given, others or {}, call, lines)
 
 
-def network_of(order: Any, network: str | None = None) -> str | None:
+def network_of(order: Any, network: Any = None) -> str | None:
     """Return the network that is named, or that the order's payment currency is of; None if neither says.
 
     Raises InvalidInput for a name that no table has.
     """
     if network is not None:
-        if network not in known_networks():
+        if not isinstance(network, str) or network not in known_networks():
             raise InvalidInput(
                 f"network: {network!r} is not known. Give one as payment currencies name it, such as matic."
             )
-        return network
-    currency = order and find_currency(str(order.payment_currency))
+        return str(network)
+    currency = None if order is None else find_currency(str(order.payment_currency))
     return currency.network if currency and currency.kind != "fiat" else None
 
 
@@ -60,7 +81,11 @@ def asset(token: str | None, network: str | None) -> Currency | None:
     """Return the token or coin that a line moves; None if the network or the token is not known."""
     if token is None or network is None:
         return None
-    return native_currency(network) if token == NATIVE else find_token(network, token)
+    native = native_currency(network)
+    if token == NATIVE:
+        return native
+    # The path of a conversion names a coin by its hash.
+    return native if native and token.lower() == currency_hash(native) else find_token(network, token)
 
 
 def contract_at(address: Any, network: str, among: Iterable[str] = ()) -> Deployment | None:

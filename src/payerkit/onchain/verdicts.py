@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, PaymentFindings, Severity
+from payerkit.html import visible
 from payerkit.onchain import amounts
 from payerkit.onchain.addresses import address_fault
 from payerkit.onchain.approvals import judge_approval
@@ -17,6 +17,34 @@ from payerkit.onchain.deployments import deployments_at
 from payerkit.onchain.payments import judge_payment
 from payerkit.onchain.steps import Step, asset, contract_at, network_of, read_steps
 from payerkit.tracebacks import trimmed
+
+MAX_STEPS = 50
+"""Transactions that are judged: a payment has a handful."""
+
+CHAIN_IDS = {
+    "mainnet": 1,
+    "optimism": 10,
+    "bsc": 56,
+    "xdai": 100,
+    "fuse": 122,
+    "matic": 137,
+    "sonic": 146,
+    "fantom": 250,
+    "boba": 288,
+    "zksyncera": 324,
+    "core": 1116,
+    "moonbeam": 1284,
+    "ronin": 2020,
+    "mantle": 5000,
+    "tombchain": 6969,
+    "base": 8453,
+    "arbitrum-one": 42161,
+    "celo": 42220,
+    "avalanche": 43114,
+    "base-sepolia": 84532,
+    "sepolia": 11155111,
+}
+"""Chain ids of networks (RequestNetwork, packages/currency, chains)."""
 
 
 @trimmed
@@ -32,11 +60,13 @@ def check_payment(
     What cannot be known here: who is behind an address, balances, and whether a contract still is what it was. Raises
     InvalidInput for what is no payment, no order and no positive rate, and for a network that no table has.
     """
-    if not hasattr(payment, "transactions"):
-        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got a {type(payment).__name__}.")
+    steps = read_steps(payment)
     order = as_order(getattr(payment, "order", None) if order is None else order)
     network = network or getattr(payment, "network", None)
-    case = Case(payment, read_steps(payment), order, network_of(order, network), amounts.read_rate(rate))
+    case = Case(payment, steps[:MAX_STEPS], order, network_of(order, network), amounts.read_rate(rate))
+    if len(steps) > MAX_STEPS:
+        words = f"{len(steps)} transactions; only the first {MAX_STEPS} are judged."
+        return PaymentFindings([say("too_many", "error", "transactions", words, ANSWER)])
     found = [*_whole(case, network), *(each for step in case.steps for each in _step(case, step)), *_metadata(case)]
     return PaymentFindings(found)
 
@@ -55,8 +85,11 @@ def _whole(case: Case, named: str | None) -> Iterator[Finding]:
         yield say("network", "info", "network", f"To be sent on {case.network}.", ORDER)
     if case.order and case.wanted is None:
         yield say("currency_unknown", "error", "payment_currency", "Not in the token list.", TOKENS)
+    if case.wanted and case.wanted.kind == "trc20":
+        words = "A network that is not of the Ethereum kind: payerkit cannot judge its transactions."
+        yield say("network_unsupported", "error", "network", words, TOKENS)
     if not case.paying:
-        yield say("no_payment", "error", "transactions", "No transaction pays anybody.", CALLDATA)
+        yield say("no_payment", "error", "transactions", "No transaction can be seen to pay anybody.", CALLDATA)
     if len(case.paying) > 1:
         words = f"{len(case.paying)} payments, where one was asked for."
         yield say("several_payments", "error" if case.order else "warning", "transactions", words, CALLDATA)
@@ -66,6 +99,10 @@ def _step(case: Case, step: Step) -> Iterator[Finding]:
     yield from _bytes(step)
     yield from _target(case, step)
     yield from _value(step)
+    yield from _others(case, step)
+    if step.call.arguments is not None and not step.lines:
+        words = "An empty batch: it does nothing that was asked for."
+        yield say("empty_batch", "error", "data", words, CALLDATA, step)
     for line in step.lines:
         if line.does == "approve":
             yield from judge_approval(case, step, line)
@@ -78,6 +115,9 @@ def _step(case: Case, step: Step) -> Iterator[Finding]:
 
 def _bytes(step: Step) -> Iterator[Finding]:
     code = step.call.code
+    if isinstance(step.data, str) and step.data and not step.data.startswith("0x"):
+        words = "Does not begin with 0x: a wallet may read it otherwise."
+        yield say("data_prefix", "warning", "data", words, CALLDATA, step)
     if code == "not_canonical":
         yield say("not_canonical", "warning", "data", NOTES[code], CALLDATA, step, hint="Ask where they are from.")
     elif code in {"empty", "reference_only"}:
@@ -133,19 +173,43 @@ def _value(step: Step) -> Iterator[Finding]:
         yield say("value_not_payable", "error", "value", words, CALLDATA, step)
     else:
         yield from _coverage(step)
+    if not step.is_value_given:
+        yield say("value_absent", "warning", "value", "Not given; taken as 0.", ANSWER, step)
 
 
 def _coverage(step: Step) -> Iterator[Finding]:
     """Compare the value with what is paid natively."""
-    paid = [(line.amount or 0) + (line.fee or 0) for line in step.lines if line.unit == "native" and line.does in PAYS]
-    if not paid or step.value is None or step.value == sum(paid):
-        return
-    if step.value < sum(paid):
+    value = step.value or 0
+    if any(line.unit == "request" and line.max_to_spend is None for line in step.lines):
+        return  # the value is the most that may be spent
+    paid = sum(
+        (line.amount or 0) + (line.fee or 0) for line in step.lines if line.unit == "native" and line.does in PAYS
+    )
+    if value < paid:
         words = "Less native value than is paid: the transaction would fail."
         yield say("value_small", "error", "value", words, CALLDATA, step)
-    else:
-        words = "More native value than is paid; the contract sends the rest back."
+    elif value > paid == 0:
+        words = "Native value that no payment takes: it may be lost."
+        yield say("value_unexplained", "error", "value", words, CALLDATA, step)
+    elif value > paid:
+        words = "More native value than is paid; contracts are said to send the rest back."
         yield say("value_large", "warning", "value", words, CALLDATA, step)
+
+
+def _others(case: Case, step: Step) -> Iterator[Finding]:
+    """Look at members that the specification does not know, and that a wallet may obey."""
+    for name, value in step.others.items():
+        if name == "chainId":
+            expected = CHAIN_IDS.get(case.network or "")
+            if str(value) not in {str(expected), hex(expected or 0)}:
+                words = "Another chain than the network's."
+                yield say("chain_differs", "error", name, words, CONTRACTS, step)
+        elif name == "input":
+            if value != step.data:
+                yield say("input_differs", "error", name, "Other bytes than the data's.", CALLDATA, step)
+        else:
+            words = "A member that payerkit does not know; a wallet may obey it."
+            yield say("member_unknown", "warning", visible(name)[:40], words, ANSWER, step)
 
 
 def _metadata(case: Case) -> Iterator[Finding]:
