@@ -101,10 +101,11 @@ def test_all_examples_in_one_table(body: str) -> None:
     assert {each.code for each in examples} <= {row[1 + COLUMNS.index("code")] for row in found}
 
 
-@pytest.mark.parametrize("dtype", ["object", "string", "str", "category"])
+@pytest.mark.parametrize("dtype", ["object", "string", "category", None])
 def test_text_columns_of_every_kind_are_text(dtype: Any) -> None:
     """However pandas keeps text, it is the same text."""
-    frame = pd.DataFrame([{**PAYER, "country": "UK"}, {**PAYER, "city": None}], dtype="object").astype(dtype)
+    rows = [{**PAYER, "country": "UK"}, {**PAYER, "city": None}]
+    frame = pd.DataFrame(rows) if dtype is None else pd.DataFrame(rows, dtype="object").astype(dtype)
 
     assert ["country_habit", "required"] == list(check_payers(frame)["code"])
 
