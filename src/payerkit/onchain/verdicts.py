@@ -19,7 +19,7 @@ from payerkit.onchain.steps import Step, asset, contract_at, network_of, read_st
 from payerkit.tracebacks import trimmed
 
 MAX_STEPS = 50
-"""Transactions that are judged: a payment has a handful."""
+"""Transactions that are judged; more take longer than anybody waits."""
 
 CHAIN_IDS = {
     "mainnet": 1,
@@ -63,9 +63,9 @@ def check_payment(
     steps = read_steps(payment)
     order = as_order(getattr(payment, "order", None) if order is None else order)
     network = network or getattr(payment, "network", None)
-    case = Case(payment, steps[:MAX_STEPS], order, network_of(order, network), amounts.read_rate(rate))
+    case = Case(payment, steps, order, network_of(order, network), amounts.read_rate(rate))
     if len(steps) > MAX_STEPS:
-        words = f"{len(steps)} transactions; only the first {MAX_STEPS} are judged."
+        words = f"{len(steps)} transactions, where a payment has a few: at most {MAX_STEPS} are judged."
         return PaymentFindings([say("too_many", "error", "transactions", words, ANSWER)])
     found = [*_whole(case, network), *(each for step in case.steps for each in _step(case, step)), *_metadata(case)]
     return PaymentFindings(found)
