@@ -17,7 +17,7 @@ from rounds import ratios, report
 
 import payerkit
 
-CALLS, ROUNDS = 100_000, 5
+CALLS, ROUNDS = 100_000, 9
 TYPES = ["address", "address", "uint256", "bytes", "uint256", "address"]
 NAMES = ["token", "recipient", "amount_base", "reference", "fee_base", "fee_recipient"]
 

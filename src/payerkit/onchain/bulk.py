@@ -5,6 +5,7 @@ from __future__ import annotations
 from binascii import hexlify, unhexlify
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,16 @@ def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
 
 def _column(name: str, pieces: Sequence[Piece], order: Places) -> pd.Series[Any]:
     """Return a column of all pieces, in the order of the calls."""
+    dtype = "string" if name in _TEXTS else _OTHERS.get(name, "object")
+    found = [columns.get(name) for places, columns in pieces if len(places)]
+    if found and not isinstance(found[0], list) and all(each is found[0] for each in found):
+        return pd.Series(pd.Series([found[0]], dtype=dtype).array.take(np.zeros(len(order), np.int64)))
     column = np.full(len(order), None, dtype="object")
     start = 0
     for places, columns in pieces:
         column[start : start + len(places)] = columns.get(name)
         start += len(places)
-    return pd.Series(column[order], dtype="string" if name in _TEXTS else _OTHERS.get(name, "object"))
+    return pd.Series(column[order], dtype=dtype)
 
 
 def _one_by_one(places: Sequence[int], values: Sequence[Any]) -> Piece:
@@ -197,6 +202,11 @@ def _hex(columns: Bytes) -> list[str]:
     return list(texts.view(f"S{texts.shape[1]}").ravel().astype(str).tolist())
 
 
+@cache
+def _selector(function: Function) -> str:
+    return f"0x{function.selector.hex()}"
+
+
 def _named(function: Function, columns: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Return the columns of calls of one function."""
     ours = {"amount": "amount_base", "fee": "fee_base"}
@@ -205,7 +215,7 @@ def _named(function: Function, columns: Mapping[str, list[Any]]) -> dict[str, An
         **same,
         **{ours.get(name, name): values for name, values in columns.items()},
         "function": function.name,
-        "selector": f"0x{function.selector.hex()}",
+        "selector": _selector(function),
         "does": function.does,
         "unit": function.unit,
         "canonical": True,
