@@ -21,8 +21,10 @@ from payerkit.onchain.currencies import currencies, find_currency
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.frames import COLUMNS, decode_transactions
 from payerkit.onchain.functions import functions
+from payerkit.onchain.types import Type
 from payerkit.onchain.verdicts import check_payment
 from published import ANSWERS
+from test_calls import sample
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 OTHER = "0x1111111111111111111111111111111111111111"
@@ -452,3 +454,38 @@ def test_an_unlimited_allowance_is_never_exact() -> None:
 
     assert {"allowance_unlimited", "max_to_spend"} <= codes(found, "warning")
     assert "Up to any amount may be spent. The rate may be of any age." in str(found)
+
+
+UNDERSTOOD = {"095ea7b3", "c219a14d", "0784bca3", "b868980b", "d7c95e98", "eb7d8df3"}
+"""Functions that can be part of a payment that is ok; every other one is looked at, or stopped."""
+
+
+def filled(kind: Type, name: str = "") -> Any:
+    """Return a value as an order would have it: its payee, its token, its amount, its reference."""
+    if kind.kind == "tuple":
+        return tuple(filled(part, part.name) for part in kind.parts)
+    if kind.kind == "array":
+        return [filled(kind.parts[0], name)]
+    if kind.kind == "address":
+        return {"recipient": PAYEE, "fee_recipient": DEAD, "spender": FEE_PROXY}.get(name, TOKEN)
+    if kind.kind == "uint256":
+        return {"amount": 10**7, "kind": 1}.get(name, 0)
+    if kind.kind == "bytes":
+        return REFERENCE if name == "reference" else b""
+    return sample(kind)
+
+
+@pytest.mark.parametrize("selector", sorted(each.hex() for each in functions()))
+@pytest.mark.parametrize("value", [0, 10**7])
+def test_no_other_function_is_ok(selector: str, value: int) -> None:
+    """Whatever stands alone, or beside a good payment, and is not understood to its end, is never ok."""
+    function = functions()[bytes.fromhex(selector)]
+    call = data(selector, *filled(function.arguments))
+    places = {find_deployment(name, "sepolia") for name in function.contracts} - {None}
+    for to in {TOKEN, *(place.address for place in places if place)}:
+        alone = payment((to, call, value), asked=USDC)
+        beside = payment((to, call, value), APPROVAL, TOKEN_PAYMENT, asked=USDC)
+        if selector not in UNDERSTOOD:
+            assert "ok" not in {check_payment(alone).verdict, check_payment(beside).verdict}
+        elif selector != "095ea7b3":
+            assert check_payment(beside).verdict == "stop"  # a second payment
