@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 from urllib.parse import quote
@@ -38,19 +38,24 @@ class Body:
     Raises InvalidInput for text that cannot be sent.
     """
 
-    __slots__ = ("content", "private")
+    __slots__ = ("_private", "content")
 
-    def __init__(self, members: Mapping[str, Any], private: Iterable[str] = ()) -> None:
+    def __init__(self, members: Mapping[str, Any], private: Callable[[], Iterable[str]] = tuple) -> None:
         try:
             self.content = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError:
             raise InvalidInput("A text holds half a character, which cannot be sent. Nothing was sent.") from None
-        self.private = tuple(private)
+        self._private = private
 
     @classmethod
     def of(cls, sent: Sendable) -> Self:
         """Return the body that sends an object."""
-        return cls(sent.to_dict(reveal=True), sent.private_values())
+        return cls(sent.to_dict(reveal=True), sent.private_values)
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The values that must not turn up in a message; found out when there is a message."""
+        return tuple(self._private())
 
     def __repr__(self) -> str:
         return f"<body of {len(self.content)} bytes>"
