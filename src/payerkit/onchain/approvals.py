@@ -55,7 +55,7 @@ def _amount(step: Step, allowance: int, needed: int | None) -> Iterator[Finding]
 def _needed(case: Case, step: Step, approval: Line) -> int | None:
     """Return what the payments take of the token that is allowed; None if that is not in the data."""
     lines = [line for other, line in case.paying if is_same(other.to, approval.spender)]
-    taken = [line.max_to_spend if line.unit == "request" else (line.amount or 0) + (line.fee or 0) for line in lines]
+    taken = [_taken(line) for line in lines]
     same = all(is_same(line.token, step.to) for line in lines)
     return sum(each for each in taken if each is not None) if lines and same and None not in taken else None
 

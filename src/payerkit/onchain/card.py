@@ -8,6 +8,7 @@ from payerkit import html
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.onchain.addresses import spelled
 from payerkit.onchain.amounts import line_text, text
+from payerkit.onchain.approvals import UNLIMITED
 from payerkit.onchain.case import PAYS
 from payerkit.onchain.lines import Line
 from payerkit.onchain.steps import Step, asset, contract_name, network_of, read_steps
@@ -19,7 +20,6 @@ _VERDICTS = {
     "look": "LOOK: read what is marked before anyone signs.",
     "stop": "STOP: do not sign this.",
 }
-UNLIMITED = 2**256 - 1
 
 
 def card(payment: Any) -> str:
