@@ -12,3 +12,37 @@ PAYER: dict[str, str] = PUBLISHED["payers"]["individual"]
 BANK_DETAILS: dict[str, str] = PUBLISHED["bank_details"]["us_business"]
 ORDER: dict[str, str] = PUBLISHED["orders"]["native"]
 ANSWERS: dict[str, Any] = PUBLISHED["answers"]
+
+TYPED_PAYER = {
+    "client_user_id": "typed-001",
+    "email": "payer.001@example.com",
+    "first_name": "Zanzibar",
+    "last_name": "Quartermaine",
+    "beneficiary_type": "individual",
+    "date_of_birth": "1979-03-27",
+    "nationality": "US",
+    "phone": "+12125557391",
+    "ssn": "219-09-9873",
+    "address_line1": "77 Typed Terrace",
+    "city": "Albany",
+    "state": "NY",
+    "postcode": "12207",
+    "country": "US",
+}
+"""A payer whose values stand nowhere else, so that they are found wherever they should not be."""
+
+TYPED_ACCOUNT = {
+    "currency": "USD",
+    "account_number": "98127364550",
+    "routing_number": "021000021",
+    "bank_name": "Typed Bank",
+    "account_name": "Zanzibar Quartermaine",
+    "beneficiary_type": "individual",
+    "date_of_birth": "1979-03-27",
+    "address_line1": "77 Typed Terrace",
+    "city": "Albany",
+    "state": "NY",
+    "postal_code": "12207",
+    "country": "US",
+}
+"""An account of that payer."""

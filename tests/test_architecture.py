@@ -19,7 +19,9 @@ FLOORS = [
     {"checks", "onchain"},
     {"models"},
     {"frames", "client", "saved"},
+    {"listing"},
     {"endpoints", "controls"},
+    {"forms"},
     {"connection", "service"},
     {"__init__"},
     {"demo", "lab"},
@@ -120,6 +122,7 @@ def loaded_by(code: str) -> set[str]:
             "from payerkit import check_payer; check_payer({})",
             HEAVY - {"payerkit.checks.tables"} | {"requests", "pydantic"},
         ),
+        ("from payerkit import Walkthrough", HEAVY - {"anywidget", "ipywidgets", "payerkit.checks.tables", "eth_abi"}),
         ("import payerkit.cli", HEAVY | {"requests", "pydantic"}),
     ],
 )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         WrongKey,
     )
     from payerkit.findings import Finding, Findings, PaymentFindings
+    from payerkit.forms import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
     from payerkit.models import (
         AgreementUpdate,
         BankDetails,
@@ -58,6 +59,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AgreementUpdate",
     "BankDetails",
+    "BankDetailsForm",
     "Client",
     "FieldProblem",
     "Finding",
@@ -67,11 +69,13 @@ __all__ = [
     "NotFound",
     "NotSent",
     "Payer",
+    "PayerForm",
     "PayerStatus",
     "PayerkitError",
     "Payment",
     "PaymentDetail",
     "PaymentFindings",
+    "PaymentForm",
     "PaymentMetadata",
     "PaymentOrder",
     "RateLimited",
@@ -83,6 +87,7 @@ __all__ = [
     "Transaction",
     "UnknownOutcome",
     "UnreadableAnswer",
+    "Walkthrough",
     "WrongKey",
     "check_all_bank_details",
     "check_bank_details",
@@ -131,6 +136,7 @@ _HOMES = {
         "WrongKey",
     ),
     "findings": ("Finding", "Findings", "PaymentFindings"),
+    "forms": ("BankDetailsForm", "PayerForm", "PaymentForm", "Walkthrough"),
     "models": (
         "AgreementUpdate",
         "BankDetails",

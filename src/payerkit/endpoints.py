@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from payerkit.client import Body, Call, Client
 from payerkit.errors import InvalidInput
 from payerkit.ids import check_id
+from payerkit.listing import CREATE_FIRST, payment_details_call
 from payerkit.models import (
     AgreementUpdate,
     BankDetails,
@@ -23,7 +24,6 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
-from payerkit.names import first
 from payerkit.tracebacks import trimmed
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_CREATE_FIRST = "Create the payer first, with create_payer()."
-_LISTS = ("paymentDetails", "payment_details")
 
 _MAY_BE_MISSING = (
     "No payer was created under this id with this key. If one was, this service does not have the call, which is "
@@ -112,7 +110,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
         read=AgreementUpdate.read,
         repeatable=True,
         settle="It does no harm to call update_agreement() again; get_payer_status() shows the present state.",
-        hints={404: _CREATE_FIRST},
+        hints={404: CREATE_FIRST},
     )
     return client.send(call)
 
@@ -142,7 +140,7 @@ def create_payment_detail(
         read=partial(PaymentDetail.read, sent=details),
         settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
         "Only if there is none more, call again.",
-        hints={404: _CREATE_FIRST},
+        hints={404: CREATE_FIRST},
     )
     return client.send(call)
 
@@ -159,30 +157,8 @@ def list_payment_details(
     """
     from payerkit.frames import payment_details_frame  # noqa: PLC0415 - pandas takes a second to import
 
-    query = {}
-    if payment_details_id is not None:
-        query["paymentDetailsId"] = check_id(payment_details_id, "payment_details_id")
-    call = Call(
-        operation="list_payment_details",
-        method="GET",
-        route="/v1/payer/{clientUserId}/payment-details",
-        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        query=query,
-        read=_read_list,
-        hints={404: _CREATE_FIRST},
-    )
-    records = client.send(call)
+    records = client.send(payment_details_call(client_user_id, payment_details_id=payment_details_id))
     return payment_details_frame(records, secret=client.account_secret, reveal=reveal is True)
-
-
-def _read_list(answer: Any) -> list[dict[str, Any]]:
-    """Return the records of a list; null counts as none. Raises ValueError for what is no list of objects."""
-    if isinstance(answer, dict) and not answer.keys().isdisjoint(_LISTS):
-        answer = first(answer, *_LISTS)
-        answer = [] if answer is None else answer
-    if not isinstance(answer, list) or not all(isinstance(record, dict) for record in answer):
-        raise ValueError("a list of payment details was due")
-    return answer
 
 
 @_call

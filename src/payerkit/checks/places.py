@@ -53,9 +53,9 @@ def _country(row: dict[str, str]) -> Country:
 
 
 @cache
-def currencies() -> frozenset[str]:
-    """Return the codes of the active currencies of ISO 4217."""
-    return frozenset(row["code"] for row in rows(__package__, "currencies"))
+def currencies() -> Mapping[str, str]:
+    """Return the names of the active currencies of ISO 4217 by their code."""
+    return {row["code"]: row["name"] for row in rows(__package__, "currencies")}
 
 
 @cache

@@ -35,6 +35,21 @@ def true_value(value: Any) -> Any:
     return None if is_blank(value) else value
 
 
+def trimmed(body: Body, name: str, value: Any) -> tuple[Any, Finding | None]:
+    """Return a value without the blanks around it, and the info that there were some; an id stays as typed."""
+    if not isinstance(value, str) or body.members[name].is_id or value == value.strip():
+        return value, None
+    info = Finding(
+        field=name,
+        wire_name=wire_name(name),
+        message="Blanks around it were taken away.",
+        code="trimmed",
+        severity="info",
+        basis="Forms and tables are typed and copied by hand.",
+    )
+    return value.strip(), info
+
+
 def named(body: Body, given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
     """Return the true values that are given, by our names, and what is wrong with the names."""
     values: dict[str, Any] = {}

@@ -125,6 +125,12 @@ def rails_unusual(currency: str, rails: str | None) -> bool | str:
     return " or ".join(sorted(listed)) if (rails or "local") not in listed else False
 
 
+def needed(currency: str, rails: str | None) -> tuple[tuple[str, ...], ...] | None:
+    """Return the groups of members, of each of which a currency needs one on its rails; None if nobody published it."""
+    row = _find(currency, rails)
+    return None if row is None else row.needs
+
+
 def currency_unlisted(currency: str) -> bool:
     """Tell whether the operator does not list a currency that there is, so that nothing is known of what it needs."""
     return currency.upper() in currencies() and not _rails_of(currency.upper())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Secret
 
@@ -33,6 +33,15 @@ class AccountNumber(Secret[Text]):
         return mask_account(self.get_secret_value())
 
 
-def about(title: str, note: str, example: str) -> Any:
-    """Return what is known of a field: its label, a line of help, a published example."""
-    return Field(title=title, description=note, examples=[example])
+Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Beneficiary", "Order"]
+"""Where a form puts a field; forms show their sections in this order."""
+
+Lookup = Literal["", "countries", "fiat", "currencies"]
+"""The table in which a form looks up what is typed: its codes are taken, and others, too."""
+
+
+def about(title: str, note: str, example: str, section: Section, *, lookup: Lookup = "") -> Any:
+    """Return what is known of a field: its label, a line of help, a published example, its place in a form."""
+    return Field(
+        title=title, description=note, examples=[example], json_schema_extra={"section": section, "lookup": lookup}
+    )

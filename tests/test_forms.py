@@ -1,0 +1,590 @@
+"""The forms without a browser: what they are made from, what they tell it, what they keep to themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, cast
+
+import pytest
+
+import payerkit
+from far_end import FarEnd, close, reply
+from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
+from payerkit.checks import specification
+from payerkit.client import Client
+from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnknownOutcome
+from payerkit.forms import lookups
+from payerkit.forms.fields import form_fields
+from payerkit.forms.form import Form
+from payerkit.masking import ACCOUNTS, HIDDEN
+from payerkit.models import BankDetails, Payer, PaymentOrder
+from payerkit.models.fields import Text, about
+from payerkit.models.sending import Sent
+from payerkit.names import our_name, wire_name
+from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
+
+ORDER = {
+    "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+    "amount": "10",
+    "invoice_currency": "fUSDC-sepolia",
+    "payment_currency": "fUSDC-sepolia",
+}
+MODELS = [Payer, BankDetails, PaymentOrder]
+
+
+class Browser:
+    """The other end of a form's messages: keeps what the form sends, and sends what a page would."""
+
+    comm_id = "browser"
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.messages: list[dict[str, Any]] = []
+        form.comm = self
+
+    def send(self, data: dict[str, Any], **_: Any) -> None:
+        """Keep a message of the form."""
+        self.messages.append(data)
+
+    def on_msg(self, _: Any) -> None:
+        """Take the form's ear; `tell` speaks into it directly."""
+
+    def close(self, **_: Any) -> None:
+        """End: nothing is held open."""
+
+    def tell(self, do: str, left: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """Send a message as the page does, and return the answer."""
+        turn = self.form._turn if "turn" not in more else more.pop("turn")
+        content = {"do": do, "left": left or {}, "by": "page", "turn": turn, **more}
+        self.form._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
+        return cast("dict[str, Any]", self.messages[-1]["content"])
+
+    def submit(self, *, anyway: bool = False, **more: Any) -> dict[str, Any]:
+        """Press the button."""
+        return self.tell("submit", anyway=anyway, **more)
+
+
+@pytest.fixture
+def client(shared: Client) -> Client:
+    """Return a client of the sandbox that tests share."""
+    return shared
+
+
+def typed(values: dict[str, str]) -> dict[str, str]:
+    """Return what a person types, by our names."""
+    return {our_name(name): value for name, value in values.items()}
+
+
+def fields_of(form: Form) -> dict[str, list[Any]]:
+    """Return the fields as the browser gets them, by name."""
+    return {field[0]: list(field) for _, drawn in form.spec["sections"] for field in drawn}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_field_has_its_place(model: type[Sent]) -> None:
+    """A form shows every member once, with a label, help and an example or options, in a section that forms know."""
+    fields = form_fields(model)
+
+    assert set(model.model_fields) == set(fields)
+    assert [] == [field.name for field in fields.values() if not (field.label and field.help and field.section)]
+    assert [] == [field.name for field in fields.values() if not (field.example or field.options)]
+    assert "More" not in {field.section for field in fields.values()}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_secrets_are_typed_into_secret_fields(model: type[Sent]) -> None:
+    """What is masked everywhere is not shown while it is typed, either."""
+    secret = {name for name, field in form_fields(model).items() if field.kind == "secret"}
+
+    assert {name for name in model.model_fields if wire_name(name) in ACCOUNTS | HIDDEN} == secret
+
+
+def test_a_new_field_appears_by_itself(client: Client) -> None:
+    """One line in a model, and one in the specification, are enough for the form."""
+
+    class Wider(Payer):
+        """A payer with one member more."""
+
+        specified = specification.Body(
+            "Payer",
+            "2.4",
+            {**specification.PAYER.members, "occupation": specification.Member(specification.TEXT, required=False)},
+        )
+        occupation: Annotated[Text | None, about("Occupation", "What they do.", "baker", "Compliance")] = None
+
+    class WiderForm(PayerForm):
+        """Its form."""
+
+        takes = Wider
+
+    form = WiderForm(client)
+    form.fill(occupation=" baker ")
+
+    assert ["occupation", "Occupation", "text", False, "What they do.", "baker"] == fields_of(form)["occupation"]
+    assert {"occupation": "baker"} == {name: value for name, value in form._entries.shown().items() if value}
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("email", "Enter the e-mail address."),  # lower case inside a sentence
+        ("beneficiary_type", "Choose the type."),  # a select is chosen from
+        ("ssn", "Enter the social security number."),
+    ],
+)
+def test_what_is_missing_is_asked_for(client: Client, field: str, expected: str) -> None:
+    """An empty field that was left asks for its value in a person's words."""
+    notes = Browser(PayerForm(client)).tell("leave", {field: None})["notes"]
+
+    assert {field: [("error", expected, "")]} == notes
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("email", "john.doe", "Not an e-mail address. Write it as name@example.com."),
+        ("postcode", "1234", "A zero in front was lost. Put the zero back."),  # nobody types a table here
+        ("first_name", " John ", "Blanks around it were taken away."),
+    ],
+)
+def test_findings_are_said_in_words(client: Client, field: str, value: str, expected: str) -> None:
+    """A finding stands beside its field without the words of programs."""
+    browser = Browser(PayerForm(client))
+    browser.tell("leave", {"country": "US"})
+    notes = browser.tell("leave", {field: value})["notes"]
+
+    assert expected == notes[field][0][1]
+
+
+def test_members_are_named_by_their_labels(client: Client) -> None:
+    """What is said of bank details names fields as the form does."""
+    form = BankDetailsForm(client, "user-123")
+    notes = Browser(form).tell("leave", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
+
+    assert "Ask for Sort code or IBAN." in notes["sort_code"][0][1]
+
+
+def test_nothing_is_said_before_a_field_is_left(client: Client) -> None:
+    """A form that is drawn says nothing, and what is typed into one field is no reason to speak of another."""
+    browser = Browser(PayerForm(client))
+    first = browser.tell("ready")
+    second = browser.tell("leave", {"city": "New York"})
+
+    assert ({}, {}) == (first["notes"], second["notes"])
+
+
+def test_a_payer_is_onboarded_from_python(client: Client) -> None:
+    """What is filled in is sent, and the answer is there."""
+    form = PayerForm(client)
+    form.fill(PAYER, client_user_id="form-python")
+    status = form.submit()
+
+    assert status is form.result
+    assert (None, "form-python", True, "<PayerForm: done>") == (
+        form.error,
+        form.client_user_id,
+        form.done,
+        repr(form),
+    )
+    assert status.user_id == payerkit.get_payer_status(client, "form-python").user_id
+
+
+def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
+    """Fields are left one by one, the last with the button; the answer shows the status and leads to the pages."""
+    form = PayerForm(client)
+    browser = Browser(form)
+    values = typed({**PAYER, "clientUserId": "form-browser"})
+    last = values.popitem()
+    for name, value in values.items():
+        browser.tell("leave", {name: value})
+    shown = browser.submit(left=dict([last]))
+
+    assert ("done", "panel", "done") == (shown["phase"], shown["focus"], shown["status"][0])
+    assert ["Open the agreement", "Open the identity check"] == [label for _, label in shown["links"]]
+    assert form.result.agreement_url in {url for url, _ in shown["links"]}
+    assert "not started" in shown["panel"]
+
+
+def test_signing_and_checking_again(client: Client) -> None:
+    """The buttons record the agreement and read the status anew."""
+    form = PayerForm(client)
+    browser = Browser(form)
+    form.fill(PAYER, client_user_id="form-signs")
+    form.submit()
+    signed = browser.tell("act", what="signed")
+    client.sandbox.complete_kyc("form-signs")
+    checked = browser.tell("act", what="status")
+
+    assert "completed" in signed["panel"]
+    assert ["Check again", "Change", "Another payer"] == [label for _, label in signed["actions"]]
+    assert "approved" in checked["panel"]
+    assert form.result.is_compliant is True
+
+
+def test_a_service_without_the_status_call_still_records(connected: Callable[..., Client]) -> None:
+    """The status call is beyond the specification; without it the agreement is recorded all the same."""
+    answers = [reply(200, json.dumps(ANSWERS["create_payer"])), reply(200, '{"success": true}'), reply(404)]
+    with FarEnd(answers) as far_end:
+        form = PayerForm(connected(far_end.url))
+        form.fill(PAYER)
+        form.submit()
+        shown = Browser(form).tell("act", what="signed")
+
+    assert ("done", "The agreement is recorded.") == shown["status"]
+    assert form.error is None
+
+
+def test_errors_block_and_the_first_has_the_focus(client: Client) -> None:
+    """Nothing is sent with an error; the count is told, and where the first is."""
+    form = PayerForm(client)
+    browser = Browser(form)
+    form.fill(PAYER, email="john.doe", country="USA")
+    shown = browser.submit(anyway=True)
+
+    assert ("open", "email", ("error", "2 fields need attention. Nothing was sent.")) == (
+        shown["phase"],
+        shown["focus"],
+        shown["status"],
+    )
+    assert isinstance(form.error, InvalidInput)
+    assert form.result is None
+
+
+def test_warnings_want_one_deliberate_word(client: Client) -> None:
+    """A warning holds the button back once; changing a value takes the offer away; "send anyway" sends."""
+    form = PayerForm(client)
+    browser = Browser(form)
+    form.fill(PAYER, client_user_id="form-warned", postcode="1234")
+    doubt = browser.submit()
+    again = browser.submit()
+    changed = browser.tell("leave", {"postcode": "123"})
+    browser.submit()
+    sent = browser.submit(anyway=True)
+
+    assert ["doubt", "doubt", "open", "done"] == [each["phase"] for each in (doubt, again, changed, sent)]
+    assert "postcode" == doubt["focus"]
+    assert "Sent, with 1 warning." in sent["status"][1]
+    assert ["postal_form"] == [found.code for found in form.result.findings]
+
+
+def test_python_says_anyway(client: Client) -> None:
+    """From Python, warnings are an error that says how to go on."""
+    form = PayerForm(client)
+    form.fill(PAYER, client_user_id="form-anyway", postcode="1234")
+    with pytest.raises(InvalidInput, match=r"1 warning\. Nothing was sent(.|\n)*submit\(anyway=True\)"):
+        form.submit()
+
+    assert form.submit(anyway=True) is form.result
+
+
+def test_a_second_click_sends_nothing(client: Client) -> None:
+    """The same press that arrives twice is answered with what came of the first."""
+    form = BankDetailsForm(client, "form-python")
+    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-python"})
+    browser = Browser(form)
+    form.fill(BANK_DETAILS)
+    before = form._turn
+    browser.submit(turn=before)
+    second = browser.submit(turn=before)
+
+    assert "done" == second["phase"]
+    assert 1 == len(payerkit.list_payment_details(client, "form-python"))
+
+
+def test_what_the_service_says_stands_beside_its_field(client: Client) -> None:
+    """A refusal lands where it belongs, until the value changes."""
+    form = PaymentForm(client)
+    browser = Browser(form)
+    form.fill(ORDER, amount="ten")
+    shown = browser.submit()
+    changed = browser.tell("leave", {"amount": "10"})
+
+    assert isinstance(form.error, Refused)
+    assert ("amount", "error") == (shown["focus"], shown["notes"]["amount"][0][0])
+    assert {} == changed["notes"]
+    assert "done" == browser.submit()["phase"]
+
+
+def test_a_refusal_of_the_whole_says_what_to_do(client: Client) -> None:
+    """An error that is about no field is shown with its advice."""
+    form = BankDetailsForm(client, "form-nobody")
+    browser = Browser(form)
+    form.fill(BANK_DETAILS)
+    shown = browser.submit()
+
+    assert isinstance(form.error, NotFound)
+    assert "Create the payer first" in shown["status"][1]
+    with pytest.raises(NotFound):
+        form.submit()
+
+
+def test_an_unknown_outcome_says_what_to_do(connected: Callable[..., Client]) -> None:
+    """The form keeps everything, offers to look, and sends again only when told so."""
+    record = {"id": "1", "currency": "usd"}
+    stored = reply(201, json.dumps({"payment_detail": record}))
+    listed = reply(200, json.dumps({"paymentDetails": [record]}))
+    with FarEnd([close, listed, stored, listed]) as far_end:
+        form = BankDetailsForm(connected(far_end.url), "user-123")
+        browser = Browser(form)
+        form.fill(BANK_DETAILS)
+        unknown = browser.submit()
+        looked = browser.tell("act", what="list")
+        sent = browser.submit(anyway=True)
+        methods = [each.method for each in far_end.ledger]
+
+    assert ("unknown", "unknown", "done") == (unknown["phase"], looked["phase"], sent["phase"])
+    assert "Wait a minute, then look at the accounts" in unknown["status"][1]
+    assert ["account_number", "routing_number"] == unknown["held"]
+    assert "1 account" in looked["panel"]
+    assert ["POST", "GET", "POST", "GET"] == methods
+
+
+def test_a_stored_account_is_stored_whatever_becomes_of_the_list(connected: Callable[..., Client]) -> None:
+    """A list that fails after the account was stored does not make it look as if it was not."""
+    stored = reply(201, json.dumps({"payment_detail": {"id": "1", "status": "pending"}}))
+    with FarEnd([stored, reply(500)]) as far_end:
+        form = BankDetailsForm(connected(far_end.url), "user-123")
+        form.fill(BANK_DETAILS)
+
+        assert "pending" == form.submit().status
+
+
+def test_a_fault_of_ours_is_shown(client: Client) -> None:
+    """What nobody expected does not vanish in a callback."""
+
+    class Broken(PayerForm):
+        def _call(self, given: Payer) -> Any:
+            raise ZeroDivisionError(given.email)
+
+    form = Broken(client)
+    browser = Browser(form)
+    form.fill(PAYER)
+    shown = browser.submit()
+
+    assert isinstance(form.error, ZeroDivisionError)
+    assert "ZeroDivisionError" in shown["status"][1]
+    assert PAYER["email"] not in shown["status"][1]
+
+
+def test_an_interrupt_is_told(client: Client) -> None:
+    """Stopping the kernel before anything left is no failure of the form."""
+
+    class Slow(PayerForm):
+        def _call(self, given: Payer) -> Any:
+            raise KeyboardInterrupt(given.city)
+
+    form = Slow(client)
+    form.fill(PAYER)
+
+    assert "Interrupted. Nothing was sent." == Browser(form).submit()["status"][1]
+
+
+def test_bank_details_are_listed_masked(client: Client) -> None:
+    """After adding, all accounts are shown, with what may be shown of them."""
+    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-bank"})
+    form = BankDetailsForm(client, "form-bank")
+    form.fill(BANK_DETAILS)
+    detail = form.submit()
+    shown = Browser(form).tell("ready")
+
+    assert detail.id in shown["panel"]
+    assert "••••3489" in shown["panel"]
+    assert BANK_DETAILS["accountNumber"] not in json.dumps(form._view(with_values=True))
+
+
+def test_another_account_keeps_the_holder(client: Client) -> None:
+    """What belongs to the account is emptied for the next one; whose it is stays."""
+    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-two"})
+    form = BankDetailsForm(client, "form-two")
+    form.fill(BANK_DETAILS)
+    form.submit()
+    values = Browser(form).tell("act", what="new")["values"]
+
+    assert (BANK_DETAILS["accountName"], "", "") == (values["account_name"], values["currency"], values["bank_name"])
+
+
+def test_needs_are_those_of_the_checks(client: Client) -> None:
+    """What the page shows for a currency is what the checks ask for."""
+    needs = BankDetailsForm(client, "user-123").spec["needs"]
+
+    assert ("account_number routing_number", "iban", "sort_code|iban account_number|iban") == (
+        needs["USD local"],
+        needs["EUR local"],
+        needs["GBP local"],
+    )
+    assert "account_number swift_bic ifsc" == needs["INR"]  # only swift is listed, so rails make no difference
+    assert "KES" not in needs  # listed, and what it needs is not published
+
+
+def test_a_payment_shows_its_verdict_first(client: Client) -> None:
+    """After the order comes the card, and the findings are the payment's."""
+    form = PaymentForm(client)
+    form.fill(ORDER)
+    payment = form.submit()
+    panel = Browser(form).tell("ready")["panel"]
+
+    assert "ok" == form.findings.verdict  # type: ignore[attr-defined]  # of a payment that was initiated
+    assert panel.startswith('<div><div role="status"><b>OK')
+    assert payment.transactions[1].to in panel
+
+
+@pytest.mark.parametrize(
+    ("lookup", "text", "expected"),
+    [
+        ("countries", "germ", "DE"),  # a name
+        ("countries", "de", "DE"),  # a code comes before what begins with it
+        ("fiat", "swiss", "CHF"),
+        ("fiat", "usd", "USD"),
+        ("currencies", "usdc sepolia", "USDC-base-sepolia"),  # words in any order
+        ("currencies", "fusdc", "fUSDC-sepolia"),
+        ("currencies", "usd", "USD"),  # the currency itself before the tokens
+    ],
+)
+def test_looking_up(lookup: str, text: str, expected: str) -> None:
+    """What is most likely meant comes first."""
+    assert expected == lookups.find(lookup, text)[0][0]
+
+
+@pytest.mark.parametrize("lookup", ["countries", "fiat", "currencies"])
+@pytest.mark.parametrize("text", ["", " ", "zzzz", "(", "\\", "é"])
+def test_looking_up_never_fails(lookup: str, text: str) -> None:
+    """Any text has an answer, which is short."""
+    assert len(lookups.find(lookup, text)) <= lookups.MOST
+
+
+def test_the_browser_looks_up(client: Client) -> None:
+    """A look-up answers with codes and names, and what was chosen is explained."""
+    browser = Browser(PaymentForm(client))
+    found = browser.tell("find", name="payment_currency", text="sepolia eth")["found"]
+    chosen = browser.tell("leave", {"payment_currency": "eth-sepolia-sepolia"})
+
+    assert ("ETH-sepolia-sepolia", "ETH-sepolia on sepolia") in found
+    assert {"payment_currency": "ETH-sepolia on sepolia"} == chosen["names"]
+
+
+def test_nothing_typed_is_in_any_state(client: Client) -> None:
+    """Widget state, representations and what a variable viewer lists hold nothing of what was typed."""
+    walk = Walkthrough(client)
+    walk.payer.fill(TYPED_PAYER)
+    walk.bank_details.fill(TYPED_ACCOUNT)
+    forms = (walk, walk.payer, walk.bank_details)
+    shown = [repr(each) for form in forms for each in (form, *vars(form).values())]
+    states = [json.dumps(form.get_state(), default=repr) for form in forms]
+    private = {
+        value for name, value in (TYPED_PAYER | TYPED_ACCOUNT).items() if len(value) > 3 and name != "beneficiary_type"
+    }
+
+    assert [] == [value for value in private for text in (*shown, *states) if value in text]
+
+
+def test_secrets_go_to_no_browser(client: Client) -> None:
+    """A page that is drawn again gets everything but the secrets, of which it learns that they are held."""
+    form = PayerForm(client)
+    form.fill(PAYER)
+    view = Browser(form).tell("ready")
+
+    assert (["ssn"], PAYER["email"]) == (view["held"], view["values"]["email"])
+    assert "ssn" not in view["values"]
+    assert PAYER["ssn"] not in json.dumps(view)
+
+
+def test_secrets_are_dropped_when_they_are_sent(client: Client) -> None:
+    """After a successful submission the secret has to be typed anew; the rest stays."""
+    form = PayerForm(client)
+    form.fill(PAYER, client_user_id="form-drops")
+    form.submit()
+    again = Browser(form).tell("act", what="again")
+
+    assert ([], PAYER["city"]) == (again["held"], again["values"]["city"])
+    assert ["ssn"] == [found.field for found in form.findings]
+    assert "ssn" not in again["notes"]  # not left yet
+
+
+def test_unknown_names_fill_in_nothing(client: Client) -> None:
+    """A typo is told with what was meant, and nothing is taken."""
+    form = PayerForm(client)
+    with pytest.raises(InvalidInput, match="Did you mean first_name") as caught:
+        form.fill(first_nam="John", city="Paris")
+
+    assert ("first_nam",) == tuple(problem.field for problem in caught.value.fields)
+    assert "<PayerForm: 0 of 18 fields>" == repr(form)
+
+
+def test_objects_fill_forms(client: Client) -> None:
+    """A payer that exists is filled in whole, its secret included."""
+    form = PayerForm(client)
+    form.fill(Payer(**PAYER))  # type: ignore[arg-type]  # as any keyword fields
+
+    assert ("<PayerForm: 14 of 18 fields>", 0) == (repr(form), len(form.findings))
+
+
+def test_clearing_forgets(client: Client) -> None:
+    """An emptied form holds nothing, its answer included."""
+    form = PayerForm(client)
+    form.fill(PAYER, client_user_id="form-clear")
+    form.submit()
+    form.clear()
+
+    assert ("<PayerForm: 0 of 18 fields>", None, None, False) == (repr(form), form.result, form.error, form.done)
+
+
+@pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
+def test_forms_want_a_client(kind: type[Form]) -> None:
+    """Something else than a client is told at once."""
+    with pytest.raises(InvalidInput, match="first argument is a client"):
+        kind("https://api.example.com")  # type: ignore[arg-type]  # the mistake is the point
+
+
+def test_bank_details_wait_for_a_payer(client: Client) -> None:
+    """Without a payer nothing can be added; a bad id is refused."""
+    form = BankDetailsForm(client)
+    form.fill(BANK_DETAILS)
+    with pytest.raises(InvalidInput, match="First onboard the payer"):
+        form.submit()
+    with pytest.raises(InvalidInput, match="client_user_id"):
+        form.client_user_id = ".."
+
+    assert form.waits_for
+
+
+def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
+    """The payer opens the bank details, which take over what both have in common; nothing is overwritten."""
+    walk = Walkthrough(client)
+    walk.bank_details.fill(city="Elsewhere")
+    walk.payer.fill(PAYER, client_user_id="form-walk")
+    walk.payer.submit()
+    shown = walk.bank_details._entries.shown()
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.payment.fill(ORDER)
+
+    assert ("", "form-walk") == (walk.bank_details.waits_for, walk.bank_details.client_user_id)
+    assert ("Elsewhere", PAYER["country"], "") == (shown["city"], shown["country"], shown["postal_code"])
+    assert "approved" == walk.bank_details.submit().status
+    assert "ok" == payerkit.check_payment(walk.payment.submit()).verdict
+    assert (walk.payer, walk.bank_details, walk.payment) == walk.children
+
+
+@pytest.mark.parametrize(
+    "message", [{}, {"do": "nonsense"}, {"do": "leave", "left": {"nonsense": "x"}}, {"do": "find"}]
+)
+def test_odd_messages_do_no_harm(client: Client, message: dict[str, Any]) -> None:
+    """What no page sends is answered, and nothing is raised or sent."""
+    form = PayerForm(client)
+    browser = Browser(form)
+    form._handle_msg({"content": {"data": {"method": "custom", "content": message}}, "buffers": []})
+
+    assert "phase" in browser.messages[-1]["content"]
+    assert form.result is None
+
+
+def test_errors_keep_their_kind(connected: Callable[..., Client]) -> None:
+    """From Python a form raises what the call raises."""
+    with FarEnd([close]) as far_end:
+        form = PayerForm(connected(far_end.url))
+        form.fill(PAYER)
+        with pytest.raises(UnknownOutcome) as caught:
+            form.submit()
+
+    assert caught.value is form.error
+    assert isinstance(form.error, PayerkitError)
