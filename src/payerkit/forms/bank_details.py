@@ -13,7 +13,8 @@ from payerkit.checks.requirements import needed
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail
 from payerkit.errors import PayerkitError
-from payerkit.forms.form import Form, Outcome
+from payerkit.forms.drawing import Outcome
+from payerkit.forms.form import Form
 from payerkit.ids import check_id
 from payerkit.listing import payment_details_call
 from payerkit.models import BankDetails, PaymentDetail

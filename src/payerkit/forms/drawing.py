@@ -1,9 +1,14 @@
-"""What the browser gets: the code and the style that draw a form, and the words for what was found."""
+"""What the browser gets: the code and the style that draw a form, messages, and the words for what was found."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
+
+import anywidget
+import traitlets
 
 from payerkit.findings import Findings
 from payerkit.forms.entries import Entries
@@ -15,6 +20,45 @@ def asset(name: str) -> str:
     """Return a file beside this module, without indentation and comments: each form sends it to the browser."""
     lines = map(str.strip, files(__package__).joinpath(name).read_text("utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a form shows of an answer: a sentence, HTML, links that open a page, buttons that ask for more."""
+
+    said: str
+    html: str
+    links: tuple[tuple[str, str], ...] = ()
+    actions: tuple[tuple[str, str], ...] = ()
+
+
+class Drawn(anywidget.AnyWidget):
+    """A form as the browser knows it: how it is drawn is its state, what is typed comes and goes in messages."""
+
+    _esm = asset("form.js")
+    _css = asset("form.css")
+    spec = traitlets.Dict(read_only=True).tag(sync=True)
+    waits_for = traitlets.Unicode("", help="Why the form cannot be filled in yet; empty if it can.").tag(sync=True)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.on_msg(self._heard)
+
+    def _heard(self, _form: Any, message: Any, _buffers: Any) -> None:
+        """Answer the browser. Nothing is raised from here: nobody would see it."""
+        try:
+            reply = self._answer(message)
+        except Exception as error:  # noqa: BLE001 - a fault of ours: shown, and kept for whoever looks into it
+            reply = self._broke(error)
+        self.send({**reply, "by": message.get("by")})
+
+    def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a page asks for, and return what it, and every other page with the form, shows now."""
+        raise NotImplementedError
+
+    def _broke(self, error: Exception) -> dict[str, Any]:
+        """Return what is shown when something happened that nobody expected."""
+        raise NotImplementedError
 
 
 def notes(entries: Entries[Any], findings: Findings) -> dict[str, list[tuple[str, str, str]]]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import anywidget
 import traitlets
 
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome
 from payerkit.findings import Findings
 from payerkit.forms import lookups
-from payerkit.forms.drawing import asset, counted, notes
+from payerkit.forms.drawing import Drawn, Outcome, counted, notes
 from payerkit.forms.entries import Entries
 from payerkit.forms.fields import sections
 from payerkit.html import visible
@@ -21,17 +19,7 @@ from payerkit.models.sending import Sent
 from payerkit.tracebacks import trimmed
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a form shows of an answer: a sentence, HTML, links that open a page, buttons that ask for more."""
-
-    said: str
-    html: str
-    links: tuple[tuple[str, str], ...] = ()
-    actions: tuple[tuple[str, str], ...] = ()
-
-
-class Form(anywidget.AnyWidget):
+class Form(Drawn):
     """Base of the forms: an ipywidget that is drawn from a model, and whose state holds nothing of what is typed.
 
     A person fills it in in the browser; `fill()` and `submit()` do the same from Python. `result` is the answer to the
@@ -39,10 +27,6 @@ class Form(anywidget.AnyWidget):
     trait to observe.
     """
 
-    _esm = asset("form.js")
-    _css = asset("form.css")
-    spec = traitlets.Dict(read_only=True).tag(sync=True)
-    waits_for = traitlets.Unicode("", help="Why the form cannot be filled in yet; empty if it can.").tag(sync=True)
     done = traitlets.Bool(default_value=False, read_only=True)
 
     takes: ClassVar[type[Sent]]
@@ -67,7 +51,6 @@ class Form(anywidget.AnyWidget):
         self._error: BaseException | None = None
         super().__init__(**options)
         self.set_trait("spec", self._describe(title or self.title))
-        self.on_msg(self._heard)
 
     # What a subclass says.
 
@@ -104,7 +87,7 @@ class Form(anywidget.AnyWidget):
         if self._phase == "done":
             self._reopen()
         self._entries.fill(given, fields)
-        self._phase = "open" if self._phase == "doubt" else self._phase
+        self._undoubt()
         self._show(with_values=True)
 
     @trimmed
@@ -156,20 +139,18 @@ class Form(anywidget.AnyWidget):
         self._entries.left.update(self._entries.fields)
         try:
             self._send_all(anyway=anyway)
-        except KeyboardInterrupt as error:
-            self._fail(error)
-        except PayerkitError as error:
+        except (PayerkitError, KeyboardInterrupt) as error:
             self._fail(error)
 
     def _send_all(self, *, anyway: bool) -> None:
         if self.waits_for:
             raise InvalidInput(f"{self.waits_for} Nothing was sent.")
         found = self._entries.findings()
+        self._undoubt()
         if found.errors:
-            self._phase = "open"
             raise InvalidInput(f"{counted(found.errors)}. Nothing was sent.", fields=found.errors)
         if found.warnings and not anyway:
-            self._phase = "doubt"
+            self._phase = "doubt" if self._phase == "open" else self._phase
             advice = "Correct them, or send anyway: form.submit(anyway=True)."
             count = "1 warning" if len(found.warnings) == 1 else f"{len(found.warnings)} warnings"
             raise InvalidInput(f"{count}. Nothing was sent.", fields=found.warnings, advice=advice)
@@ -180,25 +161,29 @@ class Form(anywidget.AnyWidget):
         self._tell_outcome()
         self.set_trait("done", True)
 
+    def _undoubt(self) -> None:
+        """Take back the offer to send in spite of warnings; an outcome that is unknown stays so."""
+        self._phase = "open" if self._phase == "doubt" else self._phase
+
     def _tell_outcome(self) -> None:
         self._outcome = self._tell(self._result)
         self._status = ("done", self._outcome.said)
 
-    def _fail(self, error: BaseException) -> None:
-        """Show why nothing came of a submission; an error that a person can do something about says what."""
+    def _fail(self, error: PayerkitError | KeyboardInterrupt) -> None:
+        """Keep why nothing came of a submission, and say what to do."""
         self._error = error
-        problems = error.fields if isinstance(error, PayerkitError) else ()
-        others = () if isinstance(error, InvalidInput) else self._entries.hear(problems)
-        lines = [getattr(error, "message", "Interrupted. Nothing was sent."), *map(str, others)]
         if isinstance(error, UnknownOutcome):
             self._phase = "unknown"
             self._outcome = Outcome("", "", actions=self.ways_out)
-            lines.append(self.if_unknown)
-        elif self._phase == "doubt":
-            lines.append("Correct what is marked, or send anyway.")
-        elif not isinstance(error, InvalidInput):
-            lines.append(getattr(error, "advice", ""))
-        self._status = ("warning" if self._phase == "doubt" else "error", visible_lines(lines))
+            lines = ["It was sent, and nothing tells yet whether it happened.", self.if_unknown]
+        elif isinstance(error, InvalidInput):
+            lines = [error.message, "Correct what is marked, or send anyway." if self._phase == "doubt" else ""]
+        elif isinstance(error, PayerkitError):
+            others = self._entries.hear(error.fields)
+            lines = [error.message, *map(str, others), error.advice]
+        else:
+            lines = ["Interrupted. Nothing was sent."]
+        self._status = ("warning" if self._phase == "doubt" else "error", _as_text(lines))
 
     def _press(self, what: str) -> None:
         """Do what a button asks for; what goes wrong is shown, and kept as `error`."""
@@ -208,8 +193,8 @@ class Form(anywidget.AnyWidget):
             self._act(what)
         except (PayerkitError, KeyboardInterrupt) as error:
             self._error = error
-            told = [getattr(error, "message", "Interrupted."), getattr(error, "advice", "")]
-            self._status = ("error", visible_lines(told))
+            told = [error.message, error.advice] if isinstance(error, PayerkitError) else ["Interrupted."]
+            self._status = ("error", _as_text(told))
 
     def _reopen(self, *, forget: bool = False) -> None:
         """Show the fields again, with their values, or empty."""
@@ -248,15 +233,10 @@ class Form(anywidget.AnyWidget):
         looked_up = {name: field.lookup for name, field in entries.fields.items() if field.lookup and name in shown}
         return {"values": shown, "names": {name: lookups.name_of(at, shown[name]) for name, at in looked_up.items()}}
 
-    def _heard(self, _form: Any, message: Any, _buffers: Any) -> None:
-        """Answer the browser. Nothing is raised from here: nobody would see it."""
-        try:
-            reply = self._answer(message)
-        except Exception as error:  # noqa: BLE001 - a fault of ours: shown, and kept for whoever looks into it
-            self._error = error
-            self._status = ("error", f"Unexpected: {type(error).__name__}. form.error has it; please report it.")
-            reply = self._view()
-        self.send({**reply, "by": message.get("by")})
+    def _broke(self, error: Exception) -> dict[str, Any]:
+        self._error = error
+        self._status = ("error", f"Unexpected: {type(error).__name__}. form.error has it; please report it.")
+        return self._view()
 
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         entries, what = self._entries, message["do"]
@@ -281,7 +261,7 @@ class Form(anywidget.AnyWidget):
         self._entries.left.add(name)
         if isinstance(value, str):
             self._entries.take(name, value)
-            self._phase = "open" if self._phase == "doubt" else self._phase
+            self._undoubt()
 
     def _place(self) -> str:
         """Return where the focus goes after a submission: to the first field at fault, else to the answer."""
@@ -295,6 +275,6 @@ class Form(anywidget.AnyWidget):
         return f"<{type(self).__name__}: {state}>"
 
 
-def visible_lines(lines: list[str]) -> str:
+def _as_text(lines: list[str]) -> str:
     """Return lines as one text, without the empty ones and without hidden characters."""
     return "\n".join(visible(line) for line in lines if line)

@@ -10,7 +10,8 @@ from payerkit import html
 from payerkit.checks.bodies import check_payer
 from payerkit.endpoints import create_payer, get_payer_status, update_agreement
 from payerkit.errors import NotFound
-from payerkit.forms.form import Form, Outcome
+from payerkit.forms.drawing import Outcome
+from payerkit.forms.form import Form
 from payerkit.models import Payer, PayerStatus
 from payerkit.urls import is_loopback
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from payerkit.endpoints import initiate_payment
 from payerkit.findings import Findings
-from payerkit.forms.form import Form, Outcome
+from payerkit.forms.drawing import Outcome
+from payerkit.forms.form import Form
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.verdicts import check_payment
 
