@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 import payerkit
 from payerkit.client import Client
 
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 KEY = "key-of-a-test-1234567890"
 
 
@@ -31,6 +44,17 @@ def shared() -> Iterator[Client]:
     """One sandbox for all tests that use ids of their own."""
     with payerkit.sandbox() as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Run the distribution's Chromium, without a window."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed (Debian: chromium)")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ function render({ model, el }) {
 
   const draw = ([name, label, kind, required, help, example, options]) => {
     const id = me + name, secret = kind === "secret";
-    const input = make(options ? "select" : "input", { id, autocomplete: "off", spellcheck: false, "aria-describedby": `${id}h ${id}n` });
+    const input = make(options ? "select" : "input", { id, name, autocomplete: "off", spellcheck: false, "aria-describedby": `${id}h ${id}n` });
     if (options) input.append(...[[required ? "Choose…" : "Not given", ""], ...options.map((one) => [one, one])].map((one) => new Option(...one)));
     if (required) set(input, { "aria-required": true });
     if (secret) input.type = "password";
@@ -70,7 +70,7 @@ function render({ model, el }) {
 
   // What is typed into a combobox is looked up in the kernel.
   const lookUp = (name, field, id) => {
-    const { input, label } = field, list = make("ul", { id, role: "listbox", "aria-label": label });
+    const { input, label } = field, list = make("ul", { id, role: "listbox", "aria-label": label + ": choices" });
     let at, wait;
     set(input, { role: "combobox", "aria-controls": id, "aria-autocomplete": "list" }).after(list);
     const ask = () => send({ do: "find", name, text: input.value });
@@ -173,7 +173,9 @@ function render({ model, el }) {
       actions.replaceChildren(
         ...told.links.map(([href, text]) => make("a", { class: "button go", href, target: "_blank", rel: "noopener noreferrer" }, text)),
         ...told.actions.map(([what, text]) => button(text, "", () => work("Asking…", { do: "act", what }))));
+      phase = told.phase;
       for (const node of [status, top]) [node.className, node.textContent] = ["status " + told.status[0], told.status[1]];
+      if (phase === "done") top.textContent = "";
     }
     phase = told.phase ?? phase;
     for (const name in told.values) {
@@ -186,7 +188,7 @@ function render({ model, el }) {
     if (told.notes) for (const name in fields) note(fields[name], told.notes[name] || []);
     waits.textContent = model.get("waits_for");
     body.hidden = foot.hidden = phase === "done" || waits.textContent;
-    top.hidden = phase === "done" || !top.textContent;
+    top.hidden = !top.textContent;
     anyway.hidden = phase === "open";
     anyway.textContent = phase === "doubt" ? "Send anyway" : "Send again";
     go.hidden = phase === "unknown";

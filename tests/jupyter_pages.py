@@ -1,0 +1,231 @@
+"""Notebooks in a real JupyterLab or Notebook 7: what a page shows, sends over its channels and leaves on the disk."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote, urlsplit
+
+from playwright.sync_api import Browser, Locator, Page
+
+from jupyter_servers import App, JupyterServer
+from traces import Frames
+
+Scheme = Literal["light", "dark"]
+Theme = Literal["light", "dark", "contrast"]
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
+SETTINGS: dict[str, dict[str, object]] = {
+    # News and updates would be asked of the network.
+    "jupyterlab/apputils-extension/notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+        "doNotDisturbMode": True,
+    },
+    "jupyterlab/docmanager-extension/plugin": {"autosave": False},
+    "jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},  # else a cell out of sight is not in the page
+}
+OUTPUTS = ".jp-OutputArea-output"
+PROBE = Path(__file__).with_suffix(".js").read_text("utf-8")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How long a cell's controls took to be visible, and what went over the channels until the kernel was idle."""
+
+    ms: float
+    frames: int
+    bytes: int
+    comm_bytes: int
+
+
+def write_notebook(path: Path, *sources: str) -> None:
+    """Write a notebook of code cells that have not run."""
+    blank: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**blank, "id": f"cell-{i}", "source": source} for i, source in enumerate(sources)]
+    # Without a kernelspec JupyterLab asks for one in a dialog.
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+    path.write_text(json.dumps(notebook), "utf-8")
+
+
+class NotebookPage:
+    """A notebook that is open in a page of its own."""
+
+    def __init__(self, page: Page, path: Path) -> None:
+        self.page, self.path = page, path
+        self.hosts: set[str] = set()
+        self.frames = Frames(page)
+        page.set_default_timeout(20_000)
+        page.add_init_script(PROBE)
+        page.context.on("request", lambda request: self._ask(request.url))
+        page.on("websocket", lambda opened: self._ask(opened.url))
+
+    def _ask(self, url: str) -> None:
+        if url.startswith(("http", "ws")):  # data: and blob: ask nobody
+            self.hosts.add(str(urlsplit(url).hostname))
+
+    def load(self, url: str) -> None:
+        """Go to the notebook and wait until it and its kernel are there."""
+        self.page.goto(url, wait_until="domcontentloaded")
+        self._settle()
+
+    def reload(self) -> None:
+        """Reload the page, as F5 does: what was not saved is gone, the kernel is not."""
+        self.page.reload(wait_until="domcontentloaded")
+        self._settle()
+
+    def _settle(self) -> None:
+        self.page.wait_for_function("window.jupyterapp?.started")
+        self.page.wait_for_function("probe.ready()")
+        self.page.evaluate("jupyterapp.shell.collapseLeft?.()")
+        self.wait_idle()
+
+    def wait_idle(self, limit: float = 60) -> None:
+        """Wait until the kernel is idle, still is after 150 ms, and nothing went over its channels in between."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            self.page.wait_for_function("probe.idle()", timeout=limit * 1000)
+            mark = self.frames.mark()
+            self.page.wait_for_timeout(150)
+            # A slow callback is silent for longer, and the kernel can still look idle right after a click.
+            if mark == self.frames.mark() and self.page.evaluate("probe.idle()"):
+                return
+        raise TimeoutError(f"the kernel was not idle within {limit} s")
+
+    def _command(self, name: str, **options: str) -> None:
+        self.page.evaluate("call => probe.command(call)", [name, options])
+
+    def run_all(self) -> None:
+        """Run every cell and wait for the kernel."""
+        self._command("notebook:run-all-cells")
+        self.wait_idle()
+
+    def run_cell(self, index: int, *, expect: int = 0, limit: float = 30) -> Shown:
+        """Run one cell; time it until so many new controls are visible in its output."""
+        mark = self.frames.mark()
+        seen, ms = self.page.evaluate("call => probe.show(call)", [index, expect, limit * 1000])
+        if seen < expect:
+            raise TimeoutError(f"{seen} of {expect} controls were visible within {limit} s: {self.output(index)}")
+        self.wait_idle()
+        frames = self.frames.since(mark)
+        comm_bytes = sum(frame.bytes for frame in frames if frame.msg_type.startswith("comm_"))
+        return Shown(ms, len(frames), sum(frame.bytes for frame in frames), comm_bytes)
+
+    def execute(self, code: str) -> None:
+        """Send code to the kernel without a cell, and do not wait for it."""
+        self.page.evaluate("code => { probe.kernel().requestExecute({code, store_history: false}); }", code)
+
+    def ask(self, code: str) -> str:
+        """Run code without a cell; return what it printed and its value (which `frames` then holds, too)."""
+        status, told = self.page.evaluate("code => probe.ask(code)", code)
+        if status != "ok":
+            raise RuntimeError(told)
+        return str(told)
+
+    def cells(self) -> str:
+        """Describe the cells: type, execution count, length, `>` at the active one; then mode, and a dialog."""
+        return str(self.page.evaluate("probe.cells()"))
+
+    def output(self, index: int) -> str:
+        """Return the visible text of a cell's outputs."""
+        return str(self.page.evaluate("i => probe.output(i)", index))
+
+    def widget_models(self) -> int:
+        """Return how many widget models the kernel holds."""
+        return int(self.page.evaluate("probe.models()"))
+
+    def control(self, label: str) -> Locator:
+        """Find the field or button with this label in the outputs."""
+        outputs = self.page.locator(OUTPUTS)
+        return outputs.get_by_label(label, exact=True).or_(outputs.get_by_role("button", name=label, exact=True))
+
+    def press(self, label: str, *keys: str) -> tuple[str, str]:
+        """Press keys on a control; return `cells` before and after, which differ when a key reached JupyterLab."""
+        self.control(label).focus()
+        before = self.cells()
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.page.wait_for_timeout(150)
+        return before, self.cells()
+
+    def save(self) -> dict[str, Any]:
+        """Save as Ctrl+S does, checkpoint included; return the file."""
+        self._command("docmanager:save")
+        self.page.wait_for_function("probe.panel().context.model.dirty === false")
+        saved: dict[str, Any] = json.loads(self.path.read_text("utf-8"))
+        return saved
+
+    def theme(self, name: Theme) -> None:
+        """Switch the theme without a reload; the next page has the server's again."""
+        self._command("apputils:change-theme", theme=THEMES[name])
+        self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[name])
+
+    def violations(self) -> list[str]:
+        """Return what axe-core finds in the outputs, as `rule: element`."""
+        axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+        self.page.evaluate(f"{axe}\n;0")
+        found = self.page.evaluate("outputs => axe.run(outputs, {resultTypes: ['violations']})", OUTPUTS)["violations"]
+        return [f"{rule['id']}: {' '.join(map(str, node['target']))}" for rule in found for node in rule["nodes"]]
+
+
+class Jupyter(JupyterServer):
+    """A JupyterLab or Notebook 7 whose notebooks are opened in pages."""
+
+    def __init__(self, folder: Path, *, app: App = "lab", theme: Theme = "light", save_state: bool = True) -> None:
+        super().__init__(folder, app)
+        self.theme, self.save_state = theme, save_state
+
+    def _write_settings(self, *, save_state: bool) -> None:
+        """Write the settings anew for each page, since switching the theme live changes them."""
+        settings: dict[str, dict[str, object]] = {
+            **SETTINGS,
+            "jupyterlab/apputils-extension/themes": {"theme": THEMES[self.theme]},
+            "jupyter-widgets/jupyterlab-manager/plugin": {"saveState": save_state},
+        }
+        for name, values in settings.items():
+            file = self.private / "config" / "lab" / "user-settings" / f"@{name}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values), "utf-8")
+
+    @contextmanager
+    def open(
+        self,
+        browser: Browser,
+        notebook: str,
+        *,
+        viewport: tuple[int, int] = (1280, 1000),
+        scheme: Scheme = "light",
+        save_state: bool | None = None,
+        keep: bool = False,
+    ) -> Iterator[NotebookPage]:
+        """Open a notebook in a window of its own; end its kernel with the page, unless a later page needs it."""
+        self._write_settings(save_state=self.save_state if save_state is None else save_state)
+        width, height = viewport
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        try:
+            self._start_kernel(notebook)
+            opened = NotebookPage(context.new_page(), self.folder / notebook)
+            place = {"lab": "lab/tree", "notebook": "notebooks"}[self.app]
+            # Without `reset` the page brings back what the page before it had open.
+            opened.load(f"{self.url}/{place}/{quote(notebook)}?token={self.token}&reset")
+            yield opened
+        finally:
+            context.close()
+            if not keep:
+                self._end_kernel(notebook)
+
+    def _start_kernel(self, notebook: str) -> None:
+        """Start the kernel, if there is none yet, while the page loads: that saves a second."""
+        kernel = {"kernel": {"name": "python3"}, "type": "notebook", "name": notebook, "path": notebook}
+        self.call("POST", "sessions", kernel)
+
+    def _end_kernel(self, notebook: str) -> None:
+        for session in self.call("GET", "sessions"):
+            if session["path"] == notebook:
+                self.call("DELETE", f"sessions/{session['id']}")

@@ -1,0 +1,445 @@
+"""The forms as a person meets them: real keys in a real JupyterLab, in headless Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
+from published import TYPED_ACCOUNT, TYPED_PAYER
+from traces import find_text
+
+TESTS = f"import sys; sys.path.append({str(Path(__file__).parent)!r})\n"
+START = TESTS + "from payerkit import *\nclient = sandbox(seed=1)\n"
+PAYER = START + "form = PayerForm(client)\nform"
+BANK = (
+    START + "from published import PAYER\ncreate_payer(client, PAYER)\nform = BankDetailsForm(client, 'user-123')\nform"
+)
+PAYMENT = START + "form = PaymentForm(client)\nform"
+WALK = START + "form = Walkthrough(client)\nform"
+SLOW = TESTS + (
+    "from far_end import FarEnd, hang\nfrom payerkit import *\nfrom payerkit.client import Client\n"
+    "from published import BANK_DETAILS\nfar_end = FarEnd([hang]).__enter__()\n"
+    "form = BankDetailsForm(Client(far_end.url, 'key', timeout=2), 'user-123')\nform.fill(BANK_DETAILS)\nform"
+)
+SOURCES = {"payer": PAYER, "bank": BANK, "payment": PAYMENT, "walk": WALK, "slow": SLOW}
+
+LABELS = {
+    "client_user_id": "Client user id",
+    "email": "E-mail address",
+    "first_name": "First name",
+    "last_name": "Last name",
+    "date_of_birth": "Date of birth",
+    "nationality": "Nationality",
+    "phone": "Phone",
+    "address_line1": "Address",
+    "city": "City",
+    "state": "State",
+    "postcode": "Postcode",
+    "country": "Country",
+    "ssn": "Social security number",
+    "beneficiary_type": "Type",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for notebooks, in which nothing typed stands yet."""
+    return tmp_path_factory.mktemp("forms")
+
+
+@pytest.fixture(scope="module")
+def lab(folder: Path) -> Iterator[Jupyter]:
+    """Run one JupyterLab for all tests."""
+    with Jupyter(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pages(lab: Jupyter, browser: Browser, folder: Path) -> Iterator[Callable[[str], NotebookPage]]:
+    """Open a notebook for each form, once."""
+    opened: dict[str, NotebookPage] = {}
+    with ExitStack() as stack:
+
+        def page_of(name: str) -> NotebookPage:
+            if name not in opened:
+                write_notebook(folder / f"{name}.ipynb", SOURCES[name], "1 + 1")
+                opened[name] = stack.enter_context(lab.open(browser, f"{name}.ipynb", viewport=(1280, 2500)))
+            return opened[name]
+
+        yield page_of
+
+
+@pytest.fixture
+def notebook(pages: Callable[[str], NotebookPage], request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+    """Draw the form of the test anew, with a sandbox of its own, and hold that only this machine was asked."""
+    page = pages(request.param)
+    page.run_cell(0, expect=4)
+    yield page
+
+    assert page.hosts <= {"127.0.0.1", "localhost"}
+
+
+def form_of(name: str) -> pytest.MarkDecorator:
+    """Run a test with one of the forms."""
+    return pytest.mark.parametrize("notebook", [name], indirect=True)
+
+
+def type_into(notebook: NotebookPage, label: str, text: str) -> None:
+    """Type with real keys and leave the field, as a person does."""
+    control = notebook.control(label)
+    control.focus()
+    control.press("ControlOrMeta+a")
+    control.press_sequentially(text)
+    control.press("Tab")
+
+
+def fill_payer(notebook: NotebookPage) -> None:
+    """Fill in the form of a payer."""
+    for name, label in LABELS.items():
+        if name != "beneficiary_type":
+            type_into(notebook, label, TYPED_PAYER[name])
+    notebook.control("Type").select_option("individual")
+    notebook.wait_idle()
+
+
+def focused(notebook: NotebookPage) -> str:
+    """Return the name of the field that has the focus."""
+    return str(notebook.page.evaluate("document.activeElement.name || document.activeElement.className"))
+
+
+@form_of("payer")
+def test_a_person_onboards_a_payer_with_the_keyboard(notebook: NotebookPage) -> None:
+    """From the first field to the last with Tab, then Enter: the payer is there, and the focus is on the answer."""
+    notebook.control("Client user id").focus()
+    order = []
+    for _ in range(18):
+        name = focused(notebook)
+        order.append(name)
+        notebook.page.keyboard.type(TYPED_PAYER.get(name, ""))
+        notebook.page.keyboard.press("Tab")
+    notebook.page.keyboard.press("Shift+Tab")
+    notebook.page.keyboard.press("Enter")
+    expect(notebook.page.get_by_text("not started").first).to_be_visible()
+    notebook.wait_idle()
+
+    assert list(json.loads(notebook.ask("import json; print(json.dumps(list(form._entries.fields)))"))) == order
+    assert "panel" == focused(notebook)
+    assert "'typed-001'" == notebook.ask("form.client_user_id")
+
+
+@form_of("payer")
+def test_the_pages_open_and_the_buttons_work(notebook: NotebookPage) -> None:
+    """The agreement opens in a page of its own; what was signed is recorded and read."""
+    fill_payer(notebook)
+    notebook.control("Onboard payer").click()
+    with notebook.page.context.expect_page() as opened:
+        notebook.page.get_by_role("link", name="Open the agreement").click()
+    expect(opened.value.get_by_role("button", name="Sign the agreement")).to_be_visible()
+    notebook.page.bring_to_front()
+    notebook.control("I have signed").click()
+
+    expect(notebook.page.get_by_role("status")).to_have_text("The agreement is recorded.")
+    expect(notebook.page.get_by_role("row", name="Agreement")).to_contain_text("completed")
+    expect(notebook.control("I have signed")).to_have_count(0)
+
+
+@form_of("payer")
+def test_errors_stand_beside_their_field_when_it_is_left(notebook: NotebookPage) -> None:
+    """Nothing is said while a person types; then it is, for eyes and for screen readers, until it is corrected."""
+    email = notebook.control("E-mail address")
+    email.press_sequentially("john.doe")
+    notebook.wait_idle()
+    before = email.get_attribute("aria-invalid")
+    email.press("Tab")
+    expect(notebook.page.get_by_text("Not an e-mail address.")).to_be_visible()
+    described = str(email.get_attribute("aria-describedby")).split()
+    words = [notebook.page.locator(f"#{each}").text_content() for each in described]
+
+    assert ("false", "true", "true") == (
+        before,
+        email.get_attribute("aria-invalid"),
+        email.get_attribute("aria-required"),
+    )
+    assert "Not an e-mail address. Write it as name@example.com." in " ".join(map(str, words))
+    type_into(notebook, "E-mail address", "john.doe@example.com")
+    expect(notebook.page.get_by_text("Not an e-mail address.")).to_have_count(0)
+
+
+@form_of("payer")
+def test_a_failed_submission_leads_to_the_first_bad_field(notebook: NotebookPage) -> None:
+    """An empty form says how many fields need attention, beside each what it wants, and where to begin."""
+    mark = notebook.frames.mark()
+    notebook.control("Onboard payer").click()
+    expect(notebook.page.get_by_text("14 fields need attention. Nothing was sent.").first).to_be_visible()
+    notebook.wait_idle()
+
+    assert "client_user_id" == focused(notebook)
+    assert 14 == notebook.page.locator(".payerkit .error", has_text="the").count()
+    assert len(notebook.frames.since(mark)) <= 6
+
+
+@form_of("payer")
+def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> None:
+    """The button holds back once; Enter does not send either; "Send anyway" does."""
+    fill_payer(notebook)
+    type_into(notebook, "Postcode", "1220")
+    notebook.control("Onboard payer").click()
+    expect(notebook.control("Send anyway")).to_be_visible()
+    notebook.control("City").press("Enter")
+    notebook.wait_idle()
+    held_back = notebook.ask("form.result")
+    notebook.control("Send anyway").click()
+
+    expect(notebook.page.get_by_role("status")).to_contain_text("Sent, with 1 warning.")
+    assert "" == held_back.strip().removeprefix("None")
+
+
+@form_of("payer")
+def test_a_secret_is_taken_and_not_shown_again(notebook: NotebookPage) -> None:
+    """What was typed leaves the field at once; that it is held is said; it can be dropped, or typed anew."""
+    ssn = notebook.control("Social security number")
+    type_into(notebook, "Social security number", TYPED_PAYER["ssn"])
+    taken = (ssn.input_value(), ssn.get_attribute("placeholder"))
+    notebook.wait_idle()
+    notebook.control("Clear Social security number").click()
+    expect(notebook.page.get_by_text("Enter the social security number.")).to_be_visible()
+
+    assert ("", "held, not shown") == taken
+    assert "password" == ssn.get_attribute("type")
+    assert "ssn" == focused(notebook)
+
+
+@form_of("bank")
+def test_a_currency_shows_what_it_needs(notebook: NotebookPage) -> None:
+    """A change of currency shows other fields at once, keeps the focus, and hides no field that holds a value."""
+    currency = notebook.control("Currency")
+    currency.press_sequentially("USD")
+    expect(notebook.control("Routing number")).to_be_visible()
+    expect(notebook.control("IBAN")).to_be_hidden()
+    type_into(notebook, "Account number", "12345678")
+    currency.focus()
+    currency.press("ControlOrMeta+a")
+    currency.press_sequentially("EUR")
+    expect(notebook.control("IBAN")).to_be_visible()
+    expect(notebook.control("Routing number")).to_be_hidden()
+    expect(notebook.control("Account number")).to_be_visible()  # it holds a value, which would be sent
+
+    assert "currency" == focused(notebook)
+    expect(notebook.page.get_by_text("EUR by local rails usually needs: IBAN.")).to_be_visible()
+    notebook.page.get_by_role("button", name="More fields").click()
+    expect(notebook.control("BSB number")).to_be_visible()
+
+
+@form_of("bank")
+def test_a_person_adds_bank_details(notebook: NotebookPage) -> None:
+    """Afterwards the accounts are listed, masked, and a second one keeps the holder."""
+    notebook.ask(f"form.fill({TYPED_ACCOUNT!r})")
+    type_into(notebook, "Account number", TYPED_ACCOUNT["account_number"])
+    notebook.control("Add bank details").click()
+    row = notebook.page.get_by_role("row", name="Typed Bank")
+    expect(row).to_contain_text("••••4550")
+    notebook.control("Another account").click()
+    expect(notebook.control("Bank name")).to_have_value("")
+
+    expect(notebook.control("Account holder")).to_have_value("Zanzibar Quartermaine")
+
+
+@form_of("bank")
+def test_a_double_click_adds_one_account(notebook: NotebookPage) -> None:
+    """Two clicks are one submission."""
+    notebook.ask(f"form.fill({TYPED_ACCOUNT!r})")
+    notebook.control("Add bank details").dblclick()
+    expect(notebook.page.get_by_text("1 account", exact=True)).to_be_visible()
+    notebook.wait_idle()
+
+    assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
+
+
+@form_of("slow")
+def test_a_long_call_says_that_it_runs_and_what_to_do(notebook: NotebookPage) -> None:
+    """The form counts the seconds and takes no other click; an unknown outcome is told, and not sent by Enter."""
+    form = notebook.page.locator(".payerkit")
+    notebook.control("Add bank details").click()
+    expect(notebook.page.get_by_role("status")).to_have_text("Sending…")
+    expect(form).to_have_attribute("aria-busy", "true")
+    expect(notebook.page.get_by_text("1 s", exact=True)).to_be_visible()
+    notebook.control("Add bank details").click()
+    expect(notebook.control("Send again")).to_be_visible()
+    notebook.control("City").press("Enter")
+    notebook.wait_idle()
+
+    expect(notebook.page.get_by_role("status")).to_contain_text("Wait a minute, then look at the accounts")
+    expect(notebook.control("Look at the accounts")).to_be_visible()
+    assert "1" == notebook.ask("len(far_end.ledger)")
+
+
+@form_of("payment")
+def test_currencies_are_found_while_typing(notebook: NotebookPage) -> None:
+    """Arrows choose, Enter takes without sending, Escape closes; then the verdict comes before anything else."""
+    type_into(notebook, "Payee", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7")
+    type_into(notebook, "Amount", "10")
+    currency = notebook.control("Payment currency")
+    currency.press_sequentially("sepolia usdc")
+    options = notebook.page.get_by_role("listbox", name="Payment currency: choices").get_by_role("option")
+    expect(options.first).to_be_visible()
+    currency.press("Escape")
+    expect(options.first).to_be_hidden()
+    currency.press("ArrowDown")
+    expect(options.filter(has_text="fUSDC-sepolia")).to_be_visible()
+    while "fUSDC-sepolia" not in str(notebook.page.locator("[role=option][aria-selected=true]").all_text_contents()):
+        currency.press("ArrowDown")
+    chosen = currency.get_attribute("aria-activedescendant")
+    currency.press("Enter")
+    expect(currency).to_have_value("fUSDC-sepolia")
+    expect(notebook.page.get_by_text("fUSDC on sepolia")).to_be_visible()
+    type_into(notebook, "Invoice currency", "fUSDC-sepolia")
+    notebook.control("Invoice currency").press("Enter")
+    expect(notebook.page.get_by_text("OK: all that can be known here matches.")).to_be_visible()
+
+    assert chosen
+    assert "panel" == focused(notebook)
+    assert notebook.page.locator(".payerkit .panel").inner_text().startswith("OK:")
+
+
+@form_of("walk")
+def test_the_walkthrough_opens_form_after_form(notebook: NotebookPage) -> None:
+    """Bank details wait for the payer, then are theirs."""
+    expect(notebook.page.get_by_text("First onboard the payer.")).to_be_visible()
+    notebook.ask(f"form.payer.fill({TYPED_PAYER!r})")
+    notebook.control("Onboard payer").click()
+    expect(notebook.page.get_by_text("First onboard the payer.")).to_be_hidden()
+    expect(notebook.page.get_by_text("of typed-001")).to_be_visible()
+
+    expect(notebook.control("Holder type")).to_have_value("individual")
+
+
+CHARACTERS = ["b", "m", "x", "d", "d", "a", "y", "1", "ArrowDown", "ArrowUp", "Escape", "Control+a", "Control+z"]
+CHARACTERS += ["Shift+Enter"]  # presses a button, so it comes last
+
+
+@pytest.mark.parametrize("notebook", ["payer", "bank"], indirect=True)
+def test_no_key_reaches_jupyterlab(notebook: NotebookPage) -> None:
+    """On no control does a key insert, delete or run a cell; saving with Ctrl+S works from inside the form."""
+    if notebook.page.get_by_role("button", name="More fields").is_visible():
+        notebook.page.get_by_role("button", name="More fields").click()
+    controls = notebook.page.locator(".payerkit").locator("input, select, button").element_handles()
+    seen, taken = 0, {}
+    for control in filter(lambda each: each.is_visible(), controls):
+        control.focus()
+        before = notebook.cells()
+        for key in CHARACTERS:
+            notebook.page.keyboard.press(key)
+        seen += 1
+        if notebook.cells() != before:
+            taken[control.inner_html()] = (before, notebook.cells())
+    controls[0].focus()
+    notebook.page.keyboard.press("Control+s")
+    expect(notebook.page.locator(".jp-mod-dirty")).to_have_count(0)
+
+    assert {} == taken
+    assert seen >= 19
+
+
+@pytest.mark.parametrize("save_state", [True, False])
+def test_nothing_typed_is_saved(lab: Jupyter, browser: Browser, folder: Path, save_state: bool) -> None:
+    """Typed while the kernel is busy or not, saved before and after sending: no file has it, no other page a secret."""
+    write_notebook(folder / "leaks.ipynb", PAYER, "1 + 1")
+    with lab.open(browser, "leaks.ipynb", save_state=save_state, keep=True) as page:
+        page.run_cell(0, expect=18)
+        page.execute("import time; time.sleep(3)")
+        fill_while_busy = {name: LABELS[name] for name in ("ssn", "last_name")}
+        for name, label in fill_while_busy.items():
+            type_into(page, label, TYPED_PAYER[name])
+        page.save()
+        busy = leaks(folder, lab.private)
+        page.wait_idle()
+        fill_payer(page)
+        page.save()
+        typed = leaks(folder, lab.private)
+        with lab.open(browser, "leaks.ipynb", save_state=save_state, keep=True) as second:
+            second.wait_idle()
+            seen = second.frames.leaks(TYPED_PAYER["ssn"])
+            expect(second.control("City")).to_have_value(TYPED_PAYER["city"])
+        page.control("Onboard payer").click()
+        expect(page.page.get_by_text("not started").first).to_be_visible()
+        page.save()
+        sent = leaks(folder, lab.private)
+    lab._end_kernel("leaks.ipynb")
+
+    assert ({}, {}, {}, []) == (busy, typed, sent, seen)
+
+
+def leaks(*folders: Path) -> dict[str, list[str]]:
+    """Return the files that hold something typed."""
+    values = {value for name, value in TYPED_PAYER.items() if len(value) > 4 and name != "beneficiary_type"}
+    found = {value: [file for folder in folders for file in find_text(folder, value)] for value in values}
+    return {value: files for value, files in found.items() if files}
+
+
+def test_a_reload_keeps_what_was_typed(lab: Jupyter, browser: Browser, folder: Path) -> None:
+    """While the kernel lives, a form that is drawn anew has its values back, secrets as held, and what was found."""
+    write_notebook(folder / "reload.ipynb", PAYER)
+    with lab.open(browser, "reload.ipynb") as page:
+        page.run_cell(0, expect=18)
+        type_into(page, "City", "Albany")
+        type_into(page, "Social security number", TYPED_PAYER["ssn"])
+        type_into(page, "E-mail address", "nobody")
+        page.save()
+        page.reload()
+        expect(page.control("City")).to_have_value("Albany")
+        expect(page.control("Social security number")).to_have_attribute("placeholder", "held, not shown")
+
+        expect(page.page.get_by_text("Not an e-mail address.")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
+@form_of("walk")
+def test_forms_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
+    """Empty, with errors and warnings, with an open list, and answered: nothing that axe-core finds."""
+    notebook.theme(theme)
+    empty = notebook.violations()
+    type_into(notebook, "Postcode", "1")
+    notebook.control("Onboard payer").click()
+    notebook.wait_idle()
+    notebook.control("Nationality").press_sequentially("united")
+    choices = notebook.page.get_by_role("listbox", name="Nationality: choices")
+    expect(choices.get_by_role("option").first).to_be_visible()
+    notebook.control("Nationality").press("ArrowDown")
+    errors = notebook.violations()
+    notebook.ask(f"form.payer.fill({TYPED_PAYER!r}); form.payer.submit()")
+    notebook.ask(f"form.bank_details.fill({TYPED_ACCOUNT!r}); form.bank_details.submit()")
+    order = "payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10'"
+    notebook.ask(f"form.payment.fill({order}, invoice_currency='USD', payment_currency='fUSDC-sepolia')")
+    notebook.ask("form.payment.submit()")
+    expect(notebook.page.get_by_text("LOOK: read what is marked")).to_be_visible()
+
+    assert ([], [], []) == (empty, errors, notebook.violations())
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (700, 1)])
+def test_forms_use_the_room_there_is(lab: Jupyter, browser: Browser, folder: Path, width: int, columns: int) -> None:
+    """Two columns where there is room, one on a narrow screen, and nothing to scroll sideways."""
+    write_notebook(folder / "room.ipynb", PAYER)
+    with lab.open(browser, "room.ipynb", viewport=(width, 1200)) as page:
+        page.run_cell(0, expect=18)
+        boxes = [page.control(label).bounding_box() for label in ("First name", "Last name")]
+        overflow = page.page.locator(".payerkit").evaluate("form => form.scrollWidth - form.clientWidth")
+
+    assert (columns, 0) == (len({round(box["x"]) for box in boxes if box}), overflow)
+
+
+def test_forms_work_in_notebook_7(browser: Browser, tmp_path: Path) -> None:
+    """The other notebook application draws the same form, and sends it."""
+    write_notebook(tmp_path / "seven.ipynb", PAYER)
+    with Jupyter(tmp_path, app="notebook") as notebook_7, notebook_7.open(browser, "seven.ipynb") as page:
+        page.run_cell(0, expect=18)
+        fill_payer(page)
+        page.control("Onboard payer").click()
+
+        expect(page.page.get_by_text("not started").first).to_be_visible()

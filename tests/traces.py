@@ -1,0 +1,85 @@
+"""Where a value can be left: messages on a kernel's channels, files on the disk."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.sync_api import Page, WebSocket
+
+Direction = Literal["sent", "received"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One message on a kernel's channels; `bytes` is its size on the wire."""
+
+    direction: Direction
+    channel: str
+    msg_type: str
+    bytes: int
+    content: dict[str, Any]
+
+
+def read_frame(direction: Direction, payload: bytes | str) -> Frame:
+    """Decode a frame of protocol v1 (binary) or of the one before it (JSON)."""
+    if isinstance(payload, str):
+        message = json.loads(payload)
+        channel, header, content = message["channel"], message["header"], message["content"]
+        return Frame(direction, channel, header["msg_type"], len(payload.encode()), content)
+    numbers = memoryview(payload)[: len(payload) // 8 * 8].cast("Q")
+    offsets = numbers[1 : 1 + numbers[0]].tolist()
+    name, head, _parent, _metadata, body = (payload[start:end] for start, end in list(pairwise(offsets))[:5])
+    return Frame(direction, name.decode(), json.loads(head)["msg_type"], len(payload), json.loads(body))
+
+
+class Frames:
+    """What went over the kernel channels of one page, in order."""
+
+    def __init__(self, page: Page) -> None:
+        self._seen: list[tuple[Direction, bytes | str]] = []
+        page.on("websocket", self._watch)
+
+    def _watch(self, opened: WebSocket) -> None:
+        if "/api/kernels/" in opened.url:
+            opened.on("framesent", lambda payload: self._seen.append(("sent", payload)))
+            opened.on("framereceived", lambda payload: self._seen.append(("received", payload)))
+
+    def mark(self) -> int:
+        """Return the place that `since` counts from."""
+        return len(self._seen)
+
+    def since(self, mark: int) -> list[Frame]:
+        """Return the frames that came after a mark."""
+        return [read_frame(*seen) for seen in self._seen[mark:]]
+
+    def leaks(self, text: str, since: int = 0) -> list[str]:
+        """Return direction and type of each frame that holds a text, whatever part of the frame it is in."""
+        found = []
+        for direction, payload in self._seen[since:]:
+            raw = payload.encode() if isinstance(payload, str) else payload
+            if any(spelling in raw for spelling in spellings(text)):
+                found.append(f"{direction} {read_frame(direction, payload).msg_type}")
+        return found
+
+
+def spellings(text: str) -> set[bytes]:
+    """Return the bytes that a text can be in a file or a message."""
+    escaped = json.dumps(text)[1:-1]
+    return {text.encode(), escaped.encode(), text.encode("utf-16-le"), text.encode("utf-16-be")}
+
+
+def find_text(folder: Path, needle: str) -> list[str]:
+    """Return every file below a folder, hidden ones too, that holds a text."""
+    if not folder.is_dir():
+        raise NotADirectoryError(folder)
+    found = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with suppress(FileNotFoundError):  # a running server drops its journals
+            held = file.read_bytes()
+            found += [str(file.relative_to(folder))] * any(spelling in held for spelling in spellings(needle))
+    return found
