@@ -1,0 +1,82 @@
+"""What a form costs in a real JupyterLab, beside its budget; twice the budget fails.
+
+Times depend on the machine, so the budgets are wide, and medians of several runs are taken.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from conftest import CHROMIUM, FLAGS
+from jupyter_pages import Jupyter, NotebookPage, write_notebook
+
+ROUNDS = 7
+START = "from payerkit import *\nclient = sandbox(seed=1)\nPayerForm(client)"  # what is loaded once is loaded here
+FORMS = {"PayerForm(client)": 18, "BankDetailsForm(client, 'user-123')": 11, "PaymentForm(client)": 4}
+CHANGE = """form => {
+  const field = name => form.querySelector(`[name=${name}]`), currency = field("currency"), times = [];
+  for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["EUR", "iban"]]) {
+    const start = performance.now();
+    currency.value = code;
+    currency.dispatchEvent(new Event("input"));
+    if (!field(needed).getBoundingClientRect().height) throw new Error(`${needed} is not shown for ${code}`);
+    times.push(performance.now() - start);
+  }
+  return Math.max(...times);
+}"""
+
+
+def told(name: str, found: float, budget: float, unit: str) -> bool:
+    """Print a figure beside its budget; return whether it is at most twice that."""
+    print(f"{name}: {found:.1f} {unit} (budget {budget:g}, fails at {2 * budget:g})")
+    return found <= 2 * budget
+
+
+def measure(page: NotebookPage) -> list[bool]:
+    """Run each form's cell several times, then send the empty payer's, and change the currency of bank details."""
+    page.run_cell(0)
+    passed = []
+    for place, (form, fields) in enumerate(FORMS.items(), start=1):
+        before = page.widget_models()
+        shown = [page.run_cell(place, expect=fields) for _ in range(ROUNDS)]
+        models = (page.widget_models() - before) / ROUNDS
+        passed += [
+            told(f"{form}: {fields} fields visible", statistics.median(each.ms for each in shown), 150, "ms"),
+            told(f"{form}: widget models", models, 3, "models"),
+            told(f"{form}: messages to show it", statistics.median(each.comm_bytes for each in shown) / 1000, 15, "kB"),
+        ]
+    mark = page.frames.mark()
+    page.page.get_by_role("button", name="Onboard payer").last.click()
+    page.wait_idle()
+    bank = page.page.get_by_role("form", name="Bank details")
+    return [
+        *passed,
+        told("an empty form is sent", len(page.frames.since(mark)), 6, "frames"),
+        told("a change of currency shows what it needs", bank.evaluate(CHANGE), 16, "ms"),
+    ]
+
+
+def main() -> None:
+    """Measure in one page; the exit code tells whether everything is within twice its budget."""
+    with (
+        TemporaryDirectory() as folder,
+        sync_playwright() as playwright,
+        Jupyter(Path(folder)) as jupyter,
+    ):
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        write_notebook(Path(folder) / "forms.ipynb", START, *FORMS)
+        with jupyter.open(browser, "forms.ipynb", viewport=(1280, 3000)) as page:
+            passed = measure(page)
+        browser.close()
+    sys.exit(not all(passed))
+
+
+if __name__ == "__main__":
+    main()
