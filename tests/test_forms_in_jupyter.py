@@ -36,14 +36,14 @@ LABELS = {
     "last_name": "Last name",
     "date_of_birth": "Date of birth",
     "nationality": "Nationality",
-    "phone": "Phone",
+    "phone": "Phone number",
     "address_line1": "Address",
     "city": "City",
     "state": "State",
     "postcode": "Postcode",
     "country": "Country",
     "ssn": "Social security number",
-    "beneficiary_type": "Type",
+    "beneficiary_type": "Payer type",
 }
 
 
@@ -104,7 +104,7 @@ def fill_payer(notebook: NotebookPage) -> None:
     for name, label in LABELS.items():
         if name != "beneficiary_type":
             type_into(notebook, label, TYPED_PAYER[name])
-    notebook.control("Type").select_option("individual")
+    notebook.control("Payer type").select_option("individual")
     notebook.wait_idle()
 
 
@@ -210,7 +210,7 @@ def test_a_secret_is_taken_and_not_shown_again(notebook: NotebookPage) -> None:
     notebook.control("Clear Social security number").click()
     expect(notebook.page.get_by_text("Enter the social security number.")).to_be_visible()
 
-    assert ("", "held, not shown") == taken
+    assert ("", "kept, not shown") == taken
     assert "password" == ssn.get_attribute("type")
     assert "ssn" == focused(notebook)
 
@@ -319,6 +319,44 @@ def test_the_walkthrough_opens_form_after_form(notebook: NotebookPage) -> None:
     expect(notebook.control("Holder type")).to_have_value("individual")
 
 
+@form_of("payer")
+def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
+    """Ctrl+Enter sends the value that is being typed, not the one before."""
+    notebook.ask(f"form.fill({TYPED_PAYER!r})")
+    city = notebook.control("City")
+    city.focus()
+    city.press("ControlOrMeta+a")
+    city.press_sequentially("Buffalo")
+    city.press("Control+Enter")
+    expect(notebook.page.get_by_text("not started").first).to_be_visible()
+
+    assert "Buffalo" in notebook.ask("form._entries.shown()['city']")
+
+
+@form_of("slow")
+def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
+    """An answer that comes while somebody types elsewhere does not take the focus away."""
+    notebook.control("Add bank details").click()
+    notebook.page.locator(".jp-Cell .cm-content").nth(1).click()
+    notebook.page.keyboard.press("End")
+    notebook.page.keyboard.type(" + 2" * 30, delay=30)
+    expect(notebook.control("Send again")).to_be_visible()
+
+    expect(notebook.page.locator(".jp-Cell .cm-content").nth(1)).to_contain_text(" + 2" * 30)
+
+
+def test_a_restart_is_told(lab: Jupyter, browser: Browser, folder: Path) -> None:
+    """A form whose kernel is gone says so when somebody types into it."""
+    write_notebook(folder / "restart.ipynb", PAYER)
+    with lab.open(browser, "restart.ipynb") as page:
+        page.run_cell(0, expect=18)
+        page.page.evaluate("probe.kernel().restart()")
+        page.wait_idle()
+        type_into(page, "City", "Albany")
+
+        expect(page.page.get_by_role("status")).to_contain_text("The kernel was restarted")
+
+
 CHARACTERS = ["b", "m", "x", "d", "d", "a", "y", "1", "ArrowDown", "ArrowUp", "Escape", "Control+a", "Control+z"]
 CHARACTERS += ["Shift+Enter"]  # presses a button, so it comes last
 
@@ -393,7 +431,7 @@ def test_a_reload_keeps_what_was_typed(lab: Jupyter, browser: Browser, folder: P
         page.save()
         page.reload()
         expect(page.control("City")).to_have_value("Albany")
-        expect(page.control("Social security number")).to_have_attribute("placeholder", "held, not shown")
+        expect(page.control("Social security number")).to_have_attribute("placeholder", "kept, not shown")
 
         expect(page.page.get_by_text("Not an e-mail address.")).to_be_visible()
 

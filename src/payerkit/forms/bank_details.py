@@ -13,8 +13,9 @@ from payerkit.checks.requirements import needed
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail
 from payerkit.errors import PayerkitError
-from payerkit.forms.drawing import Outcome
+from payerkit.forms.drawing import Shown
 from payerkit.forms.form import Form
+from payerkit.html import visible
 from payerkit.ids import check_id
 from payerkit.listing import payment_details_call
 from payerkit.models import BankDetails, PaymentDetail
@@ -40,7 +41,7 @@ class BankDetailsForm(Form):
         "Wait a minute, then look at the accounts: one more than before means that it happened. "
         "Only if there is none more, send again."
     )
-    ways_out = (("list", "Look at the accounts"),)
+    ways_out = (("list", "Look at the accounts"), ("new", "It is there: another account"))
 
     _client_user_id: str | None = None
     _accounts: Sequence[PaymentDetail] = ()
@@ -59,9 +60,14 @@ class BankDetailsForm(Form):
 
     @client_user_id.setter
     def client_user_id(self, client_user_id: str | None) -> None:
-        self._client_user_id = check_id(client_user_id, "client_user_id")
-        self.waits_for = ""
-        self._show()
+        checked = check_id(client_user_id, "client_user_id")
+        with self._lock:
+            if self._client_user_id not in {None, checked}:  # what was typed, and how it stood, is another payer's
+                self._reopen(forget=True)
+                self._accounts = ()
+            self._client_user_id = checked
+            self.waits_for = ""
+            self._show(self._entries.fields)
 
     def _describe(self, title: str) -> dict[str, Any]:
         extra = [name for name, field in self.takes.model_fields.items() if not field.is_required()]
@@ -69,7 +75,7 @@ class BankDetailsForm(Form):
         return super()._describe(title) | more | {"needs": _needs()}
 
     def _about(self) -> str:
-        return f"of {self._client_user_id}" if self._client_user_id else ""
+        return f"of {visible(self._client_user_id)}" if self._client_user_id else ""
 
     def _call(self, given: BankDetails) -> PaymentDetail:
         stored = create_payment_detail(self._client, str(self._client_user_id), given)
@@ -83,11 +89,17 @@ class BankDetailsForm(Form):
         call = payment_details_call(str(self._client_user_id))
         return [PaymentDetail.read(record) for record in self._client.send(call)]
 
-    def _tell(self, answer: PaymentDetail) -> Outcome:
+    def _tell(self, answer: PaymentDetail) -> Shown:
         count = len(self._sent.warnings)
         said = f"Added, with {count} warning{'s' * (count > 1)}." if count else "Added."
-        actions = (("list", "Check again"), ("new", "Another account"), ("again", "Change"))
-        return Outcome(f"{said} Its status is {answer.status or 'not told'}.", self._listed(), actions=actions)
+        if answer.status:
+            said += f" Its status is {answer.status}."
+        buttons = (
+            ("Check again", "list", ""),
+            ("Another account", "new", ""),
+            ("Copy into a new account", "again", ""),
+        )
+        return Shown(phase="done", status=("done", said), html=self._listed(), buttons=buttons)
 
     def _listed(self) -> str:
         """Return the accounts as a table, with what may be shown of them."""
@@ -100,8 +112,8 @@ class BankDetailsForm(Form):
     def _act(self, what: str) -> None:
         if what == "list":
             self._accounts = self._read_accounts()
-            self._outcome = replace(self._outcome, html=self._listed())
-            self._status = ("info", "These are the accounts now.")
+            self._shown = replace(self._shown, html=self._listed())
+            self._say("info", "These are the accounts now.")
         elif what == "new":
             self._reopen()
             self._entries.forget(name for name, field in self._entries.fields.items() if field.section in _OF_ACCOUNT)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 import anywidget
 import traitlets
 
+from payerkit.errors import InvalidInput, NotSent, PayerkitError
 from payerkit.findings import Findings
 from payerkit.forms.entries import Entries
 from payerkit.forms.fields import in_words
@@ -22,14 +23,30 @@ def asset(name: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a form shows of an answer: a sentence, HTML, links that open a page, buttons that ask for more."""
+Phase = Literal["open", "unknown", "done"]
+"""Of a form: to be filled in; sent, and nobody knows whether it happened; sent and answered."""
 
-    said: str
-    html: str
-    links: tuple[tuple[str, str], ...] = ()
-    actions: tuple[tuple[str, str], ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a form shows beside its fields.
+
+    in_doubt: whether it offers to send in spite of warnings. status: how it is, and the words. html: an answer,
+    escaped. buttons: text, what they do, and where a link leads.
+    """
+
+    phase: Phase = "open"
+    in_doubt: bool = False
+    status: tuple[str, str] = ("info", "")
+    html: str = ""
+    buttons: tuple[tuple[str, str, str], ...] = ()
+
+    def view(self) -> dict[str, Any]:
+        """Return it as the browser reads it."""
+        kind, words = self.status
+        status = (kind, "\n".join(map(visible, words.splitlines())))
+        phase = "doubt" if self.in_doubt else self.phase
+        return {"phase": phase, "status": status, "panel": self.html, "buttons": self.buttons}
 
 
 class Drawn(anywidget.AnyWidget):
@@ -48,15 +65,15 @@ class Drawn(anywidget.AnyWidget):
         """Answer the browser. Nothing is raised from here: nobody would see it."""
         try:
             reply = self._answer(message)
-        except Exception as error:  # noqa: BLE001 - a fault of ours: shown, and kept for whoever looks into it
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept for whoever looks into it
             reply = self._broke(error)
-        self.send({**reply, "by": message.get("by")})
+        self.send({**reply, "by": message.get("by") if isinstance(message, Mapping) else None})
 
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a page asks for, and return what it, and every other page with the form, shows now."""
         raise NotImplementedError
 
-    def _broke(self, error: Exception) -> dict[str, Any]:
+    def _broke(self, error: BaseException) -> dict[str, Any]:
         """Return what is shown when something happened that nobody expected."""
         raise NotImplementedError
 
@@ -75,3 +92,12 @@ def counted(findings: Findings) -> str:
     """Return how many fields have findings: "1 field needs attention", "3 fields need attention"."""
     count = len({found.field for found in findings})
     return "1 field needs attention" if count == 1 else f"{count} fields need attention"
+
+
+def told(error: BaseException) -> str:
+    """Return an error as a person reads it who did not program the call."""
+    if isinstance(error, NotSent):
+        return f"The service could not be reached. {error.advice}\n{error.message}"
+    if isinstance(error, InvalidInput):
+        return error.message
+    return f"{error.message}\n{error.advice}" if isinstance(error, PayerkitError) else "Interrupted. Nothing was sent."

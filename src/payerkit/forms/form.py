@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import traitlets
@@ -11,10 +13,9 @@ from payerkit.client import Client
 from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome
 from payerkit.findings import Findings
 from payerkit.forms import lookups
-from payerkit.forms.drawing import Drawn, Outcome, counted, notes
+from payerkit.forms.drawing import Drawn, Shown, counted, notes, told
 from payerkit.forms.entries import Entries
 from payerkit.forms.fields import sections
-from payerkit.html import visible
 from payerkit.models.sending import Sent
 from payerkit.tracebacks import trimmed
 
@@ -23,8 +24,8 @@ class Form(Drawn):
     """Base of the forms: an ipywidget that is drawn from a model, and whose state holds nothing of what is typed.
 
     A person fills it in in the browser; `fill()` and `submit()` do the same from Python. `result` is the answer to the
-    last submission, `error` is why there is none, `findings` what is wrong with the values as they are. `done` is a
-    trait to observe.
+    last submission, `error` is why there is none, `findings` what is wrong with the values as they are; all of them
+    wait for a submission that is under way. `done` is a trait to observe.
     """
 
     done = traitlets.Bool(default_value=False, read_only=True)
@@ -42,10 +43,10 @@ class Form(Drawn):
             raise InvalidInput(f"The first argument is a client, from connect() or sandbox(); got a {kind}.")
         self._client = client
         self._entries: Entries[Any] = Entries(self.takes, type(self).check)
+        # Messages of a browser and cells may come in threads of their own (subshells of a kernel).
+        self._lock = threading.RLock()
         self._turn = 0
-        self._phase = "open"
-        self._status = ("info", "")
-        self._outcome = Outcome("", "")
+        self._shown = Shown()
         self._sent = Findings()
         self._result: Any = None
         self._error: BaseException | None = None
@@ -56,13 +57,14 @@ class Form(Drawn):
 
     def _describe(self, title: str) -> dict[str, Any]:
         """Return what the browser draws."""
-        return {"title": title, "verb": self.verb, "sections": sections(self.takes), "rule": [], "extra": []}
+        drawn = {"title": title, "verb": self.verb, "sections": sections(self.takes), "rule": [], "extra": []}
+        return drawn | {"limit": self._client.timeout.total}
 
     def _call(self, given: Any) -> Any:
         """Send what was built, and return the answer."""
         raise NotImplementedError
 
-    def _tell(self, answer: Any) -> Outcome:
+    def _tell(self, answer: Any) -> Shown:
         """Return what is shown of an answer."""
         raise NotImplementedError
 
@@ -84,51 +86,59 @@ class Form(Drawn):
         in `findings`.
         """
         given = values.to_dict(reveal=True) if isinstance(values, Sent) else dict(values or {})
-        if self._phase == "done":
-            self._reopen()
-        self._entries.fill(given, fields)
-        self._undoubt()
-        self._show(with_values=True)
+        with self._lock:
+            self._entries.fill(given, fields)
+            if self.done:
+                self._reopen()
+            self._changed()
+            self._show(self._entries.fields)
 
     @trimmed
     def submit(self, *, anyway: bool = False) -> Any:
         """Send what the form holds, and return the answer, as the button does; the form shows it, too.
 
-        anyway: send in spite of warnings. Raises InvalidInput for errors, and for warnings unless anyway; otherwise
-        the errors of the call. `error` keeps what was raised.
+        anyway: send in spite of warnings. Raises InvalidInput for errors, for warnings unless anyway, and for a form
+        that was sent and not changed since; otherwise the errors of the call. `error` keeps what was raised.
         """
-        self._submit(anyway=anyway)
-        self._show(with_values=True)
-        if self._error is not None:
-            raise self._error
-        return self._result
+        with self._lock:
+            if self.done:
+                raise InvalidInput("It was sent already. Change it with fill(), or empty it with clear().")
+            self._submit(anyway=anyway)
+            self._show(self._entries.fields)
+            if self._error is not None:
+                raise self._error
+            return self._result
 
     @trimmed
     def clear(self) -> None:
-        """Empty the form, and forget what it held."""
-        self._reopen(forget=True)
-        self._result = self._error = None
-        self._show(with_values=True)
+        """Empty the form, and forget what it held and what became of it."""
+        with self._lock:
+            self._reopen(forget=True)
+            self._show(self._entries.fields)
 
     def take_over(self, other: Form) -> None:
         """Fill empty fields with what another form has in fields of the same name, but for secrets."""
-        self._entries.take_over(other._entries)
-        self._show(with_values=True)
+        with self._lock:
+            self._entries.take_over(other._entries)
+            self._show(self._entries.fields)
 
     @property
     def result(self) -> Any:
         """The answer to the last submission; None if there is none."""
-        return self._result
+        with self._lock:
+            return self._result
 
     @property
     def error(self) -> BaseException | None:
         """Why the last submission, or the last button, came to nothing; None if it did not."""
-        return self._error
+        with self._lock:
+            return self._error
 
     @property
     def findings(self) -> Findings:
-        """What is wrong with the values as they are; once they are sent, what was doubtful in what was sent."""
-        return self._sent if self._phase == "done" else self._entries.findings()
+        """What is wrong with the values as they are; of a form that was sent, what was doubtful in what was sent."""
+        with self._lock:
+            return self._sent if self.done else self._entries.findings()
 
     # A submission.
 
@@ -137,53 +147,48 @@ class Form(Drawn):
         self._result = self._error = None
         self._entries.unhear()
         self._entries.left.update(self._entries.fields)
+        self._changed()
         try:
-            self._send_all(anyway=anyway)
+            found = self._check(anyway=anyway)
+            self._result = self._call(self._entries.build())
         except (PayerkitError, KeyboardInterrupt) as error:
             self._fail(error)
+            return
+        self._sent = found
+        self._entries.forget(self._entries.secrets)
+        self._shown = replace(self._tell(self._result), phase="done")
+        self.set_trait("done", True)
 
-    def _send_all(self, *, anyway: bool) -> None:
+    def _check(self, *, anyway: bool) -> Findings:
+        """Return what is doubtful in the values. Raises InvalidInput if they cannot be sent, or not without a word."""
         if self.waits_for:
             raise InvalidInput(f"{self.waits_for} Nothing was sent.")
         found = self._entries.findings()
-        self._undoubt()
         if found.errors:
             raise InvalidInput(f"{counted(found.errors)}. Nothing was sent.", fields=found.errors)
         if found.warnings and not anyway:
-            self._phase = "doubt" if self._phase == "open" else self._phase
+            self._shown = replace(self._shown, in_doubt=True)
             advice = "Correct them, or send anyway: form.submit(anyway=True)."
             count = "1 warning" if len(found.warnings) == 1 else f"{len(found.warnings)} warnings"
             raise InvalidInput(f"{count}. Nothing was sent.", fields=found.warnings, advice=advice)
-        self._result = self._call(self._entries.build())
-        self._sent = found
-        self._entries.forget(self._entries.secrets)
-        self._phase = "done"
-        self._tell_outcome()
-        self.set_trait("done", True)
-
-    def _undoubt(self) -> None:
-        """Take back the offer to send in spite of warnings; an outcome that is unknown stays so."""
-        self._phase = "open" if self._phase == "doubt" else self._phase
-
-    def _tell_outcome(self) -> None:
-        self._outcome = self._tell(self._result)
-        self._status = ("done", self._outcome.said)
+        return found
 
     def _fail(self, error: PayerkitError | KeyboardInterrupt) -> None:
         """Keep why nothing came of a submission, and say what to do."""
         self._error = error
         if isinstance(error, UnknownOutcome):
-            self._phase = "unknown"
-            self._outcome = Outcome("", "", actions=self.ways_out)
-            lines = ["It was sent, and nothing tells yet whether it happened.", self.if_unknown]
-        elif isinstance(error, InvalidInput):
-            lines = [error.message, "Correct what is marked, or send anyway." if self._phase == "doubt" else ""]
-        elif isinstance(error, PayerkitError):
-            others = self._entries.hear(error.fields)
-            lines = [error.message, *map(str, others), error.advice]
+            buttons = tuple((text, what, "") for what, text in self.ways_out)
+            self._shown = Shown(phase="unknown", buttons=buttons)
+            lines = ["It was sent, and nothing tells yet whether it happened.", self.if_unknown, error.message]
+        elif self._shown.in_doubt:
+            lines = [told(error), "Correct what is marked, or send anyway."]
         else:
-            lines = ["Interrupted. Nothing was sent."]
-        self._status = ("warning" if self._phase == "doubt" else "error", _as_text(lines))
+            heard = isinstance(error, PayerkitError) and not isinstance(error, InvalidInput)
+            others = self._entries.hear(error.fields) if isinstance(error, PayerkitError) and heard else []
+            lines = [told(error), *map(str, others)]
+            if heard and self._shown.phase == "unknown":
+                lines.append("Whether the attempt before happened is still not known.")
+        self._say("warning" if self._shown.in_doubt else "error", *lines)
 
     def _press(self, what: str) -> None:
         """Do what a button asks for; what goes wrong is shown, and kept as `error`."""
@@ -193,88 +198,102 @@ class Form(Drawn):
             self._act(what)
         except (PayerkitError, KeyboardInterrupt) as error:
             self._error = error
-            told = [error.message, error.advice] if isinstance(error, PayerkitError) else ["Interrupted."]
-            self._status = ("error", _as_text(told))
+            self._say("error", told(error))
 
     def _reopen(self, *, forget: bool = False) -> None:
         """Show the fields again, with their values, or empty."""
-        self._phase = "open"
-        self._status = ("info", "")
-        self._outcome = Outcome("", "")
+        self._shown = Shown()
         if forget:
             self._entries.forget(self._entries.fields)
+            self._result = self._error = None
+        elif self.done and any(field.kind == "secret" for field in self._entries.fields.values()):
+            self._say("info", "Numbers that were sent are not kept: type them again.")
         self.set_trait("done", False)
+
+    def _changed(self) -> None:
+        """Take back what was said of the values before; an outcome that is not known stays so."""
+        if self._shown.phase != "done":
+            self._shown = replace(self._shown, in_doubt=False, status=("info", ""))
+
+    def _say(self, kind: str, *lines: str) -> None:
+        self._shown = replace(self._shown, status=(kind, "\n".join(line for line in lines if line)))
 
     # To and from the browser.
 
-    def _show(self, *, with_values: bool = False) -> None:
-        self.send(self._view(with_values=with_values))
+    def _show(self, names: Collection[str] = ()) -> None:
+        self.send(self._view(names))
 
-    def _view(self, *, with_values: bool = False) -> dict[str, Any]:
+    def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
         """Return what all browsers show of the form now; secrets are in it by the names of their fields only."""
-        entries, outcome = self._entries, self._outcome
-        view = {
-            "turn": self._turn,
-            "phase": self._phase,
-            "status": self._status,
-            "notes": notes(entries, Findings() if self._phase == "done" else self.findings),
-            "held": entries.secrets,
-            "about": self._about(),
-            "panel": outcome.html,
-            "links": outcome.links,
-            "actions": outcome.actions,
-        }
-        return view | self._values(entries.fields) if with_values else view
+        found = Findings() if self.done else self._entries.findings()
+        whole = {"turn": self._turn, "about": self._about(), "notes": notes(self._entries, found)}
+        return whole | self._shown.view() | {"held": self._entries.secrets} | self._values(names)
 
-    def _values(self, names: Any) -> dict[str, Any]:
-        """Return the values of fields but for secrets, and what their codes stand for."""
-        entries = self._entries
-        shown = {name: value for name, value in entries.shown().items() if name in names}
-        looked_up = {name: field.lookup for name, field in entries.fields.items() if field.lookup and name in shown}
-        return {"values": shown, "names": {name: lookups.name_of(at, shown[name]) for name, at in looked_up.items()}}
-
-    def _broke(self, error: Exception) -> dict[str, Any]:
-        self._error = error
-        self._status = ("error", f"Unexpected: {type(error).__name__}. form.error has it; please report it.")
-        return self._view()
+    def _values(self, names: Collection[str]) -> dict[str, Any]:
+        """Return the values of fields but for secrets, and what their codes stand for; nothing for no names."""
+        fields, shown = self._entries.fields, self._entries.shown()
+        values = {name: shown[name] for name in names if name in shown}
+        looked_up = {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()}
+        return {"values": values, "names": looked_up} if values else {}
 
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        entries, what = self._entries, message["do"]
-        left = {name: value for name, value in message["left"].items() if name in entries.fields}
-        for name, value in left.items():
-            self._take(name, value)
-        if what == "find":
-            name = message["name"]
-            return {"name": name, "found": lookups.find(entries.fields[name].lookup, str(message["text"]))}
-        if what == "leave":
-            told = {"phase": self._phase, "notes": notes(entries, self.findings), "held": entries.secrets}
-            return told | self._values(left)
-        if what == "ready":  # drawn anew, in a fresh page or beside another
-            return self._view(with_values=bool(entries))
-        if message["turn"] != self._turn:  # a second click, or another tab's
-            return self._view(with_values=True)
-        self._submit(anyway=message["anyway"] is True) if what == "submit" else self._press(message["what"])
-        return self._view(with_values=what == "act") | {"focus": self._place()}
+        with self._lock:
+            left = {name: value for name, value in message["left"].items() if name in self._entries.fields}
+            for name, value in left.items():
+                self._take(name, value)
+            do: Mapping[str, Callable[..., dict[str, Any]]] = {
+                "ready": self._on_ready,
+                "leave": self._on_leave,
+                "find": self._on_find,
+                "submit": self._on_turn,
+                "act": self._on_turn,
+            }
+            return do[message["do"]](message, left)
+
+    def _on_ready(self, _message: Mapping[str, Any], _left: Mapping[str, Any]) -> dict[str, Any]:
+        return self._view(self._entries.fields if self._entries else ())
+
+    def _on_leave(self, _message: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
+        view = self._view(left)
+        del view["turn"]  # what was pressed before is still under way for the page
+        return view
+
+    def _on_find(self, message: Mapping[str, Any], _left: Mapping[str, Any]) -> dict[str, Any]:
+        name = message["name"]
+        found = lookups.find(self._entries.fields[name].lookup, str(message["text"]))
+        return {"name": name, "asked": message["asked"], "found": found}
+
+    def _on_turn(self, message: Mapping[str, Any], _left: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what was pressed, unless it was pressed before something else happened: a second click, another tab."""
+        if message.get("turn") != self._turn:
+            return self._view(self._entries.fields)
+        if message["do"] == "act":
+            self._press(message["what"])
+        elif not self.done:
+            self._submit(anyway=message["anyway"] is True)
+        return self._view(self._entries.fields) | {"focus": self._place()}
 
     def _take(self, name: str, value: Any) -> None:
-        """Take what was typed into a field that was left; nothing if it was only passed by."""
+        """Take what was typed into a field that was left; nothing if it was only passed by, or is sent already."""
+        if self.done:
+            return
         self._entries.left.add(name)
         if isinstance(value, str):
             self._entries.take(name, value)
-            self._undoubt()
+            self._changed()
 
     def _place(self) -> str:
         """Return where the focus goes after a submission: to the first field at fault, else to the answer."""
-        if self._phase in {"done", "unknown"}:
+        if self._shown.phase != "open" and not self._shown.in_doubt:
             return "panel"
-        worst = self.findings.errors or self.findings.warnings
+        worst = self._entries.findings().errors or self._entries.findings().warnings
         return next((found.field for found in worst if found.field in self._entries.fields), "")
 
+    def _broke(self, error: BaseException) -> dict[str, Any]:
+        self._error = error
+        self._say("error", f"Unexpected: {type(error).__name__}. form.error has it; please report it.")
+        return self._view()
+
     def __repr__(self) -> str:
-        state = "done" if self._phase == "done" else f"{len(self._entries)} of {len(self._entries.fields)} fields"
+        state = "done" if self.done else f"{len(self._entries)} of {len(self._entries.fields)} fields"
         return f"<{type(self).__name__}: {state}>"
-
-
-def _as_text(lines: list[str]) -> str:
-    """Return lines as one text, without the empty ones and without hidden characters."""
-    return "\n".join(visible(line) for line in lines if line)

@@ -16,7 +16,7 @@ MOST = 12
 def find(lookup: str, text: str) -> list[tuple[str, str]]:
     """Return codes and names of what may be meant by a text, the likeliest first; at most `MOST`."""
     words = text.lower().split()
-    known = _tables[lookup]()
+    known = _TABLES[lookup]()
     found = [(code, name) for code, name in known.items() if all(word in f"{code} {name}".lower() for word in words)]
     first = words[0] if words else ""
     whole = text.strip().lower()
@@ -35,7 +35,7 @@ def name_of(lookup: str, code: str) -> str:
     if lookup == "currencies":
         token = find_currency(code)
         return "" if token is None else _payable()[token.id]
-    return _tables[lookup]().get(code.upper(), "") if lookup in _tables else ""
+    return _TABLES[lookup]().get(code.upper(), "") if lookup in _TABLES else ""
 
 
 @cache
@@ -53,7 +53,7 @@ def _payable() -> Mapping[str, str]:
     }
 
 
-_tables: Mapping[str, Callable[[], Mapping[str, str]]] = {
+_TABLES: Mapping[str, Callable[[], Mapping[str, str]]] = {
     "countries": _countries,
     "fiat": currencies,
     "currencies": _payable,

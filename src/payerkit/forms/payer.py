@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,13 +11,13 @@ from payerkit import html
 from payerkit.checks.bodies import check_payer
 from payerkit.endpoints import create_payer, get_payer_status, update_agreement
 from payerkit.errors import NotFound
-from payerkit.forms.drawing import Outcome
+from payerkit.forms.drawing import Shown
 from payerkit.forms.form import Form
+from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.urls import is_loopback
 
-_ACTIONS = (("signed", "I have signed"), ("status", "Check again"), ("again", "Change"), ("new", "Another payer"))
-_PAGES = (("agreement_url", "Open the agreement"), ("kyc_url", "Open the identity check"))
+_SIGNED = {"completed", "signed"}
 
 
 class PayerForm(Form):
@@ -31,7 +32,8 @@ class PayerForm(Form):
     verb = "Onboard payer"
     if_unknown = "Send again: the same client user id gives the status of the same payer, not a second one."
 
-    _pages: tuple[tuple[str, str], ...] = ()
+    _agreement: str | None = None
+    _identity: str | None = None
     _client_user_id: str | None = None
 
     @property
@@ -40,58 +42,73 @@ class PayerForm(Form):
         return self._client_user_id
 
     def _about(self) -> str:
-        return str(self._client_user_id) if self.done else ""
+        return visible(str(self._client_user_id)) if self.done else ""
 
     def _call(self, given: Payer) -> PayerStatus:
         status = create_payer(self._client, given)
         self._client_user_id = given.client_user_id
-        self._pages = tuple(
-            (url, label) for name, label in _PAGES if (url := getattr(status, name)) and html.is_web_address(url)
-        )
+        self._agreement, self._identity = status.agreement_url, status.kyc_url
         return status
 
-    def _tell(self, answer: PayerStatus) -> Outcome:
-        count = len(self._sent.warnings)
-        said = f"Sent, with {count} warning{'s' * (count > 1)}." if count else "Sent."
-        if any(is_loopback(urlsplit(url).hostname or "") for url, _ in self._pages):
-            said += " The pages open on the machine that runs this notebook."
-        pages = {name for name, _ in _PAGES}
+    def _tell(self, answer: PayerStatus) -> Shown:
         rows = [
             (field.title or name, html.escape(_in_words(value)))
             for name, field, value in answer.members()
-            if name not in pages
+            if not name.endswith("_url")
         ]
-        actions = (
-            ("signed", "I have signed"),
-            ("status", "Check again"),
-            ("again", "Change"),
-            ("new", "Another payer"),
+        count = len(self._sent.warnings)
+        said = f"Sent, with {count} warning{'s' * (count > 1)}." if count else "Sent."
+        if not rows:
+            said = "The service answered, and told nothing of the payer. Check again."
+        if any(_is_here(url) for url in (self._agreement, self._identity)):
+            said += " The pages open on the machine that runs this notebook."
+        return Shown(
+            phase="done",
+            status=("done" if rows else "warning", said),
+            html=html.table(rows, caption="How it stands"),
+            buttons=self._buttons(is_signed=answer.agreement_status in _SIGNED),
         )
-        return Outcome(said, html.table(rows, caption="How it stands"), self._pages, actions)
+
+    def _buttons(self, *, is_signed: bool) -> tuple[tuple[str, str, str], ...]:
+        """Return what comes next, in its order."""
+        signing = (("Open the agreement", "", self._agreement), ("I have signed", "signed", ""))
+        offered = [
+            *(() if is_signed else signing),
+            ("Open the identity check", "", self._identity),
+            ("Check again", "status", ""),
+            ("Change and send again", "again", ""),
+            ("Another payer", "new", ""),
+        ]
+        return tuple(
+            (text, what, url or "") for text, what, url in offered if what or (url and html.is_web_address(url))
+        )
 
     def _act(self, what: str) -> None:
         if what == "signed":
             self._sign()
         elif what == "status":
             self._result = get_payer_status(self._client, str(self._client_user_id))
-            self._tell_outcome()
-            self._status = ("done", "This is how it stands now.")
+            self._shown = self._tell(self._result)
+            self._say("done", "This is how it stands now.")
         else:
             super()._act(what)
 
     def _sign(self) -> None:
         """Record the agreement, and read the status where the service has that call."""
         recorded = update_agreement(self._client, str(self._client_user_id)).success
-        try:
+        with suppress(NotFound):  # the call is beyond the specification
             self._result = get_payer_status(self._client, str(self._client_user_id))
-            self._tell_outcome()
-        except NotFound:  # the call is beyond the specification
-            pass
+            self._shown = self._tell(self._result)
         if recorded:
-            self._outcome = replace(self._outcome, actions=_ACTIONS[1:])
-        said = "The agreement is recorded." if recorded else "The service did not say that it recorded the agreement."
-        self._status = ("done" if recorded else "warning", said)
+            self._shown = replace(self._shown, buttons=self._buttons(is_signed=True))
+            self._say("done", "The agreement is recorded.")
+        else:
+            self._say("warning", "The service did not say that it recorded the agreement.")
 
 
 def _in_words(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value).replace("_", " ")
+
+
+def _is_here(url: str | None) -> bool:
+    return url is not None and html.is_web_address(url) and is_loopback(urlsplit(url).hostname or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from payerkit.endpoints import initiate_payment
 from payerkit.findings import Findings
-from payerkit.forms.drawing import Outcome
+from payerkit.forms.drawing import Shown
 from payerkit.forms.form import Form
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.verdicts import check_payment
@@ -23,12 +23,21 @@ class PaymentForm(Form):
 
     @property
     def findings(self) -> Findings:
-        """What is wrong with the order; once it is sent, what the payment does, with its verdict."""
-        return check_payment(self.result) if self.done else super().findings
+        """What is wrong with the order; of an order that was sent, what the payment does, with its verdict."""
+        with self._lock:
+            return check_payment(self._result) if self.done else super().findings
 
     def _call(self, given: PaymentOrder) -> Payment:
         return initiate_payment(self._client, given)
 
-    def _tell(self, answer: Payment) -> Outcome:
-        actions = (("again", "Change the order"), ("new", "Another payment"))
-        return Outcome("Initiated. Read the verdict before anyone signs.", answer._repr_html_(), actions=actions)
+    def _tell(self, answer: Payment) -> Shown:
+        buttons = (("Change the order", "again", ""), ("Another payment", "new", ""))
+        status = _STATUS[check_payment(answer).verdict]
+        return Shown(phase="done", status=status, html=answer._repr_html_(), buttons=buttons)
+
+
+_STATUS = {
+    "ok": ("done", "Initiated. Nothing moves before a wallet signs."),
+    "look": ("warning", "Initiated. Read what is marked before anyone signs."),
+    "stop": ("error", "Initiated, and not to be signed."),
+}

@@ -30,13 +30,13 @@ class Payer(Sent):
     email: Annotated[Text, about("E-mail address", "Where the payer is reached.", "john.doe@example.com", "Who")]
     first_name: Annotated[Text, about("First name", "As on the identity document.", "John", "Who")]
     last_name: Annotated[Text, about("Last name", "As on the identity document.", "Doe", "Who")]
-    beneficiary_type: Annotated[BeneficiaryType, about("Type", "A person or a company.", "individual", "Who")]
+    beneficiary_type: Annotated[BeneficiaryType, about("Payer type", "A person or a company.", "individual", "Who")]
     company_name: Annotated[Text | None, about("Company", "For a business.", "Acme Corporation Inc.", "Who")] = None
     date_of_birth: Annotated[
         Text, about("Date of birth", "Of a business: the day of its incorporation.", "1985-12-12", "Who")
     ]
     nationality: Annotated[Text, about("Nationality", "Two-letter country code.", "US", "Who", lookup="countries")]
-    phone: Annotated[Text, about("Phone", "International form, best with a plus.", "+12125551234", "Who")]
+    phone: Annotated[Text, about("Phone number", "International form, best with a plus.", "+12125551234", "Who")]
     ssn: Annotated[
         SocialSecurityNumber,
         about("Social security number", "Of a business: its tax or registration number.", "123-45-6789", "Compliance"),

@@ -20,6 +20,7 @@ _VERDICTS = {
     "look": "LOOK: read what is marked before anyone signs.",
     "stop": "STOP: do not sign this.",
 }
+_COLOURS = {"ok": "#2e7d32", "look": "#ef6c00", "stop": "#c62828"}
 
 
 def card(payment: Any) -> str:
@@ -35,8 +36,10 @@ def card(payment: Any) -> str:
         *(payment.metadata.rows() if payment.metadata else []),
         *_findings([each for each in found if each.step is None]),
     ]
+    style = f"border-left:6px solid {_COLOURS[found.verdict]};padding:4px 10px;margin:4px 0"
+    said = f"<b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs."
     parts = [
-        f'<div role="status"><b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs.</div>',
+        f'<div role="status" style="{style}">{said}</div>',
         html.table(whole, caption="Payment"),
         _drawing(steps, network),
         *(_step(step, network, found) for step in steps),
