@@ -90,8 +90,7 @@ def update_agreement(
     client_user_id: ClientUserId, body: bodies.AgreementBody, store: TheStore
 ) -> bodies.AgreementAnswer:
     """Set the agreement to completed, or back to not started."""
-    state = "completed" if body["agreementCompleted"] else "not_started"
-    found(store.set_payer_state(client_user_id, "agreement", state), client_user_id)
+    found(store.update_agreement(client_user_id, body) or None, client_user_id)
     return {"success": True}
 
 

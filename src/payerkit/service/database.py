@@ -68,6 +68,15 @@ class PaymentRow(Base):
     order: Mapped[str] = mapped_column(String(400), index=True)
 
 
+class LedgerRow(Base):
+    """A write that was stored, sealed."""
+
+    __tablename__ = "ledger"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    sealed: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class RateRow(Base):
     """A rate that somebody set: US dollars for one unit of a currency, as a decimal."""
 

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import WRITE, DetailRow, Meta, PayerRow
+from payerkit.service.ledger import Ledger
 from payerkit.service.origin import Origin
 from payerkit.service.problems import Problem
 from payerkit.service.settings import Settings
@@ -94,6 +95,7 @@ class Store:
             row.sealed = self._vault.seal(body)
             for kind, state in payer_states(str(body["email"])).items():
                 self._set_state(row, kind, state)
+            Ledger(session, self._vault).add("payer", client_user_id, body)
             return self._payer(row, now)
 
     def _new_payer(self, client_user_id: str) -> PayerRow:
@@ -116,6 +118,15 @@ class Store:
         with self.read() as (session, now):
             row = session.scalar(select(PayerRow).where(PayerRow.page == page))
             return self._payer(row, now) if row else None
+
+    def update_agreement(self, client_user_id: str, body: Mapping[str, Any]) -> bool:
+        """Set a payer's agreement as the platform tells it; return whether there is such a payer."""
+        with self.write() as (session, _):
+            row = self._payer_row(session, client_user_id)
+            if row is not None:
+                self._set_state(row, "agreement", "completed" if body["agreementCompleted"] else NOT_STARTED)
+                Ledger(session, self._vault).add("agreement", client_user_id, body)
+            return row is not None
 
     def set_payer_state(self, client_user_id: str, kind: str, state: str) -> StoredPayer | None:
         """Set a payer's `kyc` or `agreement`; None if there is no such payer."""
@@ -157,6 +168,7 @@ class Store:
                 due=decided.due,
             )
             session.add(row)
+            Ledger(session, self._vault).add("payment_detail", client_user_id, body, row.detail_id)
             return self._detail(row, payer, now)
 
     def details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]] | None:
@@ -177,6 +189,11 @@ class Store:
             if row is not None:
                 row.state, row.following, row.due = state, None, None
             return row is not None
+
+    def ledger(self, after: int, limit: int) -> list[dict[str, Any]]:
+        """Return the rows of the ledger behind a number, at most this many."""
+        with self.read() as (session, _):
+            return Ledger(session, self._vault).rows(after, limit)
 
     def _payer_row(self, session: Session, client_user_id: str) -> PayerRow | None:
         return session.scalar(select(PayerRow).where(PayerRow.key == self._vault.index(client_user_id)))
