@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from payerkit.service.app import create_app
+from payerkit.service.faults import Faults
 from payerkit.service.gate import Gate
 from payerkit.service.settings import Settings
 
@@ -71,13 +72,13 @@ def test_failures_are_answered_in_shape_and_labelled(error: Exception, status: i
     assert b"secret" not in body
 
 
-def gate(**options: Any) -> Gate:
+def gate() -> Gate:
     """Return a gate before an application that is not to be reached."""
 
     async def unreachable(*_: object) -> None:
         raise AssertionError
 
-    return Gate(unreachable, identity="x", api_key=KEY, **{"max_body": 10, "rate_limit": 0, **options})
+    return Gate(unreachable, Faults("", None), identity="x", api_key=KEY, settings=Settings(max_body=10))
 
 
 JSON = [(b"content-type", b"application/json")]
@@ -97,6 +98,19 @@ def test_bodies_are_bounded_before_they_are_read(messages: list[Any], headers: l
     assert ask(gate(), messages, method="POST", headers=headers)[0] == status
 
 
+@pytest.mark.parametrize("fault", ["reset_before", "reset_after", "cut", "slow"])
+def test_a_connection_that_is_out_of_reach_is_answered(fault: str) -> None:
+    """Under a server that hides its connections, a call whose answer is to be lost ends in a 502 instead."""
+
+    async def app(_scope: object, _receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    before = Gate(app, Faults("", None), identity="x", api_key=KEY, settings=Settings())
+    status, headers, body = ask(before, [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
+
+    assert (502, "x", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
+
+
 def test_a_limit_counts_the_last_minute() -> None:
     """Calls that are a minute old do not count any more, and the wait that is told is the one it takes."""
     times = iter([0.0, 30.0, 45.0, 45.0, 61.0])
@@ -104,7 +118,8 @@ def test_a_limit_counts_the_last_minute() -> None:
     async def app(_scope: object, _receive: object, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    limited = Gate(app, identity="x", api_key=KEY, max_body=10, rate_limit=2, clock=lambda: next(times))
+    settings = Settings(rate_limit=2)
+    limited = Gate(app, Faults("", None), identity="x", api_key=KEY, settings=settings, clock=lambda: next(times))
     answers = [ask(limited, []) for _ in range(4)]
 
     assert [200, 200, 429, 200] == [status for status, _, _ in answers]

@@ -14,30 +14,27 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import calls, controls, pages
+from payerkit.service.faults import Faults
 from payerkit.service.gate import Gate
 from payerkit.service.problems import Problem, answer_invalid, answer_problem
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
 
 _ABOUT = """The whole payment service on one machine, for trying out and for tests. Put the sandbox's key into
-**Authorize**. The calls under *sandbox only* are its own: rates, demo wallet, states set by hand. Test values stand on
-[the start page](/)."""
+**Authorize**. The calls under *sandbox only* are its own: rates, demo wallet, states set by hand, faults, and a ledger
+of what was stored. Test values stand on [the start page](/)."""
 
 
 def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
     """Return the service over a database, guarded by a key."""
+    faults = Faults(settings.faults, settings.seed)
 
     async def routes(scope: Scope, receive: Receive, send: Send) -> None:
-        await _routes()({**scope, "state": {"store": store, "settings": settings}}, receive, send)
+        state = {"store": store, "settings": settings, "faults": faults}
+        await _routes()({**scope, "state": state}, receive, send)
 
     # Around everything, so that a failure's answer is labelled, too.
-    return Gate(
-        routes,
-        identity=store.identity,
-        api_key=api_key,
-        max_body=settings.max_body,
-        rate_limit=settings.rate_limit,
-    )
+    return Gate(routes, faults, identity=store.identity, api_key=api_key, settings=settings)
 
 
 @cache

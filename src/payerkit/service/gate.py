@@ -15,7 +15,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from payerkit.service.faults import Faults, Line
 from payerkit.service.problems import Problem
+from payerkit.service.settings import Settings
 
 LABEL = "x-payerkit-sandbox"
 """Header of every answer, so that nobody takes the sandbox for the real thing; it tells databases apart."""
@@ -32,18 +34,19 @@ class Gate:
     def __init__(
         self,
         app: ASGIApp,
+        faults: Faults,
         *,
         identity: str,
         api_key: str,
-        max_body: int,
-        rate_limit: int,
+        settings: Settings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
+        self._faults = faults
         self._identity = identity
         self._key = api_key.encode()
-        self._max_body = max_body
-        self._rate_limit = rate_limit
+        self._max_body = settings.max_body
+        self._rate_limit = settings.rate_limit
         self._clock = clock
         self._recent: deque[float] = deque()
 
@@ -62,10 +65,12 @@ class Gate:
         try:
             scope = _with_raw_path(scope)
             if scope["path"] != "/" and not scope["path"].startswith(OPEN):
+                line = Line(receive, send)
                 receive = await self._checked(scope, receive)
+                answer = await self._faults.met(answer, scope, receive, line)
         except Problem as problem:
             answer = self._refusal(problem)
-        except asyncio.CancelledError:  # the service ends while a body is still coming
+        except asyncio.CancelledError:  # the service ends while a body is still coming, or a call waits
             answer = Problem(503, "the sandbox is ending").answer({"Connection": "close"})
         await answer(scope, receive, labelled)
 

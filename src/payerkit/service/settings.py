@@ -11,6 +11,8 @@ from types import UnionType
 
 from eth_utils import is_checksum_address
 
+from payerkit.service.plan import parse_plan
+
 BURN = "0x000000000000000000000000000000000000dEaD"
 """Where a fee of nothing goes: the address of the one complete answer that was published."""
 
@@ -27,7 +29,8 @@ class Settings:
     tests. public_url: the address that people reach the pages at, where it differs from the one that calls go
     to. decide_after: seconds until bank details and identity checks are decided. kyc_required: whether bank
     details wait for an approved identity check. rate_limit: calls a minute, 0 for any number. fee_percent and
-    fee_address: the fee on top of a payment, and who gets it. max_body: bytes of a request.
+    fee_address: the fee on top of a payment, and who gets it. faults: the plan of faults that calls meet. max_body:
+    bytes of a request.
     """
 
     seed: int | str | None = None
@@ -37,6 +40,7 @@ class Settings:
     rate_limit: int = 0
     fee_percent: str | int | Decimal = 0
     fee_address: str | None = None
+    faults: str = ""
     max_body: int = 2**20
 
     def __post_init__(self) -> None:
@@ -48,6 +52,7 @@ class Settings:
             raise SetupError("decide_after: give a number of seconds, 0 for at once.")
         if not _is_number(self.rate_limit, int):
             raise SetupError("rate_limit: give a whole number of calls a minute, 0 for any number.")
+        _check_faults(self.faults)
         if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
             raise SetupError("public_url: give the whole address, such as https://sandbox.example.com.")
 
@@ -60,6 +65,15 @@ class Settings:
     def fee_recipient(self) -> str:
         """The address that gets the fee."""
         return BURN if self.fee_address is None else self.fee_address
+
+
+def _check_faults(plan: object) -> None:
+    if not isinstance(plan, str):
+        raise SetupError('faults: give a plan as text, such as "latency=0.02, reset_after=5%".')
+    try:
+        parse_plan(plan)
+    except ValueError as error:
+        raise SetupError(f"faults: {error}.") from None
 
 
 def _is_number(value: object, kinds: type | UnionType) -> bool:
