@@ -86,6 +86,20 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
     assert [404, 429] == statuses
 
 
+def test_a_sandbox_misbehaves_in_silence(tmp_path: Path) -> None:
+    """A sandbox with a plan of faults breaks calls off, and prints nothing about it."""
+    options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1")
+    with running("sandbox", *options, folder=tmp_path) as (printed, process):
+        headers = {"x-api-key": next(word for word in printed.split() if word.startswith("sandbox_"))}
+        for place in range(20):
+            with pytest.raises(requests.ConnectionError):
+                requests.get(f"{address(printed)}/v2/payer/{place}", headers=headers, timeout=20)
+        process.terminate()
+        rest, _ = process.communicate(timeout=20)
+
+    assert rest == ""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="these signals are a matter of POSIX")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_sandbox_ends_with_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
@@ -150,6 +164,7 @@ def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]
         (["sandbox", "--db", "nonsense://x"], "give a path"),
         (["sandbox", "--db", "."], "give a file"),
         (["sandbox", "--fee-percent", "200"], "fee_percent"),
+        (["sandbox", "--faults", "nonsense=5%"], "faults: 'nonsense' is no fault"),
         (["sandbox", "--host", "192.0.2.1"], "cannot listen"),
     ],
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 
 import payerkit
 from payerkit.client import Timeout
@@ -98,6 +99,21 @@ def test_sandbox_ends_quietly_while_a_body_is_still_coming(caplog: pytest.LogCap
         answer = half.recv(1000)
 
     assert (b"503", []) == (answer[9:12], [record for record in caplog.records if record.exc_info])
+
+
+def test_sandbox_ends_quietly_while_a_call_waits(caplog: pytest.LogCaptureFixture) -> None:
+    """A call that is late by a plan of faults is answered when the sandbox ends, without a traceback."""
+    client = payerkit.sandbox(faults="latency=60")
+    headers, answers = {"x-api-key": client.reveal_key()}, list[requests.Response]()
+    url = client.base_url + "/v2/payer/x"
+    late = threading.Thread(target=lambda: answers.append(requests.get(url, headers=headers, timeout=20)))
+    late.start()
+    late.join(0.3)
+    client.close()
+    late.join(20)
+
+    assert [503] == [answer.status_code for answer in answers]
+    assert [] == [record for record in caplog.records if record.exc_info]
 
 
 def test_sandboxes_run_side_by_side() -> None:

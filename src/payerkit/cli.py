@@ -21,6 +21,7 @@ _SETTINGS = (
     "rate_limit",
     "fee_percent",
     "fee_address",
+    "faults",
 )
 """Options of `payerkit sandbox` that are settings of the service."""
 
@@ -74,6 +75,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add("--rate-limit", type=int, default=0, metavar="N", help="calls a minute; 0 for any number")
     add("--fee-percent", default="0", metavar="P", help="fee on top of payments (%(default)s)")
     add("--fee-address", metavar="0x...", help="who gets the fee")
+    add("--faults", default="", metavar="PLAN", help='what calls meet, to rehearse it: "latency=0.02, reset_after=5%%"')
     add("--new-key", action="store_true", help="print a key for PAYERKIT_SANDBOX_KEY, and do nothing else")
     parser.set_defaults(run=_sandbox)
 

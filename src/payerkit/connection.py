@@ -63,7 +63,7 @@ class SandboxClient(Client):
 
     @property
     def sandbox(self) -> SandboxControls:
-        """The sandbox's own calls: rates, the demo wallet, states set by hand."""
+        """The sandbox's own calls: rates, the demo wallet, states set by hand, faults, the ledger."""
         return SandboxControls(self)
 
     @property
@@ -94,6 +94,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     rate_limit: int = 0,
     fee_percent: str | int | Decimal = 0,
     fee_address: str | None = None,
+    faults: str = "",
 ) -> SandboxClient:
     """Start the embedded service in this process and return a client of it.
 
@@ -102,7 +103,8 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     that this process runs there already is replaced. public_url: the address at which a browser reaches the pages,
     where it is not this machine's. decide_after: seconds until bank details and identity checks are decided.
     kyc_required: take bank details only after an approved identity check. rate_limit: calls a minute, 0 for any
-    number. fee_percent, fee_address: a fee on top of payments, and who gets it.
+    number. fee_percent, fee_address: a fee on top of payments, and who gets it. faults: what calls meet, for
+    rehearsal, such as `"latency=0.02, reset_after=5%"`; the README lists them.
 
     The service ends with the client: `with sandbox() as client:`, `client.close()`, or when Python does. Raises
     InvalidInput for what cannot start, ImportError without the extra `payerkit[sandbox]`.
@@ -115,24 +117,25 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         rate_limit=rate_limit,
         fee_percent=fee_percent,
         fee_address=fee_address,
+        faults=faults,
     )
-    _free(port)
-    # The key of a live service, if the environment has one, is no business of a throw-away sandbox.
-    service = open_service(settings, db=db, port=port, environment=os.environ if db is not None else {})
-    service.start()
-    client = SandboxClient(service, seed=seed)
-    if port:
-        _running[port] = client
-    return client
+    return _started(settings, db=db, port=port)
 
 
 _running: weakref.WeakValueDictionary[int, SandboxClient] = weakref.WeakValueDictionary()
 """Clients of sandboxes on a port of the caller's choice: a cell that is run again replaces its own."""
 
 
-def _free(port: int) -> None:
-    if (client := _running.pop(port, None)) is not None:
-        client.close()
+def _started(settings: Settings, *, db: str | Path | None, port: int) -> SandboxClient:
+    if (replaced := _running.pop(port, None)) is not None:
+        replaced.close()
+    # The key of a live service, if the environment has one, is no business of a throw-away sandbox.
+    service = open_service(settings, db=db, port=port, environment=os.environ if db is not None else {})
+    service.start()
+    client = SandboxClient(service, seed=settings.seed)
+    if port:
+        _running[port] = client
+    return client
 
 
 def make_settings(**chosen: Any) -> Settings:

@@ -1,15 +1,19 @@
-"""What can be done to a sandbox and not to a live service: rates, the demo wallet, states set by hand."""
+"""What can be done to a sandbox and not to a live service: rates, wallet, states set by hand, faults, the ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from payerkit.client import Body, Call, Client
 from payerkit.errors import InvalidInput
 from payerkit.ids import check_id
+from payerkit.names import wire_name
 from payerkit.tracebacks import trimmed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 Amount = str | int | Decimal
@@ -36,51 +40,84 @@ class SandboxControls:
     @trimmed
     def rate(self, currency: str) -> Decimal:
         """Return the US dollars that the sandbox counts for one unit of a currency."""
-        return self._get("rate", "rates", check_id(currency, "currency"), lambda answer: _decimal(answer, "usd"))
+        return self._get(
+            "rate", "rates/{id}", lambda answer: _decimal(answer, "usd"), id=check_id(currency, "currency")
+        )
 
     @trimmed
     def set_rate(self, currency: str, usd: Amount) -> None:
         """Set the US dollars that one unit of a currency counts for, such as `"1.10"`."""
-        self._put("set_rate", "rates", check_id(currency, "currency"), {"usd": _text(usd, "usd")})
+        self._put("set_rate", "rates/{id}", {"usd": _text(usd, "usd")}, id=check_id(currency, "currency"))
 
     @trimmed
     def wallet(self, currency: str) -> dict[str, Decimal]:
         """Return the demo wallet's `balance` of a currency, and the `allowance` of the payment contract."""
-        return self._get("wallet", "wallet", check_id(currency, "currency"), _read_holding)
+        return self._get("wallet", "wallet/{id}", _read_holding, id=check_id(currency, "currency"))
 
     @trimmed
     def set_wallet(self, currency: str, *, balance: Amount | None = None, allowance: Amount | None = None) -> None:
         """Set the demo wallet's balance of a currency, the allowance of the payment contract, or both."""
         given = {"balance": balance, "allowance": allowance}
         body = {name: _text(amount, name) for name, amount in given.items() if amount is not None}
-        self._put("set_wallet", "wallet", check_id(currency, "currency"), body)
+        self._put("set_wallet", "wallet/{id}", body, id=check_id(currency, "currency"))
 
     @trimmed
     def complete_kyc(self, client_user_id: str, *, status: str = "approved") -> None:
         """Set a payer's identity check to a status, as if it had come out so."""
-        self._put("complete_kyc", "kyc", check_id(client_user_id, "client_user_id"), {"status": status})
+        self._put("complete_kyc", "kyc/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id"))
 
     @trimmed
     def complete_agreement(self, client_user_id: str, *, status: str = "signed") -> None:
         """Set a payer's agreement to a status, as if the payer had done so."""
-        self._put("complete_agreement", "agreement", check_id(client_user_id, "client_user_id"), {"status": status})
+        self._put(
+            "complete_agreement", "agreement/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id")
+        )
 
     @trimmed
     def decide(self, payment_details_id: str, *, status: str = "approved") -> None:
         """Set the status of bank details, as if a bank had decided so."""
         about = check_id(payment_details_id, "payment_details_id")
-        self._put("decide", "payment-details", about, {"status": status})
+        self._put("decide", "payment-details/{id}", {"status": status}, id=about)
 
-    def _get(self, operation: str, what: str, about: str, read: Callable[[Any], T]) -> T:
-        route = f"/sandbox/{what}/{{id}}"
-        return self._client.send(Call(operation=operation, method="GET", route=route, ids={"id": about}, read=read))
+    @trimmed
+    def set_faults(self, plan: str) -> None:
+        """Let the calls from now on meet faults, such as `"latency=0.02, reset_after=5%"`; `""` ends it.
 
-    def _put(self, operation: str, what: str, about: str, body: dict[str, str]) -> None:
+        Setting a plan, also the same one again, begins anew with what each call meets.
+        """
+        if not isinstance(plan, str):
+            raise InvalidInput(
+                'plan: give it as text, such as "reset_after=5%", or "" for no faults. Nothing was sent.'
+            )
+        self._put("set_faults", "faults", {"plan": plan})
+
+    @trimmed
+    def ledger(self) -> pd.DataFrame:
+        """Return what the sandbox really stored, one row a write, in order, whatever the calls were told.
+
+        what: payer, payment_detail or agreement. id: the payment detail's. fingerprint: equal only where bodies are.
+        """
+        import pandas as pd  # noqa: PLC0415 - loaded by who asks for a table
+
+        writes: list[dict[str, Any]] = []
+        while page := self._get("ledger", "ledger?after={number}", _read_writes, number=_last(writes)):
+            writes += page
+        return pd.DataFrame(
+            {
+                name: pd.array([write[wire] for write in writes], dtype="int64" if name == "number" else "string")
+                for name, wire in _LEDGER.items()
+            }
+        )
+
+    def _get(self, operation: str, route: str, read: Callable[[Any], T], **ids: str) -> T:
+        return self._client.send(Call(operation=operation, method="GET", route=f"/sandbox/{route}", ids=ids, read=read))
+
+    def _put(self, operation: str, route: str, body: dict[str, str], **ids: str) -> None:
         call = Call(
             operation=operation,
             method="PUT",
-            route=f"/sandbox/{what}/{{id}}",
-            ids={"id": about},
+            route=f"/sandbox/{route}",
+            ids=ids,
             body=Body(body),
             read=lambda _: None,
             repeatable=True,
@@ -106,6 +143,21 @@ def _decimal(answer: Any, name: str) -> Decimal:
         return Decimal(str(answer[name]))
     except (InvalidOperation, LookupError, TypeError):
         raise ValueError(f"a decimal was due as {name}") from None
+
+
+_LEDGER = {name: wire_name(name) for name in ("number", "what", "client_user_id", "id", "fingerprint")}
+"""Columns of the ledger, and what they are on the wire."""
+
+
+def _last(writes: list[dict[str, Any]]) -> str:
+    return str(writes[-1]["number"] if writes else 0)
+
+
+def _read_writes(answer: Any) -> list[dict[str, Any]]:
+    try:
+        return [{name: write[name] for name in _LEDGER.values()} for write in answer["writes"]]
+    except (LookupError, TypeError):
+        raise ValueError("a ledger was due") from None
 
 
 def _read_holding(answer: Any) -> dict[str, Decimal]:

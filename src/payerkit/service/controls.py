@@ -1,11 +1,11 @@
-"""What only a sandbox has: rates, the demo wallet, and states set by hand."""
+"""What only a sandbox has: rates, the demo wallet, states set by hand, faults, and the ledger."""
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
@@ -13,6 +13,8 @@ from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
 from payerkit.service.calls import REFUSED, ClientUserId, TheStore, found, key_header
 from payerkit.service.database import RateRow
+from payerkit.service.faults import Faults
+from payerkit.service.ledger import What
 from payerkit.service.money import parse_rate, parse_units, to_decimal, usd_rates
 from payerkit.service.payments import stored_rates
 from payerkit.service.problems import Problem
@@ -75,6 +77,34 @@ class DetailBody(TypedDict):
     """A state for bank details."""
 
     status: states.DetailState
+
+
+class FaultsBody(TypedDict):
+    """A plan of faults to follow from now on; an empty one ends them."""
+
+    plan: Annotated[str, Field(examples=["latency=0.02, reset_after=5%"])]
+
+
+class LedgerEntry(TypedDict):
+    """A write that was stored. The fingerprint tells two bodies apart; the id is a payment detail's."""
+
+    number: int
+    what: What
+    clientUserId: str
+    id: str | None
+    fingerprint: str
+
+
+class LedgerAnswer(TypedDict):
+    """What was stored, in its order."""
+
+    writes: list[LedgerEntry]
+
+
+def the_faults(request: Request) -> Faults:
+    """Return the faults of the application that answers."""
+    faults: Faults = request.state.faults
+    return faults
 
 
 @router.get("/rates", operation_id="sandbox_get_rates", summary="Read all rates")
@@ -146,6 +176,22 @@ def decide_detail(
     if not store.decide_detail(detail_id, body["status"]):
         raise Problem(404, f"Payment detail {detail_id} not found")
     return body
+
+
+@router.put("/faults", operation_id="sandbox_set_faults", summary="Set the faults that calls meet")
+def set_faults(body: FaultsBody, faults: Annotated[Faults, Depends(the_faults)]) -> FaultsBody:
+    """Follow a plan of faults; the header `x-payerkit-faults` gives one to a single call."""
+    faults.set_plan(body["plan"])
+    return body
+
+
+@router.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was really stored")
+def get_ledger(
+    store: TheStore, after: Annotated[int, Query(ge=0, description="Only what came behind this number.")] = 0
+) -> LedgerAnswer:
+    """Answer with the calls that stored something, at most 10,000 at once."""
+    writes: Any = store.ledger(after, 10_000)
+    return {"writes": writes}
 
 
 def _known(currency_id: str) -> Currency:

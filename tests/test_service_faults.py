@@ -1,0 +1,320 @@
+"""The sandbox that misbehaves: what a real client raises for each fault, and what was stored all the same."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+import payerkit
+from payerkit.client import Client
+from payerkit.connection import SandboxClient
+from payerkit.errors import (
+    InvalidInput,
+    PayerkitError,
+    RateLimited,
+    Refused,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+)
+from payerkit.service.faults import HEADER
+from payerkit.service.plan import SHARES, parse_plan
+from published import BANK_DETAILS, PAYER
+
+STATUS = "/v2/payer/user-123"
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Faults are meant: the service says nothing about them, in no log and on no stream."""
+    yield
+    told = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING]
+
+    assert ([], ("", "")) == (told, capfd.readouterr())
+
+
+@pytest.fixture
+def client() -> Iterator[SandboxClient]:
+    """Give a sandbox with one payer, in which nothing goes wrong yet."""
+    with payerkit.sandbox(seed=1) as sandbox:
+        payerkit.create_payer(sandbox, PAYER)
+        yield sandbox
+
+
+@pytest.fixture
+def once(client: SandboxClient) -> Iterator[Client]:
+    """Give a client of that sandbox that tries each call once."""
+    with Client(client.base_url, client.reveal_key(), attempts=1) as connected:
+        yield connected
+
+
+def details_stored(client: SandboxClient) -> int:
+    """Return how many payment details the ledger has."""
+    return int((client.sandbox.ledger()["what"] == "payment_detail").sum())
+
+
+WRITES = [
+    ("refuse", RateLimited, 429, 0),  # refused, and it says so
+    ("refuse_date", RateLimited, 429, 0),  # the same, with a date
+    ("reset_before", UnknownOutcome, None, 0),  # nobody can tell it from the next
+    ("reset_after", UnknownOutcome, None, 1),  # stored, and no answer came
+    ("cut", UnknownOutcome, 201, 1),  # the status came, the id did not
+    ("fail_before", UnknownOutcome, 503, 0),  # a 5xx proves nothing
+    ("fail_after", UnknownOutcome, 502, 1),  # neither does this one
+    ("slow", UnknownOutcome, None, 0),  # lands after the look at the ledger
+]
+
+
+def test_every_fault_is_tested() -> None:
+    """A fault that is added has its row."""
+    assert set(SHARES) == {fault for fault, *_ in WRITES} == {fault for fault, *_ in READS}
+
+
+@pytest.mark.parametrize(("fault", "kind", "status", "stored"), WRITES)
+def test_a_write_meets_a_fault(
+    client: SandboxClient, once: Client, fault: str, kind: type[PayerkitError], status: int | None, stored: int
+) -> None:
+    """The client raises what the fault proves, and the ledger tells what happened."""
+    client.sandbox.set_faults(f"{fault}=100%")
+    with pytest.raises(PayerkitError) as caught:
+        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+
+    assert (kind, status, stored) == (type(caught.value), caught.value.status_code, details_stored(client))
+
+
+READS = [
+    ("refuse", RateLimited, 429),
+    ("refuse_date", RateLimited, 429),
+    ("reset_before", ServiceError, None),
+    ("reset_after", ServiceError, None),  # for a read the same
+    ("cut", UnreadableAnswer, 200),
+    ("fail_before", ServiceError, 503),
+    ("fail_after", ServiceError, 502),
+    ("slow", ServiceError, None),  # a read has nothing to land later
+]
+
+
+@pytest.mark.parametrize(("fault", "kind", "status"), READS)
+def test_a_read_meets_a_fault(
+    client: SandboxClient, once: Client, fault: str, kind: type[PayerkitError], status: int | None
+) -> None:
+    """Reads meet the same faults; nothing is unknown after them."""
+    client.sandbox.set_faults(f"{fault}=100%")
+    with pytest.raises(PayerkitError) as caught:
+        payerkit.get_payer_status(once, "user-123")
+
+    assert (kind, status) == (type(caught.value), caught.value.status_code)
+
+
+def test_a_slow_write_lands_after_its_answer_was_lost(client: SandboxClient, once: Client) -> None:
+    """Who looks at once finds nothing; who looks after `slow_for` finds it, once."""
+    client.sandbox.set_faults("slow=100%, slow_for=0.5")
+    with pytest.raises(UnknownOutcome):
+        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+    client.sandbox.set_faults("")
+    at_once = len(payerkit.list_payment_details(client, "user-123"))
+    until = time.monotonic() + 10
+    while not details_stored(client) and time.monotonic() < until:
+        time.sleep(0.05)
+
+    assert (0, 1, 1) == (at_once, len(payerkit.list_payment_details(client, "user-123")), details_stored(client))
+
+
+def test_a_sandbox_ends_while_a_write_is_slow(client: SandboxClient, once: Client) -> None:
+    """A slow write does not hold up the end."""
+    client.sandbox.set_faults("slow=100%, slow_for=60")
+    with pytest.raises(UnknownOutcome):
+        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+    started = time.monotonic()
+    client.close()
+
+    assert time.monotonic() - started < 4
+
+
+@pytest.mark.parametrize("fault", ["reset_before", "reset_after", "slow"])
+def test_a_reset_is_a_reset(client: SandboxClient, once: Client, fault: str) -> None:
+    """The connection is broken off hard, not closed in order."""
+    client.sandbox.set_faults(f"{fault}=100%")
+    with pytest.raises(UnknownOutcome, match=r"ConnectionResetError|ConnectionAborted"):
+        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+
+
+def test_a_cut_answer_promises_the_whole(client: SandboxClient) -> None:
+    """The length is that of the whole answer, half of it comes, then the connection ends."""
+    whole = get(client, STATUS, "").content
+    address = urlsplit(client.base_url)
+    with closing(http.client.HTTPConnection(str(address.hostname), address.port, timeout=20)) as connection:
+        connection.request("GET", STATUS, headers={"x-api-key": client.reveal_key(), HEADER: "cut=100%"})
+        answer = connection.getresponse()
+        with pytest.raises(http.client.IncompleteRead) as caught:
+            answer.read()
+
+    assert (str(len(whole)), whole[: len(whole) // 2]) == (answer.getheader("Content-Length"), caught.value.partial)
+
+
+def test_latency_comes_before_every_call(client: SandboxClient) -> None:
+    """Each call takes as much longer."""
+    client.sandbox.set_faults("latency=0.3")
+    started = time.monotonic()
+    payerkit.get_payer_status(client, "user-123")
+
+    assert time.monotonic() - started >= 0.3
+
+
+def get(client: SandboxClient, path: str, plan: str | None, key: str | None = None) -> requests.Response:
+    """Return the answer to a request with a plan of its own."""
+    headers = {"x-api-key": key or client.reveal_key()} | ({} if plan is None else {HEADER: plan})
+    return requests.get(client.base_url + path, headers=headers, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("path", "plan", "status"),
+    [
+        (STATUS, None, 429),  # the service's plan
+        (STATUS, "", 200),  # this one is to go well
+        (STATUS, "fail_before=100%", 503),  # another fault
+        (STATUS, "fail_after=100%", 502),
+        (STATUS, "slow_for=2", 200),  # a plan without faults
+        ("/sandbox/ledger", "fail_before=100%", 200),  # controls always answer
+        ("/", "fail_before=100%", 200),  # so do the pages
+        ("/docs", "nonsense", 200),
+    ],
+)
+def test_a_header_counts_for_its_request(client: SandboxClient, path: str, plan: str | None, status: int) -> None:
+    """A request may bring its own plan, which counts instead of the service's; every answer is labelled alike."""
+    client.sandbox.set_faults("refuse=100%")
+    answer, label = get(client, path, plan), get(client, "/", None).headers["x-payerkit-sandbox"]
+
+    assert (status, label) == (answer.status_code, answer.headers["x-payerkit-sandbox"])
+
+
+def test_the_wrong_key_meets_no_fault(client: SandboxClient) -> None:
+    """Who has no key cannot keep the service busy."""
+    started = time.monotonic()
+    answer = get(client, STATUS, "latency=19", key="another")
+
+    assert (401, True) == (answer.status_code, time.monotonic() - started < 10)
+
+
+MIXED = "refuse=10%, reset_before=5%, reset_after=5%, cut=5%, fail_before=5%, fail_after=5%"
+DUE = {"none": 260, "RateLimited 429": 40, "UnknownOutcome None": 40, "UnknownOutcome 200": 20}
+DUE |= {"UnknownOutcome 503": 20, "UnknownOutcome 502": 20}
+
+
+def outcome(call: Callable[[], object]) -> str:
+    """Return how a call ended."""
+    try:
+        call()
+    except PayerkitError as error:
+        return f"{type(error).__name__} {error.status_code}"
+    return "none"
+
+
+def rehearse(threads: int) -> tuple[dict[str, str], set[str]]:
+    """Return how each of 400 payers fared in a sandbox with a seed, and which of them were stored."""
+    ids = [f"user-{place}" for place in range(400)]
+    with (
+        payerkit.sandbox(seed=7, faults=MIXED) as sandbox,
+        Client(sandbox.base_url, sandbox.reveal_key(), attempts=1) as once,
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        payers = [{**PAYER, "clientUserId": each} for each in ids]
+        ends = pool.map(lambda payer: outcome(lambda: payerkit.create_payer(once, payer)), payers)
+        return dict(zip(ids, ends, strict=True)), set(sandbox.sandbox.ledger()["client_user_id"])
+
+
+def test_faults_depend_on_the_request_and_not_on_who_comes_first() -> None:
+    """With a seed the same rows meet the same faults, one by one or by eight threads; shares are as planned."""
+    one_by_one, at_once = rehearse(1), rehearse(8)
+    counts = Counter(one_by_one[0].values())
+
+    assert one_by_one == at_once
+    assert set(DUE) == set(counts)
+    assert [] == [(end, counts[end]) for end, due in DUE.items() if abs(counts[end] - due) > 2.5 * due**0.5]
+    assert counts["none"] + counts["UnknownOutcome 200"] + counts["UnknownOutcome 502"] < len(one_by_one[1]) < 340
+
+
+def test_a_repetition_draws_anew(client: SandboxClient, once: Client) -> None:
+    """The same request does not fail for ever; the same plan, set again, begins anew."""
+
+    def series() -> list[str]:
+        client.sandbox.set_faults("refuse=50%")
+        return [outcome(lambda: payerkit.get_payer_status(once, "user-123")) for _ in range(20)]
+
+    first = series()
+
+    assert {"none", "RateLimited 429"} == set(first)
+    assert first == series()
+
+
+def test_without_a_seed_faults_fall_by_chance() -> None:
+    """Two sandboxes without a seed do not agree on who meets a fault."""
+    seen = []
+    for _ in range(2):
+        with payerkit.sandbox(faults="refuse=50%") as sandbox:
+            seen.append([get(sandbox, f"/v2/payer/{place}", None).status_code for place in range(64)])
+
+    assert seen[0] != seen[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nonsense=5%", "'nonsense' is no fault; there are latency, slow_for, refuse, "),
+        ("reset_after", "reset_after: give a share of the calls, such as reset_after=5%"),
+        ("reset_after=5", "reset_after: give a share"),  # of what?
+        ("reset_after=-5%", "reset_after: give a share"),
+        ("reset_after=5%%", "reset_after: give a share"),
+        ("reset_after=\u0665%", "reset_after: give a share"),  # digits of another script
+        ("latency=-1", "latency: give seconds, such as latency=0.5"),
+        ("latency=1%", "latency: give seconds"),
+        ("slow_for=inf", "slow_for: give seconds"),
+        ("refuse=1%, refuse=2%", "refuse is given twice"),
+        ("refuse=60%, cut=40.1%", "more than 100% together"),
+        ("refuse=1%,", "'' is no fault"),
+        ("refuse=1%; cut=1%", "refuse: give a share"),
+    ],
+)
+def test_what_is_no_plan_is_refused(client: SandboxClient, text: str, words: str) -> None:
+    """A plan is read strictly, and in the same words at every door."""
+    with pytest.raises(InvalidInput) as at_start:
+        payerkit.sandbox(faults=text)
+    with pytest.raises(Refused) as at_control:
+        client.sandbox.set_faults(text)
+    by_header = get(client, STATUS, text) if text.isascii() else None
+
+    assert [True, True] == [words in str(caught.value) for caught in (at_start, at_control)]
+    assert by_header is None or (400, True) == (by_header.status_code, words in by_header.json()["message"])
+
+
+@pytest.mark.parametrize("plan", [None, 5, {"latency": 1}])
+def test_a_plan_is_text(client: SandboxClient, plan: Any) -> None:
+    """Anything else is refused before it is sent."""
+    with pytest.raises(InvalidInput, match="text, such as"):
+        client.sandbox.set_faults(plan)
+    with pytest.raises(InvalidInput, match="text, such as"):
+        payerkit.sandbox(faults=plan)
+
+
+def test_a_plan_is_read_as_it_is_written() -> None:
+    """Seconds, shares and blanks around them; the whole may be met."""
+    plan = parse_plan(" latency = 0.02,cut=33.3% , refuse=66.7%,slow_for=1.5")
+
+    assert (0.02, 1.5, {"cut": Decimal("33.3"), "refuse": Decimal("66.7")}) == (
+        plan.latency,
+        plan.slow_for,
+        plan.shares,
+    )
+    assert ["cut", "refuse", "refuse"] == [plan.fault(Decimal(draw)) for draw in ("33.2", "33.3", "99.9999")]
+    assert parse_plan("cut=5%").fault(Decimal(5)) is None
