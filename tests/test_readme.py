@@ -99,7 +99,7 @@ def test_commands_exist(command: tuple[str, str]) -> None:
     """Every command and option that the README names is there."""
     helped = cli._parser().parse_args
 
-    given = {"--db": ["x"], "--public-url": ["https://x"]}.get(command[1].strip(), [])
+    given = {"--db": ["x"], "--public-url": ["https://x"], "--faults": ["cut=1%"]}.get(command[1].strip(), [])
     assert helped([part for part in (command[0], command[1].strip()) if part] + given).command == command[0]
 
 

@@ -15,6 +15,15 @@ from payerkit.service.gate import Gate
 from payerkit.service.settings import Settings
 
 KEY = "key-of-a-test"
+SCOPE = {
+    "type": "http",
+    "method": "GET",
+    "path": "/v2/payer/x",
+    "raw_path": b"/v2/payer/x",
+    "query_string": b"",
+    "server": ("127.0.0.1", 80),
+    "scheme": "http",
+}
 
 
 class BrokenStore:
@@ -41,16 +50,7 @@ def ask(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, di
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    full = {
-        "type": "http",
-        "method": "GET",
-        "path": "/v2/payer/x",
-        "raw_path": b"/v2/payer/x",
-        "query_string": b"",
-        "headers": [(b"x-api-key", KEY.encode()), *scope.pop("headers", [])],
-        "server": ("127.0.0.1", 80),
-        "scheme": "http",
-    }
+    full = {**SCOPE, "headers": [(b"x-api-key", KEY.encode()), *scope.pop("headers", [])]}
     try:
         asyncio.run(app({**full, **scope}, receive, send))
     except (RuntimeError, OperationalError):  # the framework hands on what it has answered, for the server's log
@@ -109,6 +109,60 @@ def test_a_connection_that_is_out_of_reach_is_answered(fault: str) -> None:
     status, headers, body = ask(before, [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
 
     assert (502, "x", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
+
+
+class Wire:
+    """The object of a server that sends, and the connection that it holds; keeps what is done to both."""
+
+    def __init__(self) -> None:
+        self.transport = self
+        self.done: list[str] = []
+
+    def get_extra_info(self, _: str) -> Any:
+        """Return the socket, which is the same here."""
+        return self
+
+    def setsockopt(self, *_: object) -> None:
+        """Take any option."""
+
+    def abort(self) -> None:
+        """Be broken off."""
+        self.done.append("reset")
+
+    def close(self) -> None:
+        """Be closed."""
+        self.done.append("close")
+
+    async def send(self, message: Any) -> None:
+        """Send."""
+        self.done.append(message["type"])
+
+    async def receive(self) -> dict[str, Any]:
+        """Tell that the connection is gone."""
+        return {"type": "http.disconnect"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "done"),
+    [
+        ("reset_before", ["reset"]),
+        ("reset_after", ["stored", "reset"]),  # who looks after the reset finds it
+        ("cut", ["stored", "http.response.start", "http.response.body", "close"]),
+        ("fail_after", ["stored", "http.response.start", "http.response.body"]),
+    ],
+)
+def test_what_is_stored_is_stored_before_its_answer_is_lost(fault: str, done: list[str]) -> None:
+    """A write that happens is done when the client learns that something went wrong."""
+    wire = Wire()
+
+    async def app(_scope: object, _receive: object, send: Any) -> None:
+        wire.done.append("stored")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    before = Gate(app, Faults(f"{fault}=100%", None), identity="x", api_key=KEY, settings=Settings())
+    asyncio.run(before({**SCOPE, "headers": [(b"x-api-key", KEY.encode())]}, wire.receive, wire.send))
+
+    assert done == wire.done
 
 
 def test_a_limit_counts_the_last_minute() -> None:
