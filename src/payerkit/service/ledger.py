@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import LedgerRow
 from payerkit.service.vault import Vault
+
+_INSERT = insert(LedgerRow)
 
 What = Literal["payer", "payment_detail", "agreement"]
 
@@ -26,7 +28,8 @@ class Ledger:
         """Add what this transaction stores; the fingerprint tells two bodies apart without holding them."""
         fingerprint = self._vault.index("body " + json.dumps(body, sort_keys=True))[:16]
         entry = {"what": what, "clientUserId": client_user_id, "id": detail_id, "fingerprint": fingerprint}
-        self._session.add(LedgerRow(sealed=self._vault.seal(entry)))
+        # Past the session, which would track an object that nobody changes: half the cost of a row.
+        self._session.connection().execute(_INSERT, {"sealed": self._vault.seal(entry)})
 
     def rows(self, after: int, limit: int) -> list[dict[str, Any]]:
         """Return the rows behind a number, at most this many."""
