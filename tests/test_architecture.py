@@ -21,10 +21,10 @@ FLOORS = [
     {"frames", "client", "saved"},
     {"listing"},
     {"endpoints", "controls"},
-    {"forms"},
+    {"bulk", "forms"},
     {"connection", "service"},
     {"__init__"},
-    {"demo", "lab"},
+    {"demo", "lab", "onboarding"},
     {"cli"},
     {"__main__"},
 ]

@@ -9,6 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from payerkit.bulk.many import list_many
+    from payerkit.bulk.plan import Plan, plan_onboarding
+    from payerkit.bulk.reading import read_bank_details, read_payers
+    from payerkit.bulk.report import Report
+    from payerkit.bulk.run import add_bank_details, onboard
     from payerkit.checks.bodies import check_bank_details, check_payer
     from payerkit.checks.frames import check_all_bank_details, check_payers
     from payerkit.client import Client, Timeout
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from payerkit.errors import (
         FieldProblem,
         InterruptedCall,
+        InterruptedRun,
         InvalidInput,
         NotFound,
         NotSent,
@@ -65,6 +71,7 @@ __all__ = [
     "Finding",
     "Findings",
     "InterruptedCall",
+    "InterruptedRun",
     "InvalidInput",
     "NotFound",
     "NotSent",
@@ -78,8 +85,10 @@ __all__ = [
     "PaymentForm",
     "PaymentMetadata",
     "PaymentOrder",
+    "Plan",
     "RateLimited",
     "Refused",
+    "Report",
     "SandboxClient",
     "SandboxControls",
     "ServiceError",
@@ -89,6 +98,7 @@ __all__ = [
     "UnreadableAnswer",
     "Walkthrough",
     "WrongKey",
+    "add_bank_details",
     "check_all_bank_details",
     "check_bank_details",
     "check_payer",
@@ -101,13 +111,23 @@ __all__ = [
     "decode_transactions",
     "get_payer_status",
     "initiate_payment",
+    "list_many",
     "list_payment_details",
+    "onboard",
+    "plan_onboarding",
+    "read_bank_details",
+    "read_payers",
     "read_payment",
     "sandbox",
     "update_agreement",
 ]
 
 _HOMES = {
+    "bulk.many": ("list_many",),
+    "bulk.plan": ("Plan", "plan_onboarding"),
+    "bulk.reading": ("read_bank_details", "read_payers"),
+    "bulk.report": ("Report",),
+    "bulk.run": ("add_bank_details", "onboard"),
     "checks.bodies": ("check_bank_details", "check_payer"),
     "checks.frames": ("check_all_bank_details", "check_payers"),
     "client": ("Client", "Timeout"),
@@ -124,6 +144,7 @@ _HOMES = {
     "errors": (
         "FieldProblem",
         "InterruptedCall",
+        "InterruptedRun",
         "InvalidInput",
         "NotFound",
         "NotSent",

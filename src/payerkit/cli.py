@@ -1,4 +1,4 @@
-"""The command line: `payerkit lab | sandbox | inspect | demo`."""
+"""The command line: `payerkit lab | sandbox | onboard | inspect | demo`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from payerkit import __version__
-from payerkit.errors import PayerkitError
+from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.urls import is_loopback
 
 _SETTINGS = (
@@ -29,7 +29,7 @@ _SETTINGS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 done, 1 failed with a message, 2 wrong arguments.
 
-    `inspect` has codes of its own: 0 ok, 3 look, 4 stop, 5 not readable.
+    `inspect` has codes of its own: 0 ok, 3 look, 4 stop, 5 not readable; `onboard` ends with 3 if rows are not done.
     """
     given = _parser().parse_args(arguments)
     try:
@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab, on a working copy"))
     _add_sandbox(commands.add_parser("sandbox", help="run the service for several people or notebooks"))
+    _add_onboard(commands.add_parser("onboard", help="send a table of payers and bank details; again, to go on"))
     _add_inspect(commands.add_parser("inspect", help="say what the transactions of a saved payment do"))
     demo = commands.add_parser("demo", help="walk the whole journey in this terminal")
     demo.set_defaults(run=_demo)
@@ -78,6 +79,40 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add("--faults", default="", metavar="PLAN", help='what calls meet, to rehearse it: "latency=0.02, reset_after=5%%"')
     add("--new-key", action="store_true", help="print a key for PAYERKIT_SANDBOX_KEY, and do nothing else")
     parser.set_defaults(run=_sandbox)
+
+
+def _add_onboard(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", type=Path, nargs="?", help="a CSV, Excel or Parquet file; the service is PAYERKIT_BASE_URL")
+    add("--dry-run", action="store_true", help="say what would be sent and what stands in the way; send nothing")
+    add("--template", action="store_true", help="print a CSV file with all columns and an example row")
+    add("--column", action="append", default=[], metavar="THEIRS=OURS", help="what a column is; THEIRS= leaves it out")
+    add("--workers", type=int, default=32, metavar="N", help="calls at a time (%(default)s)")
+    add("--rate", type=float, metavar="N", help="calls a second, at most")
+    add("--journal", type=Path, help="what keeps a run from repeating itself (FILE.journal)")
+    add("--report", type=Path, help="where to write what became of each row (FILE-report.csv)")
+    parser.set_defaults(run=_onboard)
+
+
+def _onboard(given: argparse.Namespace) -> int:
+    from payerkit import onboarding as command  # noqa: PLC0415 - each command loads what it needs
+
+    if given.template:
+        print(command.template(), end="")
+        return 0
+    if given.file is None:
+        raise InvalidInput("give a file with payers; payerkit onboard --template prints one to fill in.")
+    rows = command.read(given.file, given.column)
+    if given.dry_run:
+        plan = command.plan(rows)
+        print(plan)
+        return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
+    journal = given.journal or given.file.with_name(f"{given.file.name}.journal")
+    report, code = command.send(rows, journal=journal, workers=given.workers, rate=given.rate)
+    place = given.report or given.file.with_name(f"{given.file.stem}-report.csv")
+    report.save(place)
+    print(report, f"What became of each row: {place}", sep="\n")
+    return code
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,9 @@
     │   └── RateLimited       429: wait `retry_after` seconds
     ├── ServiceError          a read failed on the service's side: nothing to undo, call again later
     ├── UnreadableAnswer      a read was answered with something else than the API promises
-    └── UnknownOutcome        a write was sent, and nothing tells whether it happened: find out before repeating
-        └── InterruptedCall   the same, since a person interrupted it; also a KeyboardInterrupt
+    ├── UnknownOutcome        a write was sent, and nothing tells whether it happened: find out before repeating
+    │   └── InterruptedCall   the same, since a person interrupted it; also a KeyboardInterrupt
+    └── InterruptedRun        a person interrupted a run over many rows: call again to go on; also a KeyboardInterrupt
 
 No message, field or attribute of an error holds a secret value or a request's body.
 """
@@ -154,3 +155,16 @@ class UnknownOutcome(PayerkitError):  # noqa: N818
 
 class InterruptedCall(UnknownOutcome, KeyboardInterrupt):
     """A person interrupted a write after it was sent, and nothing tells whether it happened."""
+
+
+class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a person did
+    """A person interrupted a run over many rows; `report` says what became of each.
+
+    Nothing is lost: the same call with the same journal goes on.
+    """
+
+    advice = "Call again with the same journal to go on."
+
+    def __init__(self, report: Any) -> None:
+        super().__init__(str(report))
+        self.report = report

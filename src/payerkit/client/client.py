@@ -40,6 +40,7 @@ class Seams(TypedDict, total=False):
 
 
 _MAX_BACKOFF = 8.0
+_SANDBOX = "x-payerkit-sandbox"
 
 log = logging.getLogger("payerkit")
 
@@ -137,6 +138,19 @@ class Client:
     def sandbox(self) -> Any:
         """Controls of the embedded service, as `SandboxControls`; None on a live client."""
         return None
+
+    def sibling(self, *, pool_size: int) -> Client:
+        """Return a client of the same service with connections of its own, which tries each call once."""
+        return Client(self.base_url, self._key, timeout=self.timeout, pool_size=pool_size, attempts=1)
+
+    def service_name(self) -> str:
+        """Return what tells this service and key from others: a sandbox says which one it is, others by address."""
+        name = self.base_url
+        if is_loopback(urlsplit(self.base_url).hostname or ""):  # where sandboxes are
+            call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
+            now = time.monotonic()
+            name = self._attempt(call, now, now + self.timeout.total).exchange.headers.get(_SANDBOX, name)
+        return f"{name} {self._key.fingerprint}"
 
     def close(self) -> None:
         """Close the connections; calls with this client are refused from now on."""

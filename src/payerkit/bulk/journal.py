@@ -1,0 +1,171 @@
+"""The journal of a run: one SQLite file that says of each task what is known of it, and nothing of what it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from payerkit.errors import InvalidInput
+
+State = Literal["sent", "done", "refused", "unknown", "not_sent"]
+_VERSION = "1"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS task (
+    key BLOB PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, looks INTEGER NOT NULL, since REAL NOT NULL,
+    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a task.
+
+    attempts: how often it was sent. looks: how often somebody looked for it since it was sent last. since: when that
+    was, or the look. final: nothing more is done by itself. facts: what the service answered. reason: why it is so.
+    """
+
+    state: State
+    attempts: int = 0
+    looks: int = 0
+    since: float = 0.0
+    final: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+class Journal:
+    """An open journal, which nobody else can open. What is written is there after a crash of the process.
+
+    secret: turns ids and bodies into keys; made from the salt in the file and the caller's own secret, so that the file
+    alone tells nothing. Raises InvalidInput for a file that is no journal or is in use.
+    """
+
+    def __init__(self, path: Path, own_secret: bytes) -> None:
+        self._lock = threading.Lock()
+        self._is_open = True
+        self._file = _open(path)
+        self.salt = self._told("salt") or self._tell("salt", secrets.token_bytes(16))
+        self.secret = self.salt + own_secret
+
+    def belongs_to(self, name: str, value: bytes, what: str) -> None:
+        """Note what the run is about, or compare it. Raises InvalidInput if it is about something else."""
+        told = self._told(name)
+        if told is None:
+            self._tell(name, value)
+        elif told != value:
+            raise InvalidInput(f"journal: it belongs to another {what}. Take another file, or give what it is about.")
+
+    def _told(self, name: str) -> bytes | None:
+        row = self._file.execute("SELECT value FROM run WHERE name = ?", [name]).fetchone()
+        return None if row is None else row[0]
+
+    def _tell(self, name: str, value: bytes) -> bytes:
+        self._file.execute("INSERT INTO run VALUES (?, ?)", [name, value])
+        return value
+
+    def entry(self, key: bytes) -> Entry | None:
+        """Return what is known of a task; None if it was never sent."""
+        with self._lock:
+            row = self._file.execute(
+                "SELECT state, attempts, looks, since, final, facts, reason FROM task WHERE key = ?", [key]
+            ).fetchone()
+        if row is None:
+            return None
+        state, attempts, looks, since, final, facts, reason = row
+        return Entry(state, attempts, looks, since, bool(final), json.loads(facts), reason)
+
+    def sent(self, key: bytes) -> None:
+        """Note that a task is being sent, before its first byte leaves."""
+        self._write(
+            "INSERT INTO task VALUES (?, 'sent', 1, 0, ?, 0, '{}', '') ON CONFLICT (key) DO UPDATE "
+            "SET state = 'sent', attempts = attempts + 1, looks = 0, since = excluded.since, reason = ''",
+            [key, time.time()],
+        )
+
+    def settle(
+        self, key: bytes, state: State, *, reason: str = "", final: bool = True, facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Note what became of a task."""
+        told = json.dumps({name: value for name, value in (facts or {}).items() if value is not None})
+        self._write(
+            "UPDATE task SET state = ?, final = ?, facts = ?, reason = ? WHERE key = ?",
+            [state, final, told, reason, key],
+        )
+
+    def put_off(self, key: bytes, reason: str) -> None:
+        """Note why a task could not be sent yet."""
+        self._write("INSERT OR IGNORE INTO task VALUES (?, 'not_sent', 0, 0, 0, 0, '{}', ?)", [key, reason])
+
+    def looked(self, key: bytes) -> None:
+        """Note that somebody looked for a task, and did not find it."""
+        self._write("UPDATE task SET looks = looks + 1, since = ? WHERE key = ?", [time.time(), key])
+
+    def cut_off(self) -> None:
+        """Turn what was being sent when the last run ended into what is not known."""
+        reason = "The run ended while it was being sent."
+        self._write("UPDATE task SET state = 'unknown', reason = ? WHERE state = 'sent'", [reason])
+
+    def known_accounts(self, payer: bytes) -> list[str] | None:
+        """Return the ids of the accounts that a payer had before any was sent; None if nobody looked."""
+        with self._lock:
+            row = self._file.execute("SELECT known FROM payer WHERE key = ?", [payer]).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def know_accounts(self, payer: bytes, ids: list[str]) -> None:
+        """Note the accounts that a payer has before any is sent."""
+        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, json.dumps(ids)])
+
+    def _write(self, statement: str, values: list[Any]) -> None:
+        with self._lock:
+            if self._is_open:  # else a call that outlived an interrupt: the next run finds it cut off
+                self._file.execute(statement, values)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._is_open = False
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Return the file, locked for this process alone; a new one is its owner's. Raises InvalidInput."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        file = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise InvalidInput(f"journal: {path.name} cannot be opened ({type(error).__name__}).") from None
+    try:
+        # Held until it is closed or the process ends, however it ends.
+        file.execute("PRAGMA locking_mode = EXCLUSIVE")
+        file.execute("PRAGMA journal_mode = WAL")
+        file.execute("PRAGMA synchronous = NORMAL")
+        file.executescript(_SCHEMA)
+        file.execute("INSERT OR IGNORE INTO run VALUES ('version', ?)", [_VERSION])
+        (version,) = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
+    except sqlite3.OperationalError:
+        problem = InvalidInput(f"journal: {path.name} is in use by another run. Wait for it, or take another file.")
+    except sqlite3.DatabaseError:
+        problem = InvalidInput(f"journal: {path.name} is no journal of payerkit. Take another file.")
+    else:
+        if version == _VERSION:
+            return file
+        problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit.")
+    file.close()
+    raise problem

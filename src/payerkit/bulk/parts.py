@@ -1,0 +1,110 @@
+"""The rows of a table, read and checked part by part; a Dask DataFrame's where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from payerkit.bulk.columns import members_of, our_names, own_columns
+from payerkit.checks.frames import check_all_bank_details, check_payers
+from payerkit.checks.reading import is_blank, trimmed
+from payerkit.checks.specification import BANK_DETAILS, PAYER, fault, finding
+from payerkit.errors import InvalidInput
+from payerkit.findings import COLUMNS, Finding
+
+Step = Literal["payer", "bank_details"]
+Flags = npt.NDArray[np.bool_]
+ID = "client_user_id"
+
+_NOTHING = finding(PAYER, "", "nothing_to_send", "The row has nothing to send.")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of a table, checked: what the caller calls them, their cells, the columns of each step, findings."""
+
+    labels: pd.Index[Any]
+    frame: pd.DataFrame
+    members: dict[Step, dict[str, str]]
+    findings: pd.DataFrame
+
+
+def parts_of(rows: Any, steps: tuple[Step, ...]) -> Sequence[Part]:
+    """Return the parts of a table: a Dask DataFrame's are read and checked where they are, on its cluster."""
+    if hasattr(rows, "map_partitions"):
+        from dask.base import compute  # noqa: PLC0415 - whoever gives a Dask DataFrame has it
+        from dask.delayed import delayed  # noqa: PLC0415
+
+        part = delayed(check_part)
+        return cast("Sequence[Part]", compute(*(part(each, steps) for each in rows.to_delayed())))
+    return [check_part(rows, steps)]
+
+
+def check_part(rows: Any, steps: tuple[Step, ...]) -> Part:
+    """Return rows with our names, without blanks around their texts, and what is wrong with them."""
+    if not isinstance(rows, pd.DataFrame):
+        raise InvalidInput(f"Give the rows as a DataFrame, from read_payers(); got a {type(rows).__name__}.")
+    frame = rows.rename(columns=dict(our_names(rows.columns))).reset_index(drop=True)
+    if ID not in frame.columns:
+        raise InvalidInput(f"The table has no column {ID}, so nobody knows whose rows these are.")
+    of_body = {"payer": members_of(PAYER, frame.columns), "bank_details": members_of(BANK_DETAILS, frame.columns)}
+    members: dict[Step, dict[str, str]] = {step: of_body[step] for step in steps if of_body[step]}
+    if not members:
+        raise InvalidInput("The table has no columns of what is to be sent.")
+    frame, infos = _clean(frame)
+    found = [infos, *(_check(frame, step, columns) for step, columns in members.items()), _ids(frame, members)]
+    findings = pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
+    return Part(rows.index, frame, members, findings)
+
+
+def filled(frame: pd.DataFrame, step: Step, members: Mapping[str, str]) -> Flags:
+    """Tell of each row whether it asks for a step: whether it has anything that is for this step alone."""
+    own = own_columns(PAYER if step == "payer" else BANK_DETAILS)
+    return frame[[column for column in members.values() if column in own]].notna().any(axis=1).to_numpy()
+
+
+def _check(frame: pd.DataFrame, step: Step, members: Mapping[str, str]) -> pd.DataFrame:
+    part = frame.loc[filled(frame, step, members), list(members.values())].set_axis(list(members), axis=1)
+    found = check_payers(part) if step == "payer" else check_all_bank_details(part)
+    return found.assign(step=pd.array([step] * len(found), dtype="string"))
+
+
+def _ids(frame: pd.DataFrame, members: Mapping[Step, Mapping[str, str]]) -> pd.DataFrame:
+    """Return what is wrong with ids that no payer's check has seen, and rows that ask for nothing."""
+    asked = {step: filled(frame, step, columns) for step, columns in members.items()}
+    unseen = np.flatnonzero(~asked.get("payer", np.zeros(len(frame), bool))).tolist()
+    ids = frame[ID].array
+    said = [(row, fault(PAYER, ID, None if is_blank(ids[row]) else ids[row])) for row in unseen]
+    said += [(row, _NOTHING) for row in np.flatnonzero(~np.logical_or.reduce(list(asked.values()))).tolist()]
+    return frame_of([(row, each) for row, each in said if each is not None])
+
+
+def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the table without blanks around its texts, empty cells as missing, and an info for each cell changed."""
+    said: list[tuple[int, Finding]] = []
+    for column in frame.columns:
+        changed = {}
+        for row, value in enumerate(frame[column].array):
+            if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
+                body = PAYER if column in PAYER.members else BANK_DETAILS
+                name = column if column in body.members else column.removeprefix("bank_")
+                changed[row], info = trimmed(body, name, value)
+                said += [(row, info)] if info is not None else []
+        if changed:
+            cells = frame[column].array.copy()
+            for row, value in changed.items():
+                cells[row] = value or None
+            frame = frame.assign(**{column: cells})
+    return frame, frame_of(said)
+
+
+def frame_of(said: Sequence[tuple[int, Finding]]) -> pd.DataFrame:
+    """Return findings by rows as a frame, as the checks of tables give it, about no step."""
+    columns = {name: pd.array([getattr(each, name) for _, each in said], dtype="string") for name in COLUMNS}
+    step = pd.array([""] * len(said), dtype="string")
+    return pd.DataFrame({"row": np.array([row for row, _ in said], np.int64), **columns, "step": step})

@@ -1,0 +1,164 @@
+"""One task: sent so that what became of it is known, or known to be unknown; and looked for later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from payerkit.bulk.journal import Entry, Journal, State
+from payerkit.bulk.pace import Pace
+from payerkit.bulk.table import Task, digest
+from payerkit.client import Client
+from payerkit.endpoints import create_payer, create_payment_detail
+from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
+from payerkit.listing import payment_details_call
+from payerkit.masking import clean, holds_email
+from payerkit.models import BankDetails, Payer
+from payerkit.names import wire_name
+
+SENDS = 2
+"""Times that a task is sent if its outcome was not known."""
+
+LOOKS = 2
+"""Times that somebody looks for an account before it is sent again."""
+
+_STATUSES = ("kyc_status", "agreement_status", "is_compliant", "user_id", "status", "id")
+_LINKS = ("agreement_url", "kyc_url")
+
+
+class Sender:
+    """Sends tasks, and notes in the journal what became of each; safe to share by threads."""
+
+    def __init__(self, client: Client, journal: Journal, pace: Pace) -> None:
+        self._client, self._journal, self._pace = client, journal, pace
+
+    def send(self, task: Task) -> None:
+        """Send a task until it is known what became of it, or that nobody knows. Raises Ended if the run ends."""
+        try:
+            answer = self._pace.call(lambda: self._try(task))
+        except UnknownOutcome as error:
+            self._settle(task, "unknown", error, final=False)
+        except (NotSent, RateLimited, WrongKey):
+            pass  # noted at each try
+        except InvalidInput as error:
+            self._settle(task, "not_sent", error)
+        except PayerkitError as error:
+            self._settle(task, "refused", error)
+        else:
+            self._journal.settle(task.key, "done", facts=_facts(answer, task.client_user_id))
+
+    def _try(self, task: Task) -> Any:
+        self._journal.sent(task.key)
+        try:
+            if task.step == "payer":
+                return create_payer(self._client, Payer.of(task.values, {}))
+            return create_payment_detail(self._client, task.client_user_id, BankDetails.of(task.values, {}))
+        except (NotSent, RateLimited, WrongKey) as error:
+            self._settle(task, "not_sent", error, final=False)
+            raise
+
+    def _settle(self, task: Task, state: State, error: Exception, *, final: bool = True) -> None:
+        self._journal.settle(task.key, state, reason=_reason(error, task.client_user_id), final=final)
+
+    def know_accounts(self, task: Task) -> None:
+        """Note which accounts a payer has before any is sent. Raises PayerkitError, or Ended, if nobody can tell."""
+        payer = digest(self._journal.secret, task.client_user_id)
+        if self._journal.known_accounts(payer) is None:
+            records = self._listed(task.client_user_id)
+            self._journal.know_accounts(payer, [str(record["id"]) for record in records if record.get("id")])
+
+    def _listed(self, client_user_id: str) -> list[dict[str, Any]]:
+        try:
+            return self._pace.call(lambda: self._client.send(payment_details_call(client_user_id)))
+        except NotFound:  # a payer who is not there has no accounts
+            return []
+
+    def look_for(self, tasks: Sequence[Task], delay: float) -> None:
+        """Look for the accounts of one payer whose outcome is not known, and note what was found.
+
+        tasks: all accounts of the payer. One new account that fits one task alone is that task's. Two that fit, or one
+        that fits two tasks, are left to a person. None: somebody looks again after a delay, then it is sent once more.
+        """
+        entries = {task.key: self._journal.entry(task.key) for task in tasks}
+        lost = [task for task in tasks if is_due(entries[task.key], delay)]
+        if not lost:
+            return
+        known = self._journal.known_accounts(digest(self._journal.secret, tasks[0].client_user_id)) or []
+        taken = {*known, *(entry.facts.get("id") for entry in entries.values() if entry)}
+        new = [record for record in self._listed(tasks[0].client_user_id) if str(record.get("id")) not in taken]
+        fitting = [[place for place, record in enumerate(new) if fits(task.values, record)] for task in lost]
+        for task, places in zip(lost, fitting, strict=True):
+            rivals = sum(place in others for others in fitting for place in places)
+            if not places:
+                self._missing(task, entries[task.key])
+            elif len(places) == 1 and rivals == 1:
+                facts = {name: new[places[0]].get(name) for name in ("id", "status")}
+                self._journal.settle(task.key, "done", reason="Found by looking for it.", facts=facts)
+            else:
+                reason = "Several accounts could be this one. Compare them: list_payment_details()."
+                self._journal.settle(task.key, "unknown", reason=reason)
+
+    def _missing(self, task: Task, entry: Entry | None) -> None:
+        """Look once more, send once more, or leave it to a person."""
+        if entry is None or entry.looks + 1 < LOOKS:
+            self._journal.looked(task.key)
+        elif entry.attempts < SENDS:
+            self.send(task)
+        else:
+            reason = f"Sent {entry.attempts} times without an answer, and not found. Look at list_payment_details()."
+            self._journal.settle(task.key, "unknown", reason=reason)
+
+    def repeat(self, task: Task, delay: float) -> None:
+        """Send a payer once more whose outcome is not known: the same id is the same payer. Then it is a person's."""
+        entry = self._journal.entry(task.key)
+        if not is_due(entry, delay):
+            return
+        if entry is None or entry.attempts < SENDS:
+            self.send(task)
+        else:
+            reason = f"Sent {entry.attempts} times without an answer. get_payer_status() may tell."
+            self._journal.settle(task.key, "unknown", reason=reason)
+
+
+def is_lost(entry: Entry | None) -> bool:
+    """Tell whether the outcome of a task is not known, and still to be found out."""
+    return entry is not None and entry.state == "unknown" and not entry.final
+
+
+def is_due(entry: Entry | None, delay: float) -> bool:
+    """Tell whether a write that was on its way must have landed by now, if it ever does."""
+    return is_lost(entry) and entry is not None and time.time() >= entry.since + delay
+
+
+def fits(values: Mapping[str, str], record: Mapping[str, Any]) -> bool:
+    """Tell whether a listed account may be the one that was sent: all that is in both is equal, and its number is."""
+    listed = {wire_name(name): value for name, value in record.items() if isinstance(value, str)}
+    pairs = [(name, value, listed[wire_name(name)]) for name, value in values.items() if wire_name(name) in listed]
+    return bool(pairs) and all(_equal(sent, stored) for _, sent, stored in pairs)
+
+
+def _equal(sent: str, stored: str) -> bool:
+    """Compare a value with what a list shows of it, which may hide all but the last characters."""
+    shown = stored.lstrip("•*xX. ")
+    if shown != stored and len(shown) <= 4:
+        return sent.endswith(shown)
+    return sent.casefold() == stored.casefold()
+
+
+def _facts(answer: Any, client_user_id: str) -> dict[str, Any]:
+    """Return what the journal keeps of an answer: statuses, ids, and links unless they tell who it is about."""
+    facts = {name: getattr(answer, name, None) for name in _STATUSES}
+    links = {name: getattr(answer, name, None) for name in _LINKS}
+    return facts | {name: url for name, url in links.items() if url and not _tells(url, client_user_id)}
+
+
+def _tells(url: str, client_user_id: str) -> bool:
+    return holds_email(url) or clean(url, [client_user_id]) != clean(url, [])
+
+
+def _reason(error: Exception, client_user_id: str) -> str:
+    """Return an error in one line that tells nothing about the payer."""
+    fields = [f"{problem.field}: {problem.message}" for problem in getattr(error, "fields", ())]
+    message = getattr(error, "message", type(error).__name__)
+    return clean(" ".join([message, *fields]), [client_user_id]) if not isinstance(error, InvalidInput) else message

@@ -1,0 +1,151 @@
+"""A table as what it asks for: payers and accounts, each with the row it is from, and what stands in the way."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from payerkit.bulk.parts import ID, Flags, Part, Step, filled, frame_of, parts_of
+from payerkit.checks.reading import is_blank
+from payerkit.checks.specification import PAYER, finding
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing to send: a payer, or an account of one. It shows nothing of what it holds.
+
+    key: tells tasks apart, also in the next run with the same table; nobody reads anything from it without the secret.
+    """
+
+    step: Step
+    client_user_id: str
+    values: dict[str, str]
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"<{self.step} {self.key.hex()[:12]}>"
+
+
+class Table:
+    """The rows by position, 0 for the first; `labels` are what the caller calls them.
+
+    codes: a number for each payer by row, -1 without an id. findings: one row a finding, with the position of its row
+    and its step. blocked: rows that cannot be sent. Raises InvalidInput for what is no table of rows to send.
+    """
+
+    def __init__(self, rows: Any, steps: tuple[Step, ...] = ("payer", "bank_details")) -> None:
+        parts = parts_of(rows, steps)
+        self.labels: pd.Index[Any] = parts[0].labels.append([part.labels for part in parts[1:]])
+        self._frame = pd.concat([part.frame for part in parts], ignore_index=True)
+        self._members = parts[0].members
+        self._cells: dict[str, Any] = {column: self._frame[column].array for column in self._frame.columns}
+        self._has = {step: filled(self._frame, step, members) for step, members in self._members.items()}
+        self.codes = pd.factorize(self._frame[ID])[0].astype(np.int64)
+        self.findings = self._together(parts)
+        self.blocked = np.zeros(len(self), bool)
+        self.blocked[self.findings.loc[self.findings["severity"] == "error", "row"].to_numpy(np.int64)] = True
+        self._payer_at = self._payers()
+        self._account_at = self._accounts()
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What the table asks for."""
+        return tuple(self._members)
+
+    def has(self, step: Step) -> Flags:
+        """Tell of each row whether it asks for a step."""
+        return self._has.get(step, np.zeros(len(self), bool))
+
+    def id_at(self, row: int) -> str | None:
+        """Return the client user id of a row."""
+        value = self._cells[ID][row]
+        return None if is_blank(value) else str(value)
+
+    def payer_row(self, row: int) -> int:
+        """Return the row whose payer a row belongs to: the first with that payer's data, -1 if the table has none."""
+        code = self.codes[row]
+        return -1 if code < 0 else int(self._payer_at[code])
+
+    def first_like(self, row: int) -> int:
+        """Return the first row with the same account for the same payer, which is sent for all of them."""
+        return int(self._account_at[row])
+
+    def task(self, step: Step, row: int, secret: bytes) -> Task:
+        """Return what a row asks for."""
+        cells = {member: self._cells[column][row] for member, column in self._members[step].items()}
+        values = {member: value for member, value in cells.items() if not is_blank(value)}
+        client_user_id = str(self.id_at(row))
+        return Task(step, client_user_id, values, digest(secret, step, client_user_id, values))
+
+    def fingerprint(self, secret: bytes) -> bytes:
+        """Return what tells this table from another one: its rows, in their order, and what is asked for."""
+        whole = hmac.new(secret, json.dumps([self._members, len(self)]).encode(), hashlib.sha256)
+        for row in self._frame.itertuples(index=False, name=None):
+            whole.update(json.dumps([None if is_blank(cell) else cell for cell in row], default=str).encode())
+        return whole.digest()
+
+    def groups(self) -> Iterator[Places]:
+        """Yield the rows of one payer after the other, in the order in which payers first occur."""
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.flatnonzero(np.diff(self.codes[order], append=-2)) + 1
+        start = 0
+        for end in ends.tolist():
+            if self.codes[order[start]] >= 0:
+                yield order[start:end]
+            start = end
+
+    def _together(self, parts: Sequence[Part]) -> pd.DataFrame:
+        """Return what was found in the parts, by positions in the whole, and what only the whole shows."""
+        starts = np.cumsum([0, *(len(part.frame) for part in parts)])
+        found = [part.findings.assign(row=part.findings["row"] + at) for part, at in zip(parts, starts, strict=False)]
+        found.append(frame_of([(row, _TWICE) for row in self._contradicting().tolist()]))
+        whole = pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
+        return whole.sort_values("row", kind="stable", ignore_index=True)
+
+    def _contradicting(self) -> Places:
+        """Return the rows of payers that the table describes in two ways."""
+        rows = np.flatnonzero(self.has("payer") & (self.codes >= 0))
+        if "payer" not in self._members or not len(rows):
+            return rows[:0]
+        part = self._frame.loc[rows, list(self._members["payer"].values())]
+        bodies = pd.DataFrame({"code": self.codes[rows], "body": pd.util.hash_pandas_object(part, index=False)})
+        codes = bodies.drop_duplicates()["code"]
+        return rows[bodies["code"].isin(codes[codes.duplicated()]).to_numpy()]
+
+    def _payers(self) -> Places:
+        found = np.full(self.codes.max(initial=-1) + 1, -1, np.int64)
+        rows = np.flatnonzero(self.has("payer") & (self.codes >= 0))
+        for wanted in (rows, rows[~self.blocked[rows]]):  # one that can be sent, where there is one
+            found[self.codes[wanted[::-1]]] = wanted[::-1]
+        return found
+
+    def _accounts(self) -> Places:
+        found = np.arange(len(self))
+        rows = np.flatnonzero(self.has("bank_details") & ~self.blocked)
+        if len(rows):
+            part = self._frame.loc[rows, [ID, *self._members["bank_details"].values()]]
+            same = pd.Series(rows).groupby(pd.util.hash_pandas_object(part, index=False).to_numpy())
+            found[rows] = same.transform("first").to_numpy()
+        return found
+
+
+_TWICE = finding(PAYER, ID, "id_twice", "The table has two payers under this id.", "Correct the rows with this id.")
+
+
+def digest(secret: bytes, *parts: Any) -> bytes:
+    """Return 16 bytes that stand for some values, and tell nothing of them without the secret."""
+    text = json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    return hmac.new(secret, text, hashlib.sha256).digest()[:16]
