@@ -111,7 +111,7 @@ class JupyterServer:
         log = (self.private / "server.log").read_text("utf-8", errors="replace")
         raise RuntimeError(f"the server did not come up:\n{log[-4000:]}")
 
-    def call(self, method: str, path: str, body: object = None) -> Any:
+    def call(self, method: str, path: str, body: Any = None) -> Any:
         """Call the server's API and return what it answers, or None."""
         answer = self._requests.request(method, f"{self.url}/api/{path}", json=body, timeout=20)
         answer.raise_for_status()

@@ -116,6 +116,12 @@ class Journal:
         reason = "The run ended while it was being sent."
         self._write("UPDATE task SET state = 'unknown', reason = ? WHERE state = 'sent'", [reason])
 
+    def has_lost(self) -> bool:
+        """Tell whether there is any task of which it is not known what became of it, and which is no person's yet."""
+        with self._lock:
+            found = self._file.execute("SELECT 1 FROM task WHERE state = 'unknown' AND NOT final LIMIT 1").fetchone()
+        return found is not None
+
     def known_accounts(self, payer: bytes) -> list[str] | None:
         """Return the ids of the accounts that a payer had before any was sent; None if nobody looked."""
         with self._lock:

@@ -161,7 +161,7 @@ class _Run:
 
     def _send_payer(self, unit: Unit) -> None:
         for task in self._unsent("payer", unit):
-            self._send(task)
+            self._progress.count(self._sender.send(task))
 
     def _send_accounts(self, unit: Unit) -> None:
         """Send the accounts of a payer who is on board, or whom the table does not tell about."""
@@ -179,7 +179,7 @@ class _Run:
                 self._journal.put_off(task.key, f"It is not known which accounts there are: {error.message}")
             return
         for task in tasks:
-            self._send(task)
+            self._progress.count(self._sender.send(task))
 
     def _is_done(self, payer: int) -> bool:
         if self._table.blocked[payer]:
@@ -198,13 +198,10 @@ class _Run:
                 self._progress.count(entry.state)
         return unsent
 
-    def _send(self, task: Task) -> None:
-        self._sender.send(task)
-        entry = self._journal.entry(task.key)
-        self._progress.count(entry.state if entry else "not_sent")
-
     def _settle(self, step: Step) -> None:
         """Look into what is not known, each when it is due, until it is known or a person's."""
+        if not self._journal.has_lost():
+            return
         lost = [unit for unit in self._units(step) if self._lost(step, unit)]
         while lost and not self.stop:
             self._progress.say(f"looking into {len(lost)} unknown")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Entry, Journal, State
 from payerkit.bulk.pace import Pace
@@ -33,20 +34,20 @@ class Sender:
     def __init__(self, client: Client, journal: Journal, pace: Pace) -> None:
         self._client, self._journal, self._pace = client, journal, pace
 
-    def send(self, task: Task) -> None:
-        """Send a task until it is known what became of it, or that nobody knows. Raises Ended if the run ends."""
+    def send(self, task: Task) -> State:
+        """Send a task until it is known what became of it, or that nobody knows; return that. Raises Ended."""
         try:
             answer = self._pace.call(lambda: self._try(task))
         except UnknownOutcome as error:
-            self._settle(task, "unknown", error, final=False)
+            return self._settle(task, "unknown", error, final=False)
         except (NotSent, RateLimited, WrongKey):
-            pass  # noted at each try
+            return "not_sent"  # noted at each try
         except InvalidInput as error:
-            self._settle(task, "not_sent", error)
+            return self._settle(task, "not_sent", error)
         except PayerkitError as error:
-            self._settle(task, "refused", error)
-        else:
-            self._journal.settle(task.key, "done", facts=_facts(answer, task.client_user_id))
+            return self._settle(task, "refused", error)
+        self._journal.settle(task.key, "done", facts=_facts(answer, task.client_user_id))
+        return "done"
 
     def _try(self, task: Task) -> Any:
         self._journal.sent(task.key)
@@ -58,8 +59,9 @@ class Sender:
             self._settle(task, "not_sent", error, final=False)
             raise
 
-    def _settle(self, task: Task, state: State, error: Exception, *, final: bool = True) -> None:
+    def _settle(self, task: Task, state: State, error: Exception, *, final: bool = True) -> State:
         self._journal.settle(task.key, state, reason=_reason(error, task.client_user_id), final=final)
+        return state
 
     def know_accounts(self, task: Task) -> None:
         """Note which accounts a payer has before any is sent. Raises PayerkitError, or Ended, if nobody can tell."""
@@ -154,7 +156,8 @@ def _facts(answer: Any, client_user_id: str) -> dict[str, Any]:
 
 
 def _tells(url: str, client_user_id: str) -> bool:
-    return holds_email(url) or clean(url, [client_user_id]) != clean(url, [])
+    """Tell whether a link says whom it is for: by the id, however it is encoded, or by an e-mail address."""
+    return holds_email(url) or client_user_id.casefold() in unquote_plus(unquote_plus(url)).casefold()
 
 
 def _reason(error: Exception, client_user_id: str) -> str:

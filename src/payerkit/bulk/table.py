@@ -7,6 +7,7 @@ import hmac
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from payerkit.bulk.parts import ID, Flags, Part, Step, filled, frame_of, parts_o
 from payerkit.checks.reading import is_blank
 from payerkit.checks.specification import PAYER, finding
 
+_BLOCK = 1024
 Places = npt.NDArray[np.int64]
 
 
@@ -48,7 +50,7 @@ class Table:
         self.labels: pd.Index[Any] = parts[0].labels.append([part.labels for part in parts[1:]])
         self._frame = pd.concat([part.frame for part in parts], ignore_index=True)
         self._members = parts[0].members
-        self._cells: dict[str, Any] = {column: self._frame[column].array for column in self._frame.columns}
+        self._block = lru_cache(maxsize=8)(self._read_block)
         self._has = {step: filled(self._frame, step, members) for step, members in self._members.items()}
         self.codes = pd.factorize(self._frame[ID])[0].astype(np.int64)
         self.findings = self._together(parts)
@@ -71,8 +73,8 @@ class Table:
 
     def id_at(self, row: int) -> str | None:
         """Return the client user id of a row."""
-        value = self._cells[ID][row]
-        return None if is_blank(value) else str(value)
+        value = self._cell(ID, row)
+        return None if value is None else str(value)
 
     def payer_row(self, row: int) -> int:
         """Return the row whose payer a row belongs to: the first with that payer's data, -1 if the table has none."""
@@ -85,10 +87,21 @@ class Table:
 
     def task(self, step: Step, row: int, secret: bytes) -> Task:
         """Return what a row asks for."""
-        cells = {member: self._cells[column][row] for member, column in self._members[step].items()}
-        values = {member: value for member, value in cells.items() if not is_blank(value)}
+        block, place = self._block(row // _BLOCK), row % _BLOCK
+        cells = ((member, block[column][place]) for member, column in self._members[step].items())
+        values = {member: value for member, value in cells if value is not None}
         client_user_id = str(self.id_at(row))
         return Task(step, client_user_id, values, digest(secret, step, client_user_id, values))
+
+    def _cell(self, column: str, row: int) -> Any:
+        return self._block(row // _BLOCK)[column][row % _BLOCK]
+
+    def _read_block(self, number: int) -> dict[str, list[Any]]:
+        """Return some rows as Python's own values: one by one, pandas gives them slowly."""
+        part = self._frame.iloc[number * _BLOCK : (number + 1) * _BLOCK]
+        return {
+            column: [None if is_blank(cell) else cell for cell in part[column].array] for column in self._frame.columns
+        }
 
     def fingerprint(self, secret: bytes) -> bytes:
         """Return what tells this table from another one: its rows, in their order, and what is asked for."""

@@ -1,0 +1,76 @@
+"""How much faster a table of payers is sent than by a plain loop over one requests.Session, with the journal on.
+
+The far end is a thin server in a process of its own that answers after a fixed time. Both send the same bodies to it in
+turns. What the run needs above its table is the growth of the process's peak memory.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import requests
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import payerkit
+from payerkit.client import Client
+from published import ANSWERS, PAYER
+from thin_server import thin_server
+
+GATES = {0.02: (40, 4000, 100), 0.1: (90, 4000, 20)}
+"""By latency in seconds: how often faster at least, rows of a table, rows of the loop."""
+
+ROUNDS = 3
+WORKERS = 128
+MEMORY = 80
+
+
+def loop(url: str, bodies: list[dict[Any, Any]]) -> float:
+    """Return the rows that a plain loop sends in a second."""
+    with requests.Session() as session:
+        start = time.perf_counter()
+        for body in bodies:
+            session.post(f"{url}/v2/payer", json=body, headers={"x-api-key": "key"}, timeout=30).raise_for_status()
+        return len(bodies) / (time.perf_counter() - start)
+
+
+def run(url: str, rows: pd.DataFrame) -> float:
+    """Return the rows that `onboard` sends in a second, everything included: checks, journal, report."""
+    with TemporaryDirectory() as folder, Client(url, "key") as client:
+        start = time.perf_counter()
+        report = payerkit.onboard(client, rows, journal=Path(folder) / "run", workers=WORKERS, progress=False)
+        assert report.counts["done"] == len(rows)
+        return len(rows) / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Measure at each latency; the exit code tells whether all gates are passed."""
+    passed = True
+    table = pd.DataFrame([{**PAYER, "clientUserId": f"bench-{row}"} for row in range(4000)])
+    for latency, (gate, count, few) in GATES.items():
+        rows = table.head(count)
+        bodies = rows.head(few).to_dict("records")
+        with thin_server(json.dumps(ANSWERS["create_payer"]), latency) as url:
+            run(url, rows.head(200))
+            before = getrusage(RUSAGE_SELF).ru_maxrss
+            found = [run(url, rows) / loop(url, bodies) for _ in range(ROUNDS)]
+        grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
+        ratio = statistics.median(found)
+        print(
+            f"{1000 * latency:.0f} ms: {ratio:.0f} times a loop ({min(found):.0f} to {max(found):.0f}); at least {gate}"
+        )
+        print(f"{1000 * latency:.0f} ms: {grown:.0f} MiB above the table; at most {MEMORY}")
+        passed &= ratio >= gate and grown <= MEMORY
+    sys.exit(not passed)
+
+
+if __name__ == "__main__":
+    main()
