@@ -1,0 +1,305 @@
+"""A run over a table: what is sent, what is repeated, what is looked for, and what is left to a person."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from far_end import FarEnd, close, reply, reset
+from payerkit.bulk.sending import fits
+from payerkit.client import Client
+from payerkit.errors import InterruptedRun, InvalidInput
+from published import ANSWERS, BANK_DETAILS, PAYER
+
+STATUS = json.dumps(ANSWERS["create_payer"])
+BANK = {name: value for name, value in BANK_DETAILS.items() if name not in PAYER}
+NOTHING = reply(200, '{"paymentDetails": []}')
+
+
+def payers(count: int, **changes: Any) -> pd.DataFrame:
+    """Return a table of payers."""
+    return pd.DataFrame([{**PAYER, "clientUserId": f"row-{row}", **changes} for row in range(count)])
+
+
+def accounts(count: int, **changes: Any) -> pd.DataFrame:
+    """Return a table of accounts of one payer."""
+    rows = [{**BANK_DETAILS, "clientUserId": "row-0", "accountNumber": f"25300923348{row}"} for row in range(count)]
+    return pd.DataFrame([{**row, **changes} for row in rows])
+
+
+def stored(number: int, **changes: str) -> dict[str, str]:
+    """Return an account as a service lists it."""
+    return {
+        **BANK_DETAILS,
+        "id": f"id-{number}",
+        "accountNumber": f"25300923348{number}",
+        "status": "approved",
+        **changes,
+    }
+
+
+def listing(*records: dict[str, str]) -> Any:
+    """Return a behaviour that lists accounts."""
+    return reply(200, json.dumps({"paymentDetails": records}))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """Return a place for a journal."""
+    return tmp_path / "run.journal"
+
+
+def test_a_table_is_onboarded(journal: Path) -> None:
+    """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
+    table = payers(5).assign(**BANK, bank_state="CA", bank_postal_code="90723")
+    with payerkit.sandbox() as client:
+        report = payerkit.onboard(client, table, journal=journal, progress=False)
+        listed = payerkit.list_many(client, table["clientUserId"], progress=False)
+        ledger = client.sandbox.ledger()
+
+    assert {"done": 5, "refused": 0, "unknown": 0, "not_sent": 0} == report.counts
+    assert listed["id"].tolist() == report.frame["payment_details_id"].tolist()
+    assert ["payer"] * 5 + ["payment_detail"] * 5 == ledger["what"].tolist()
+    assert report.frame["agreement_url"].str.startswith(client.base_url).all()
+    assert ("bank_details", "not_started", "approved", 2) == tuple(
+        report.frame.loc[0, ["step", "kyc_status", "status", "attempts"]]
+    )
+
+
+def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
+    """A row with an error is left out, with the reason; a warning stops nothing."""
+    table = payers(3)
+    table.loc[0, "email"] = "nobody"
+    table.loc[1, "postcode"] = "1"
+    with payerkit.sandbox() as client:
+        report = payerkit.onboard(client, table, journal=journal, progress=False)
+
+    assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
+    assert "email: Not an e-mail address." == report.frame.loc[0, "reason"]
+    assert 0 == len(report.retryable)
+
+
+def test_the_same_call_again_sends_nothing(connected: Callable[..., Client], journal: Path) -> None:
+    """What is done is done, and what was refused stays refused."""
+    with FarEnd([reply(404), reply(200, STATUS), reply(400, '{"message": "no"}'), reply(200, STATUS)]) as far_end:
+        client = connected(far_end.url)
+        first = payerkit.onboard(client, payers(3), journal=journal, workers=1, progress=False)
+        sent = len(posts(far_end))
+        again = payerkit.onboard(client, payers(3), journal=journal, workers=1, progress=False)
+
+        assert (3, 3) == (sent, len(posts(far_end)))
+    assert ["done", "refused", "done"] == first.frame["state"].tolist()
+    pd.testing.assert_frame_equal(first.frame, again.frame)
+
+
+def posts(far_end: FarEnd) -> list[str]:
+    """Return the targets of the writes that arrived."""
+    return [each.target for each in far_end.ledger if each.method == "POST"]
+
+
+def test_a_payer_is_sent_once_more_when_nobody_knows(connected: Callable[..., Client], journal: Path) -> None:
+    """The same id is the same payer, so a payer is sent again after a while, and once."""
+    with FarEnd([reply(404), close, close, reply(200, STATUS)]) as far_end:  # first it is asked which service it is
+        report = payerkit.onboard(connected(far_end.url), payers(1), journal=journal, progress=False, settle=0.1)
+
+        assert 2 == len(posts(far_end))
+    assert ("unknown", 2, False) == tuple(report.frame.loc[0, ["state", "attempts", "retryable"]])
+    assert "Sent 2 times without an answer" in str(report.frame.loc[0, "reason"])
+
+
+@pytest.mark.parametrize(
+    ("behaviours", "expected"),
+    [
+        # it was stored before the connection broke: it is found, and not sent again
+        ([NOTHING, close, listing(stored(0))], ("done", 1, "id-0", "POST")),
+        # it was not: it is looked for twice, and sent again
+        (
+            [NOTHING, close, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)}))],
+            ("done", 2, "id-0", "POSTPOST"),
+        ),
+        # it lands late, between the two looks
+        ([NOTHING, reset, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
+        # the same account was there before: it is not taken for this one
+        (
+            [
+                listing(stored(0, id="old")),
+                close,
+                listing(stored(0, id="old")),
+                listing(stored(0, id="old"), stored(0)),
+            ],
+            ("done", 1, "id-0", "POST"),
+        ),
+        # two fit: a person has to look
+        ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("unknown", 1, None, "POST")),
+        # sent twice, and never found
+        ([NOTHING, close, NOTHING, NOTHING, close, NOTHING], ("unknown", 2, None, "POSTPOST")),
+    ],
+)
+def test_an_account_is_looked_for_before_it_is_sent_again(
+    connected: Callable[..., Client], journal: Path, behaviours: list[Any], expected: tuple[Any, ...]
+) -> None:
+    """What nobody knows is found out by looking; sent again is only what is not there."""
+    with FarEnd([reply(404), *behaviours]) as far_end:
+        client = connected(far_end.url)
+        report = payerkit.add_bank_details(client, accounts(1), journal=journal, progress=False, settle=0.1)
+        row = report.frame.iloc[0]
+
+        told = (
+            row["state"],
+            row["attempts"],
+            None if pd.isna(row["payment_details_id"]) else row["payment_details_id"],
+        )
+        assert expected == (*told, "POST" * len(posts(far_end)))
+
+
+def test_two_accounts_that_cannot_be_told_apart_are_a_persons(connected: Callable[..., Client], journal: Path) -> None:
+    """One new account that fits two rows is no row's: the other might be sent twice."""
+    alike = accounts(2, accountNumber="253009233480")
+    alike.loc[1, "documentNumber"] = "X0000000"  # which no list shows
+    with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
+        client = connected(far_end.url)
+        report = payerkit.add_bank_details(client, alike, journal=journal, workers=1, progress=False, settle=0.1)
+
+    assert ["unknown", "unknown"] == report.frame["state"].tolist()
+    assert "Several accounts could be this one" in str(report.frame.loc[0, "reason"])
+
+
+def test_two_rows_that_are_the_same_are_sent_once(journal: Path) -> None:
+    """A row that stands twice asks for one account."""
+    table = pd.concat([accounts(1), accounts(1)], ignore_index=True)
+    with payerkit.sandbox() as client:
+        payerkit.create_payer(client, {**PAYER, "clientUserId": "row-0"})
+        report = payerkit.add_bank_details(client, table, journal=journal, progress=False)
+
+        assert 1 == len(payerkit.list_payment_details(client, "row-0"))
+    assert ["done", "done"] == report.frame["state"].tolist()
+    assert 1 == report.frame["payment_details_id"].nunique()
+
+
+def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journal: Path) -> None:
+    """Where the payer was refused, nothing is sent for the account, and the row says so."""
+    table = payers(1).assign(**BANK, bank_postal_code="90723")
+    with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
+        report = payerkit.onboard(connected(far_end.url), table, journal=journal, progress=False)
+
+        assert ["/v2/payer"] == posts(far_end)
+    assert ("payer", "refused") == tuple(report.frame.loc[0, ["step", "state"]])
+    assert "not this one" in str(report.frame.loc[0, "reason"])
+
+
+def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """Nobody tries a thousand rows with a key that is not accepted; with the right one the run goes on."""
+    with FarEnd([reply(404), reply(401)]) as far_end:
+        report = payerkit.onboard(connected(far_end.url), payers(50), journal=journal, workers=1, progress=False)
+
+        assert 1 == len(posts(far_end))
+    assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
+    assert "does not accept the API key" in report.stopped
+    assert report.frame["reason"].str.contains("API key").all()
+
+
+def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """Nobody waits for a thousand rows that cannot leave."""
+    with FarEnd([close]) as far_end:
+        url = far_end.url
+    report = payerkit.onboard(connected(url), payers(200), journal=journal, progress=False)
+
+    assert (200, 200) == (report.counts["not_sent"], len(report.retryable))
+    assert "could not be reached" in report.stopped
+
+
+def test_all_wait_when_one_is_asked_to(connected: Callable[..., Client], journal: Path) -> None:
+    """After a 429 no call leaves before its time, whichever thread it is in."""
+    with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
+        started = time.monotonic()
+        report = payerkit.onboard(connected(far_end.url), payers(20), journal=journal, workers=4, progress=False)
+        took = time.monotonic() - started
+
+    assert 20 == report.counts["done"]
+    assert took >= 1
+
+
+def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None:
+    """Ten calls at fifty a second take a fifth of a second at least."""
+    with FarEnd([reply(200, STATUS)]) as far_end:
+        started = time.monotonic()
+        payerkit.onboard(connected(far_end.url), payers(11), journal=journal, rate=50, progress=False)
+
+        assert time.monotonic() - started >= 0.2
+
+
+def test_an_interrupt_loses_nothing(journal: Path) -> None:
+    """What is under way comes to its end, the report is in the error, and the same call goes on."""
+    with payerkit.sandbox() as client:
+        threading.Timer(0.6, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(InterruptedRun) as caught:
+            payerkit.onboard(client, payers(100), journal=journal, workers=4, rate=50, progress=False)
+        first = caught.value.report.counts
+        report = payerkit.onboard(client, payers(100), journal=journal, progress=False)
+        ledger = client.sandbox.ledger()
+
+    assert (100, 0, True) == (sum(first.values()), first["unknown"], 0 < first["done"] < 100)
+    assert (100, 100) == (report.counts["done"], ledger["client_user_id"].nunique())
+    assert 100 == len(ledger)
+
+
+def test_the_journal_keeps_no_link_that_tells_who_it_is(connected: Callable[..., Client], journal: Path) -> None:
+    """A link with the payer's id in it is not kept, however it is encoded; others are."""
+    answer = {
+        **ANSWERS["create_payer"],
+        "agreementUrl": "https://example.com/a?u=row%2D0",
+        "kycUrl": "https://example.com/k",
+    }
+    with FarEnd([reply(200, json.dumps(answer))]) as far_end:
+        report = payerkit.onboard(connected(far_end.url), payers(1), journal=journal, progress=False)
+
+    assert report.frame["agreement_url"].isna().all()
+    assert "https://example.com/k" == report.frame.loc[0, "kyc_url"]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [({"workers": 0}, "workers"), ({"workers": True}, "workers"), ({"rate": 0}, "rate"), ({"settle": -1}, "settle")],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    shared: Client, journal: Path, options: dict[str, Any], named: str
+) -> None:
+    """A wrong option is told by its name, before anything is sent."""
+    with pytest.raises(InvalidInput, match=f"^{named}: "):
+        payerkit.onboard(shared, payers(1), journal=journal, progress=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"bankName": "Chase", "accountNumber": "253009233489"}, True),
+        ({"bankName": "CHASE", "currency": "USD"}, True),  # a service may write them its own way
+        ({"bankName": "Chase", "accountNumber": "••••3489"}, True),  # or hide the number but for its end
+        ({"bankName": "Chase", "accountNumber": "••••3488"}, False),
+        ({"bankName": "Chase", "accountNumber": "253009233488"}, False),
+        ({"bank_name": "Chase"}, True),  # in another spelling
+        ({"status": "approved"}, False),  # nothing to compare
+    ],
+)
+def test_fitting(record: dict[str, str], expected: bool) -> None:
+    """A listed account fits what was sent if all that is in both is equal."""
+    sent = {"bank_name": "Chase", "currency": "usd", "account_number": "253009233489"}
+
+    assert expected == fits(sent, record)
+
+
+def test_the_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever waits sees how many are done."""
+    with payerkit.sandbox() as client:
+        payerkit.onboard(client, payers(3), journal=journal)
+
+    assert "done=3, failed=0, unknown=0" in capsys.readouterr().err
