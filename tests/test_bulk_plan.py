@@ -95,7 +95,7 @@ def test_every_kind_of_empty_cell_is_the_same(empty: Any) -> None:
 
 def table(**changes: Any) -> pd.DataFrame:
     """Return three payers with an account each, the second without an e-mail address and with blanks to take away."""
-    rows = [TYPED_PAYER | BANK | {"client_user_id": f"user-{place}"} for place in range(3)]
+    rows: list[dict[str, Any]] = [TYPED_PAYER | BANK | {"client_user_id": f"user-{place}"} for place in range(3)]
     rows[1] |= {"email": None, "city": " Utica", "bank_name": ""}
     return pd.DataFrame(rows, dtype="object").assign(**changes)
 
