@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 import requests
 from cryptography.fernet import Fernet
@@ -17,7 +21,7 @@ from nbclient import NotebookClient
 import payerkit
 from payerkit import cli
 from processes import running
-from published import BANK_DETAILS, PAYER
+from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 
 QUICKSTART = Path(__file__).parent.parent / "notebooks" / "00-quickstart.ipynb"
 KEY = "key-that-the-environment-gives"
@@ -200,3 +204,159 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["--version"])
 
     assert f"payerkit {payerkit.__version__}\n" == capsys.readouterr().out
+
+
+ROWS = [
+    TYPED_PAYER
+    | TYPED_ACCOUNT
+    | {"client_user_id": f"user-{place}@example.com", "account_number": f"1234567890{place}"}
+    for place in range(3)
+]
+RESULTS = ("payers-report.csv", "payers.csv.journal")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Run a sandbox in a process of its own; give the environment in which commands find it."""
+    folder = tmp_path_factory.mktemp("service")
+    with running("sandbox", "--port", "0", folder=folder, PAYERKIT_API_KEY=KEY) as (printed, _process):
+        yield {"PAYERKIT_BASE_URL": address(printed), "PAYERKIT_API_KEY": KEY}
+
+
+def onboard(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `payerkit onboard` in a folder to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "payerkit", "onboard", *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def write_rows(folder: Path, rows: list[dict[str, str]], name: str = "payers.csv") -> None:
+    """Write a table of payers."""
+    pd.DataFrame(rows).to_csv(folder / name, index=False)
+
+
+def stored(service: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
+    """Return the numbers of the accounts that the service has of the payers of these rows."""
+    with payerkit.connect(service["PAYERKIT_BASE_URL"], api_key=KEY) as client:
+        ids = [row["client_user_id"] for row in rows]
+        found = payerkit.list_many(client, ids, progress=False, reveal=True)
+    return found["account_number"].dropna().to_list()
+
+
+def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[str, str]) -> None:
+    """One command sends every payer and account; the same again sends nothing twice and says the same."""
+    write_rows(tmp_path, ROWS)
+    first, again = (onboard(tmp_path, "payers.csv", **service) for _ in range(2))
+    report = pd.read_csv(tmp_path / "payers-report.csv", dtype=str)
+
+    assert (0, 0) == (first.returncode, again.returncode)
+    assert ["3 rows: 3 done."] * 2 == [run.stdout.splitlines()[0] for run in (first, again)]
+    assert [row["account_number"] for row in ROWS] == stored(service, ROWS)
+    assert (["2", "3", "4"], {"done"}) == (report["row"].to_list(), set(report["state"]))
+    files = {"payers.csv", "payers.csv.journal", "payers-report.csv"}
+    assert files == {file.name for file in tmp_path.iterdir()}
+
+
+def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, str]) -> None:
+    """Neither what it prints nor the report nor the journal holds what a row holds, or the key."""
+    rows = [{**row, "client_user_id": f"other-{row['client_user_id']}"} for row in ROWS]
+    write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "bad@example.com", "email": "nonsense-address"}])
+    run = onboard(tmp_path, "payers.csv", **service)
+    secrets = [KEY, "nonsense-address", "@example", "%40example", *(row["account_number"] for row in rows)]
+    secrets += [TYPED_PAYER[name] for name in ("email", "first_name", "last_name", "ssn", "phone", "address_line1")]
+    texts = [run.stdout, run.stderr, *((tmp_path / name).read_bytes().decode("latin-1") for name in RESULTS)]
+
+    assert (3, "4 rows: 3 done, 1 not sent.") == (run.returncode, run.stdout.splitlines()[0])
+    assert [] == [secret for secret in secrets if any(secret in text for text in texts)]
+
+
+def test_onboard_takes_names_of_columns_and_places_of_files(tmp_path: Path, service: dict[str, str]) -> None:
+    """`--column` says what a column is or leaves it out; journal and report are written where they are asked for."""
+    row = {("zip" if name == "postcode" else name): value for name, value in ROWS[0].items()}
+    row |= {"client_user_id": "columns", "notes": "a friend"}
+    write_rows(tmp_path, [row])
+    refused = onboard(tmp_path, "payers.csv", **service)
+    options = ("--column", "zip=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
+    done = onboard(tmp_path, "payers.csv", *options, "--workers", "2", "--rate", "100", **service)
+
+    assert (1, 0) == (refused.returncode, done.returncode)
+    assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: no member")]
+    assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
+
+
+def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path) -> None:
+    """A run that reaches no service sends nothing and says so; the same command, with its journal, does it later."""
+    write_rows(tmp_path, ROWS)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    service = {"PAYERKIT_BASE_URL": f"http://127.0.0.1:{port}", "PAYERKIT_API_KEY": KEY}
+    options = ("payers.csv", "--workers", "16")
+    alone = onboard(tmp_path, *options, **service)
+    with running("sandbox", "--port", port, folder=tmp_path, PAYERKIT_API_KEY=KEY):
+        served = onboard(tmp_path, *options, **service)
+
+    assert (1, True) == (alone.returncode, "Nothing was sent." in alone.stderr)
+    assert (0, "3 rows: 3 done.") == (served.returncode, served.stdout.partition("\n")[0])
+
+
+def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str]) -> None:
+    """`--dry-run` tells what would be sent and what stands in the way, needs no service, and leaves no file."""
+    rows = [{**row, "client_user_id": f"dry-{place}"} for place, row in enumerate(ROWS)]
+    write_rows(tmp_path, rows)
+    write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "x", "email": "y"}], "faulty.csv")
+    fine, faulty = (onboard(tmp_path, name, "--dry-run", **service) for name in ("payers.csv", "faulty.csv"))
+    alone = onboard(tmp_path, "payers.csv", "--dry-run")
+
+    assert (0, 3, 0) == (fine.returncode, faulty.returncode, alone.returncode)
+    assert "3 rows: 3 payers and 3 accounts would be sent" in fine.stdout
+    assert "1x error email: Not an e-mail address." in faulty.stdout
+    assert ([], {"payers.csv", "faulty.csv"}) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
+
+
+def test_the_template_can_be_filled_in(tmp_path: Path) -> None:
+    """`--template` prints a table that `onboard` takes as it is."""
+    printed = onboard(tmp_path, "--template")
+    (tmp_path / "mine.csv").write_text(printed.stdout)
+    run = onboard(tmp_path, "mine.csv", "--dry-run")
+
+    assert (0, 0) == (printed.returncode, run.returncode)
+    assert "1 rows: 1 payers and 1 accounts would be sent" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "words"),
+    [
+        (None, [], "give a file with payers"),
+        (None, ["payers.csv"], "there is no file payers.csv"),
+        ("", ["payers.csv"], "the file is empty"),
+        ("client_user_id\nx\n", ["payers.csv"], "no columns of what is to be sent"),
+        ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),
+        ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "say THEIRS=OURS"),
+        ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip=postcode"], "zip: not a column"),
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_table_that_cannot_be_sent_is_told(
+    content: str | None,
+    arguments: list[str],
+    words: str,
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is no table ends with 1 and a message, before any service is asked."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PAYERKIT_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("PAYERKIT_API_KEY", KEY)
+    if content is not None:
+        (tmp_path / "payers.csv").write_text(content)
+
+    assert cli.main(["onboard", *arguments, *options]) == 1
+    assert words in capsys.readouterr().err

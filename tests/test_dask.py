@@ -1,19 +1,24 @@
-"""The checks of a table, partition by partition, in the workers of a cluster."""
+"""A table in partitions: read and checked in the workers of a cluster, and the same as in one piece."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import dask
 import dask.dataframe as dd
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, get_task_stream
 
 import payerkit
-from published import PAYER
+from payerkit.client import Client as Service
+from payerkit.errors import InvalidInput
+from published import PAYER, TYPED_ACCOUNT, TYPED_PAYER
 
 ROWS = [{**PAYER, "clientUserId": f"user-{place}", "country": "UK" if place % 3 == 0 else "US"} for place in range(20)]
+MAPPING = {"zip": "postcode", "worker": None}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +32,26 @@ def cluster() -> Iterator[Client]:
         yield client
 
 
+@pytest.fixture
+def table(tmp_path: Path) -> pd.DataFrame:
+    """Write a file with names of its own: payers, a second account of one, errors of one row and of two rows."""
+    rows = [TYPED_PAYER | TYPED_ACCOUNT | {"client_user_id": f"00{place}", "country": "NA"} for place in range(8)]
+    rows[3] |= {"email": " ", "city": " Albany"}
+    rows[5] |= {"client_user_id": "007", "first_name": "Zoe"}  # another payer under an id of another partition
+    rows.append({**TYPED_ACCOUNT, "client_user_id": "001", "account_number": "11112222333"})  # its payer is elsewhere
+    rows.append({**TYPED_ACCOUNT, "client_user_id": "003"})  # its payer has an error
+    rows.append(rows[0])
+    frame = pd.DataFrame(rows).rename(columns={"postcode": "zip"}).assign(worker="nobody")
+    frame.to_csv(tmp_path / "payers.csv", index=False)
+    return frame
+
+
+def in_partitions(folder: Path) -> Any:
+    """Return the file as Dask reads it: in several partitions, each with labels from 0."""
+    path = str(folder / "payers.csv")
+    return dd.read_csv(path, blocksize=700, dtype=str, keep_default_na=False, na_values=[""])
+
+
 def test_partitions_have_the_findings_of_the_whole(cluster: Client) -> None:
     """Two workers find in four partitions what one process finds in the table."""
     frame = pd.DataFrame(ROWS)
@@ -36,3 +61,63 @@ def test_partitions_have_the_findings_of_the_whole(cluster: Client) -> None:
     pd.testing.assert_frame_equal(
         payerkit.check_payers(frame).astype("object"), found.reset_index(drop=True).astype("object")
     )
+
+
+def test_a_table_is_read_where_it_is(cluster: Client, table: pd.DataFrame, tmp_path: Path) -> None:
+    """`read_payers` names the columns of a Dask DataFrame without computing it; the text is that of the file."""
+    parts = payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING)
+    whole = payerkit.read_payers(tmp_path / "payers.csv", mapping=MAPPING)
+
+    read = cluster.compute(parts, sync=True)
+
+    assert (len(table), True) == (len(whole), bool(parts.npartitions > 2))
+    pd.testing.assert_frame_equal(
+        whole.reset_index(drop=True).astype("string"), read.reset_index(drop=True).astype("string")
+    )
+
+
+@pytest.mark.usefixtures("table", "cluster")
+def test_columns_of_partitions_that_are_not_understood_are_told(tmp_path: Path) -> None:
+    """The same words as for a table in one piece, before anything is computed."""
+    with pytest.raises(InvalidInput, match=r"zip: .* did you mean postcode\?"):
+        payerkit.read_payers(in_partitions(tmp_path))
+
+
+@pytest.mark.usefixtures("table", "cluster")
+def test_a_plan_of_partitions_is_that_of_the_whole(tmp_path: Path) -> None:
+    """Also what only the whole shows: two payers under one id, accounts whose payer is in another partition."""
+    parts = payerkit.plan_onboarding(payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING))
+    whole = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "payers.csv", mapping=MAPPING))
+
+    assert {"rows": 11, "to_send": 7, "payers": 5, "accounts": 6} == {
+        name: whole.counts[name] for name in ("rows", "to_send", "payers", "accounts")
+    }
+    assert whole.counts == parts.counts
+    assert list(whole.frame["reason"]) == list(parts.frame["reason"])
+    pd.testing.assert_frame_equal(
+        whole.findings.drop(columns="row").astype("object"), parts.findings.drop(columns="row").astype("object")
+    )
+
+
+@pytest.mark.usefixtures("table", "cluster")
+def test_partitions_are_sent_like_the_whole(shared: Service, tmp_path: Path) -> None:
+    """A run with partitions has a row for each row; the same journal knows the table in one piece."""
+    parts = payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING)
+    whole = payerkit.read_payers(tmp_path / "payers.csv", mapping=MAPPING)
+    sent, again = (
+        payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False) for rows in (parts, whole)
+    )
+
+    assert {"done": 7, "refused": 0, "unknown": 0, "not_sent": 4} == sent.counts
+    pd.testing.assert_frame_equal(sent.frame.reset_index(drop=True), again.frame.reset_index(drop=True))
+
+
+def test_partitions_are_checked_in_the_workers(cluster: Client) -> None:
+    """Each partition is checked in a worker, and both workers have something to do."""
+    rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "x"} for place in range(8)])
+    with get_task_stream(cluster) as stream:
+        found = payerkit.plan_onboarding(dd.from_pandas(rows, npartitions=4))
+    done = [task["worker"] for task in stream.data if "check_part" in str(task["key"])]
+
+    assert 8 == (found.findings["code"] == "email_form").sum()
+    assert (4, set(cluster.scheduler_info()["workers"])) == (len(done), set(done))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-from payerkit.checks.reading import suggestion
+from payerkit.checks.reading import shown, suggestion
 from payerkit.checks.specification import BANK_DETAILS, PAYER, Body
 from payerkit.errors import FieldProblem, InvalidInput
 
@@ -27,34 +27,59 @@ def our_names(columns: Iterable[Hashable], mapping: Mapping[str, str | None] | N
     two that are the same, and for a mapping that names no column or no member.
     """
     columns = list(columns)
-    chosen = dict(mapping or {})
-    there = f"not a column of the table, which has {', '.join(map(str, columns))}"
-    problems = [_problem(name, there) for name in chosen if name not in columns]
+    chosen: dict[Hashable, str | None] = dict((mapping or {}).items())
+    problems = [_problem(name, "not a column of the table") for name in chosen if name not in columns]
     named: dict[Hashable, str] = {}
+    strangers = []
     for column in columns:
-        if column in chosen and chosen[str(column)] is None:
-            continue
-        wanted = chosen.get(str(column), column)
+        wanted = chosen.get(column, column)
         name = _KNOWN.get(wanted)
+        if wanted is None:
+            continue
         if name is None:
-            problems.append(_problem(column, _unknown(str(wanted))))
+            strangers.append((column, str(wanted)))
         elif name in named.values():
             problems.append(_problem(column, f"a second column for {name}"))
         else:
             named[column] = name
+    problems += _unknown(strangers, is_headless=not named)
     if problems:
-        advice = 'Rename the columns, or say what they are: mapping={"their name": "our name"}; None leaves one out.'
+        advice = (
+            'Rename the columns, or say what they are: read_payers(rows, mapping={"their name": "our name"}), '
+            "or --column THEIRS=OURS. None, or nothing, leaves one out."
+        )
         raise InvalidInput("The table has columns that are not understood.", fields=tuple(problems), advice=advice)
     return named
 
 
 def _problem(column: Hashable, words: str) -> FieldProblem:
-    return FieldProblem(str(column), str(column), f"{words}.", "unknown_column")
+    name = shown(str(column))
+    return FieldProblem(name, name, f"{words}.", "unknown_column")
 
 
-def _unknown(column: str) -> str:
-    meant = suggestion(PAYER, column) or suggestion(BANK_DETAILS, column)
-    return "no member of a payer or of bank details" + (f"; did you mean {meant}?" if meant else "")
+def _unknown(columns: Iterable[tuple[Hashable, str]], *, is_headless: bool) -> Iterator[FieldProblem]:
+    """Yield what is wrong with columns of which each wants to be something that is not there."""
+    others = []
+    for column, wanted in columns:
+        meant = _meant(wanted)
+        if meant:
+            words = f"no member of a payer or of bank details; did you mean {meant}"
+            yield FieldProblem(shown(str(column)), shown(str(column)), f"{words}?", "unknown_column")
+        else:
+            others.append(column)
+    if is_headless and others:  # they may well be values, so they are not repeated
+        yield FieldProblem("", "", "No column is a member. Does the table have a row of names?", "unknown_column")
+    else:
+        yield from (_problem(column, "no member of a payer or of bank details") for column in others)
+
+
+def _meant(name: str) -> str | None:
+    """Return the column that was most likely meant by a name; None if none is likely."""
+    bare = name.lower().removeprefix("bank").lstrip("_ -")
+    ours = suggestion(BANK_DETAILS, bare) if bare != name.lower() else None
+    if ours in _SHARED:
+        return f"{_BANK}{ours}"
+    return suggestion(PAYER, name) or suggestion(BANK_DETAILS, name)
 
 
 def members_of(body: Body, columns: Iterable[str]) -> dict[str, str]:

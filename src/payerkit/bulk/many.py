@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,8 +10,9 @@ import pandas as pd
 from payerkit.bulk.pace import Pace, Stop
 from payerkit.bulk.pool import INTERRUPTED, each
 from payerkit.bulk.progress import Progress
+from payerkit.bulk.run import Options, check_client
 from payerkit.client import Client
-from payerkit.errors import PayerkitError
+from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.frames import payment_details_frame
 from payerkit.ids import check_id
 from payerkit.listing import payment_details_call
@@ -34,8 +35,12 @@ def list_many(
     ids: client user ids, such as a column; each is asked for once, and the order is theirs. `client_user_id` comes
     first; `error` comes last, and says of a payer who could not be read why: such a payer has one row and nothing else
     in it. A payer without accounts has no row. workers, rate: as for `onboard`. Raises InvalidInput for an id that
-    cannot be sent.
+    cannot be sent, and for numbers that cannot be used.
     """
+    check_client(client)
+    Options(workers, rate)
+    if isinstance(ids, str | bytes | Mapping) or hasattr(ids, "columns") or not isinstance(ids, Iterable):
+        raise InvalidInput(f"ids: give a list or a column of client user ids; got a {type(ids).__name__}.")
     wanted = list(dict.fromkeys(check_id(each_id, "ids") for each_id in ids))
     read: dict[str, list[dict[str, Any]] | str] = {}
     stop = Stop()

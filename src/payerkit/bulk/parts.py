@@ -88,18 +88,18 @@ def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the table without blanks around its texts, empty cells as missing, and an info for each cell changed."""
     said: list[tuple[int, Finding]] = []
     for column in frame.columns:
-        changed = {}
-        for row, value in enumerate(frame[column].array):
+        cells = frame[column].tolist()
+        is_changed = False
+        for row, value in enumerate(cells):
             if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
                 body = PAYER if column in PAYER.members else BANK_DETAILS
                 name = column if column in body.members else column.removeprefix("bank_")
-                changed[row], info = trimmed(body, name, value)
+                text, info = trimmed(body, name, value)
+                cells[row] = text or None
+                is_changed = True
                 said += [(row, info)] if info is not None else []
-        if changed:
-            cells = frame[column].array.copy()
-            for row, value in changed.items():
-                cells[row] = value or None
-            frame = frame.assign(**{column: cells})
+        if is_changed:
+            frame = frame.assign(**{column: pd.Series(cells, frame.index, "object")})
     return frame, frame_of(said)
 
 

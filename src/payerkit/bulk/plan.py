@@ -9,9 +9,8 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.parts import Step
-from payerkit.bulk.report import reasons
+from payerkit.bulk.report import NO_PAYER, reasons, shown_id
 from payerkit.bulk.table import Table
-from payerkit.masking import mask
 from payerkit.tracebacks import trimmed
 
 
@@ -35,13 +34,14 @@ class Plan:
     def __init__(self, table: Table) -> None:
         self.findings = _labelled(table)
         self.frame = _frame(table)
+        sent = ~table.blocked & ~table.waiting
         warned = table.findings.loc[table.findings["severity"] == "warning", "row"]
         self.counts = {
             "rows": len(table),
-            "to_send": int((~table.blocked).sum()),
+            "to_send": int(sent.sum()),
             "payers": int((self.frame["payer"] == "send").sum()),
             "accounts": int((self.frame["bank_details"] == "send").sum()),
-            "with_warnings": int(np.count_nonzero(~table.blocked[warned.unique()])),
+            "with_warnings": int(np.count_nonzero(sent[warned.unique()])),
         }
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Plan:
         what = f"{told['payers']} payers and {told['accounts']} accounts would be sent"
         lines = [f"{told['rows']} rows: {what}; {told['with_warnings']} rows with warnings are among them."]
         if blocked:
-            lines.append(f"{blocked} rows would not be sent: they have errors.")
+            lines.append(f"{blocked} rows would not be sent: they have errors, or their payer has.")
         return "\n".join([*lines, *map(" ".join, self._worst())])
 
     __repr__ = __str__
@@ -78,7 +78,8 @@ def _labelled(table: Table) -> pd.DataFrame:
 
 def _frame(table: Table) -> pd.DataFrame:
     why = reasons(table)
-    ids = [mask("clientUserId", table.id_at(row)) for row in range(len(table))]
+    why |= dict.fromkeys(np.flatnonzero(table.waiting).tolist(), NO_PAYER)
+    ids = [shown_id(table.id_at(row)) for row in range(len(table))]
     columns = {
         "client_user_id": pd.array(ids, dtype="string"),
         "payer": _sent(table, "payer"),
@@ -90,9 +91,9 @@ def _frame(table: Table) -> pd.DataFrame:
 
 def _sent(table: Table, step: Step) -> Any:
     """Return of each row whether its part is sent, is the same as an earlier row's, or is not there."""
-    told = np.where(table.has(step) & ~table.blocked, "send", "").astype(object)
+    told = np.where(table.has(step) & ~table.blocked & ~table.waiting, "send", "").astype(object)
     for row in np.flatnonzero(told == "send").tolist():
         first = table.payer_row(row) if step == "payer" else table.first_like(row)
         if first != row:
-            told[row] = f"as row {table.labels[first]}"
+            told[row] = f"as row {shown_id(table.labels[first])}"
     return pd.array(told, dtype="string")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from io import StringIO
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import IO, Any
+from zipfile import BadZipFile
 
 import pandas as pd
 
@@ -14,18 +16,20 @@ from payerkit.errors import InvalidInput
 from payerkit.tracebacks import trimmed
 
 Mapped = Mapping[str, str | None]
-_AS_TEXT: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_values": [""]}
+_AS_TEXT: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False, "na_values": [""]}
+_EMPTY = "source: the file is empty. payerkit onboard --template prints one to fill in."
+_QUOTES = "A cell with the separator in it has to stand in quotes."
 
 
 @trimmed
 def read_payers(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
     """Return a table of payers as text, one row a row of the source; it may have columns of bank details as well.
 
-    source: a CSV, Excel or Parquet file, an open text file with CSV, or a DataFrame (pandas or Dask). Columns are found
+    source: a CSV, Excel or Parquet file, an open file with CSV, or a DataFrame (pandas or Dask). Columns are found
     by our names or wire names; mapping: what others are, such as `{"zip": "postcode"}`, None to leave one out. Leading
-    zeros, and Namibia (NA), stay. A file's index is the number of the row as a spreadsheet shows it. Raises
-    InvalidInput for columns that are not understood, with what may have been meant, and for a file that cannot be
-    read; ImportError without the library that Excel or Parquet files need.
+    zeros, and Namibia (NA), stay. A file's index is the number of the row as a spreadsheet shows it; rows
+    without anything in them are left out. Raises InvalidInput for columns that are not understood, with what may have
+    been meant, and for a file that cannot be read; ImportError without the library that Excel or Parquet files need.
     """
     return _read(source, mapping)
 
@@ -49,15 +53,11 @@ def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
 
 
 def _file(source: Any) -> pd.DataFrame:
-    """Return a file's table as text, its index counted as spreadsheets count: the first row of data is 2."""
     if isinstance(source, str | Path):
-        frame = _by_ending(Path(source))
-    elif hasattr(source, "read"):
-        frame = _csv(source)
-    else:
-        raise InvalidInput(f"source: give a file or a DataFrame; got a {type(source).__name__}.")
-    frame.index = pd.RangeIndex(2, 2 + len(frame), name="row")
-    return frame
+        return _by_ending(Path(source))
+    if hasattr(source, "read"):
+        return _csv(source)
+    raise InvalidInput(f"source: give a file or a DataFrame; got a {type(source).__name__}.")
 
 
 def _by_ending(path: Path) -> pd.DataFrame:
@@ -67,54 +67,67 @@ def _by_ending(path: Path) -> pd.DataFrame:
     if kind in {".xlsx", ".xlsm"}:
         return _excel(path)
     if kind in {".parquet", ".pq"}:
-        return _needing("Parquet", "pyarrow", lambda: pd.read_parquet(path))
+        frame = _needing("Parquet", "pyarrow", lambda: pd.read_parquet(path))
+        return frame.set_axis(pd.RangeIndex(2, 2 + len(frame), name="row"))
     if kind not in {".csv", ".tsv", ".txt"}:
         raise InvalidInput(f"source: {path.name} is no .csv, .tsv, .xlsx or .parquet file.")
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open("rb") as file:
         return _csv(file)
 
 
-def _csv(file: TextIO) -> pd.DataFrame:
+def _csv(file: IO[Any]) -> pd.DataFrame:
     """Return the table of a CSV file, whatever separates its columns."""
     try:
-        head = file.readline().removeprefix("\ufeff")
-        separator = max(",;\t|", key=head.count)
-        names = next(csv.reader([head], delimiter=separator), [])
-        _refuse_twice(names)
-        return cast(
-            "pd.DataFrame", pd.read_csv(file, sep=separator, names=names, header=None, index_col=False, **_AS_TEXT)
+        content = file.read()
+        text = (content.decode() if isinstance(content, bytes) else content).removeprefix("\ufeff")
+        lines = text.lstrip("\r\n")
+        separator = max(",;\t|", key=lines.partition("\n")[0].count)
+        width = len(next(csv.reader(StringIO(lines, newline=""), delimiter=separator), []))
+        # One column more than there are names, for rows that are longer: pandas would cut them.
+        cells = pd.read_csv(
+            StringIO(text, newline=""), sep=separator, names=range(width + 1), skip_blank_lines=False, **_AS_TEXT
         )
     except UnicodeDecodeError:
         problem = InvalidInput("source: the file is not UTF-8. Save it as CSV UTF-8.")
+    except pd.errors.EmptyDataError:
+        problem = InvalidInput(_EMPTY)
     except (pd.errors.ParserError, csv.Error) as error:
         where = str(error).partition("line ")[2].partition(",")[0]
-        problem = InvalidInput(
-            f"source: the file is no table{f': look at line {where} after the names' if where else ''}. "
-            "A cell with the separator in it has to stand in quotes."
-        )
+        problem = InvalidInput(f"source: the file is no table{f': look at row {where}' if where else ''}. {_QUOTES}")
+    else:
+        return _with_names(cells)
     raise problem
-
-
-def _refuse_twice(names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InvalidInput(f"source: columns stand twice: {', '.join(twice)}.")
 
 
 def _excel(path: Path) -> pd.DataFrame:
     """Return the first sheet as text. A cell that is a day is that day, without the midnight that Excel adds."""
-    frame: pd.DataFrame = _needing("Excel", "openpyxl", lambda: pd.read_excel(path, engine="openpyxl", **_AS_TEXT))
+    cells = _needing("Excel", "openpyxl", lambda: pd.read_excel(path, engine="openpyxl", **_AS_TEXT))
     midnight = r"^(\d{4}-\d{2}-\d{2}) 00:00:00$"
-    return frame.replace(midnight, r"\1", regex=True)
+    return _with_names(cells.replace(midnight, r"\1", regex=True))
 
 
-def _needing(what: str, library: str, read: Any) -> pd.DataFrame:
+def _with_names(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a sheet's rows under the names in its first one; the index counts as spreadsheets do, the names being 1.
+
+    Rows without anything are none. Raises InvalidInput for an empty sheet, and for cells in a column without a name.
+    """
+    numbered = cells.set_axis(pd.RangeIndex(1, 1 + len(cells), name="row")).dropna(how="all")
+    if numbered.empty:
+        raise InvalidInput(_EMPTY)
+    names, rows = numbered.iloc[0], numbered.iloc[1:]
+    astray = rows.loc[:, names.isna()].dropna(how="all").index
+    if len(astray):
+        raise InvalidInput(f"source: row {astray[0]} has a cell in a column without a name. {_QUOTES}")
+    return rows.loc[:, names.notna()].set_axis(names.dropna().to_list(), axis=1)
+
+
+def _needing(what: str, library: str, read: Callable[[], pd.DataFrame]) -> pd.DataFrame:
     try:
-        return cast("pd.DataFrame", read())
+        return read()
     except ImportError:
         problem: Exception = ImportError(
             f"{what} files need {library}: pip install {library}, or save the table as CSV."
         )
-    except (ValueError, OSError, KeyError) as error:
+    except (ValueError, OSError, KeyError, BadZipFile) as error:
         problem = InvalidInput(f"source: this is no {what} file that can be read ({type(error).__name__}).")
     raise problem

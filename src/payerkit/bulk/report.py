@@ -12,6 +12,7 @@ from payerkit import html
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.sending import is_lost
 from payerkit.bulk.table import Table
+from payerkit.html import visible
 from payerkit.masking import mask
 
 STATES = ("done", "refused", "unknown", "not_sent")
@@ -45,9 +46,8 @@ class Report:
 
     def save(self, path: str | Path) -> None:
         """Write the frame as CSV, with the row's label first."""
-        self.frame.rename_axis(index="row" if self.frame.index.name is None else str(self.frame.index.name)).to_csv(
-            path
-        )
+        labels = ["row" if name is None else str(name) for name in self.frame.index.names]
+        self.frame.to_csv(path, index_label=labels)
 
     def _summary(self) -> str:
         told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in self.counts.items() if count)
@@ -75,7 +75,7 @@ class Report:
     def _repr_html_(self) -> str:
         open_rows = self.frame[self.frame["state"] != "done"].head(20)
         rows = [
-            (label, row.step, row.state, row.reason)
+            (shown_id(label), row.step, row.state, row.reason)
             for label, row in zip(open_rows.index, open_rows.itertuples(), strict=True)
         ]
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
@@ -106,6 +106,14 @@ def _colours(counts: Mapping[str, int]) -> str:
     )
 
 
+NO_PAYER = "Its payer was not sent: see the row of the payer."
+
+
+def shown_id(value: Any) -> Any:
+    """Return what may be shown of a client user id, or of a row's label, which may be one."""
+    return value if value is None else visible(str(mask("clientUserId", value)))
+
+
 def make_report(table: Table, journal: Journal, stopped: str) -> Report:
     """Return what the journal knows of each row of a table."""
     why = reasons(table)
@@ -127,7 +135,7 @@ def reasons(table: Table) -> dict[int, str]:
 
 
 def _row(table: Table, journal: Journal, row: int, errors: str | None, stopped: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"client_user_id": mask("clientUserId", table.id_at(row)), "attempts": 0, "retryable": False}
+    told: dict[str, Any] = {"client_user_id": shown_id(table.id_at(row)), "attempts": 0, "retryable": False}
     if errors is not None:
         return told | {"state": "not_sent", "step": "", "reason": errors}
     steps = _asked(table, row)
@@ -136,7 +144,7 @@ def _row(table: Table, journal: Journal, row: int, errors: str | None, stopped: 
             return told | {
                 "step": step,
                 "state": "not_sent",
-                "reason": "Its payer was not sent: see the row of the payer.",
+                "reason": NO_PAYER,
             }
         entry = journal.entry(table.task(step, source, journal.secret).key)
         told |= {name: value for name, value in (entry.facts if entry else {}).items() if name in _FACTS}

@@ -84,7 +84,7 @@ class Options:
 
     workers: int
     rate: float | None
-    settle: float
+    settle: float = SETTLE
 
     def __post_init__(self) -> None:
         if not _is_number(self.workers, int) or not 1 <= self.workers <= MOST_WORKERS:
@@ -99,11 +99,16 @@ def _is_number(value: object, kinds: type | UnionType) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _run(client: Client, table: Table, path: str | Path, options: Options, *, progress: bool) -> Report:
+def check_client(client: object) -> None:
+    """Raise InvalidInput for anything but a client."""
     if not isinstance(client, Client):
         raise InvalidInput(
             f"The first argument is a client, from connect() or sandbox(); got a {type(client).__name__}."
         )
+
+
+def _run(client: Client, table: Table, path: str | Path, options: Options, *, progress: bool) -> Report:
+    check_client(client)
     with Journal(Path(path), client.account_secret) as journal, client.sibling(pool_size=options.workers) as own:
         journal.belongs_to(
             "service", digest(journal.salt, client.service_name()), "service, or was made with another key"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -42,7 +42,8 @@ class Table:
     """The rows by position, 0 for the first; `labels` are what the caller calls them.
 
     codes: a number for each payer by row, -1 without an id. findings: one row a finding, with the position of its row
-    and its step. blocked: rows that cannot be sent. Raises InvalidInput for what is no table of rows to send.
+    and its step. blocked: rows that cannot be sent. waiting: rows that could be, if the payer whom they need could.
+    Raises InvalidInput for what is no table of rows to send.
     """
 
     def __init__(self, rows: Any, steps: tuple[Step, ...] = ("payer", "bank_details")) -> None:
@@ -52,11 +53,12 @@ class Table:
         self._members = parts[0].members
         self._block = lru_cache(maxsize=8)(self._read_block)
         self._has = {step: filled(self._frame, step, members) for step, members in self._members.items()}
-        self.codes = pd.factorize(self._frame[ID])[0].astype(np.int64)
+        self.codes = _numbers(self._frame[ID])
         self.findings = self._together(parts)
         self.blocked = np.zeros(len(self), bool)
         self.blocked[self.findings.loc[self.findings["severity"] == "error", "row"].to_numpy(np.int64)] = True
         self._payer_at = self._payers()
+        self.waiting = self._without_payer()
         self._account_at = self._accounts()
 
     def __len__(self) -> int:
@@ -133,10 +135,17 @@ class Table:
         rows = np.flatnonzero(self.has("payer") & (self.codes >= 0))
         if "payer" not in self._members or not len(rows):
             return rows[:0]
-        part = self._frame.loc[rows, list(self._members["payer"].values())]
-        bodies = pd.DataFrame({"code": self.codes[rows], "body": pd.util.hash_pandas_object(part, index=False)})
-        codes = bodies.drop_duplicates()["code"]
-        return rows[bodies["code"].isin(codes[codes.duplicated()]).to_numpy()]
+        bodies = self._alike(rows, self._members["payer"].values())
+        codes = pd.Series(self.codes[rows])[~pd.Series(bodies).duplicated()]
+        return rows[np.isin(self.codes[rows], codes[codes.duplicated()])]
+
+    def _alike(self, rows: Places, columns: Iterable[str]) -> Places:
+        """Return a number for each of some rows: the same where the payer and all of these columns are."""
+        mixed = self.codes[rows]
+        for column in columns:
+            numbers = _numbers(self._frame[column].iloc[rows])
+            mixed = pd.factorize(mixed * (numbers.max(initial=-1) + 2) + numbers + 1)[0].astype(np.int64)
+        return mixed
 
     def _payers(self) -> Places:
         found = np.full(self.codes.max(initial=-1) + 1, -1, np.int64)
@@ -149,13 +158,29 @@ class Table:
         found = np.arange(len(self))
         rows = np.flatnonzero(self.has("bank_details") & ~self.blocked)
         if len(rows):
-            part = self._frame.loc[rows, [ID, *self._members["bank_details"].values()]]
-            same = pd.Series(rows).groupby(pd.util.hash_pandas_object(part, index=False).to_numpy())
+            same = pd.Series(rows).groupby(self._alike(rows, self._members["bank_details"].values()))
             found[rows] = same.transform("first").to_numpy()
+        return found
+
+    def _without_payer(self) -> Flags:
+        """Tell of rows whether they are fine, and their payer, whom other rows describe, cannot be sent."""
+        found = np.zeros(len(self), bool)
+        rows = np.flatnonzero(~self.blocked & (self.codes >= 0))
+        payers = self._payer_at[self.codes[rows]]
+        found[rows] = (payers >= 0) & self.blocked[payers]
         return found
 
 
 _TWICE = finding(PAYER, ID, "id_twice", "The table has two payers under this id.", "Correct the rows with this id.")
+
+
+def _numbers(column: pd.Series[Any]) -> Places:
+    """Return a number for each cell, the same for the same value, -1 for a blank one."""
+    try:
+        numbers, _ = pd.factorize(column)
+    except TypeError:  # lists and the like, which are never sent
+        numbers, _ = pd.factorize(column.map(lambda value: value if is_blank(value) else repr(value)))
+    return numbers.astype(np.int64)
 
 
 def digest(secret: bytes, *parts: Any) -> bytes:

@@ -92,13 +92,16 @@ def nothing_known(body: Body, names: Collection[object]) -> list[Finding]:
     return [finding(body, "", "unknown_member", message, hint)] if names else []
 
 
+def shown(name: str) -> str:
+    """Return what may be shown of a name that is no member's: with an @ or many digits it is somebody's."""
+    return MASK if "@" in name or sum(map(str.isdigit, name)) > 3 else name
+
+
 def _stranger(body: Body, name: str) -> Finding:
     meant = suggestion(body, name)
-    # A name with an @ or many digits is somebody's, not a field's.
-    shown = MASK if "@" in name or sum(map(str.isdigit, name)) > 3 else name
     return Finding(
-        field=shown,
-        wire_name=shown,
+        field=shown(name),
+        wire_name=shown(name),
         message=f"Not a field of {body.name}.",
         code="unknown_member",
         severity="error",

@@ -1,0 +1,282 @@
+"""What a run would do: who is sent, who is not and why, whatever keeps the table; and the report of what was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit import onboarding
+from payerkit.client import Client
+from payerkit.errors import InvalidInput
+from published import TYPED_ACCOUNT, TYPED_PAYER
+
+ID = {"client_user_id": "typed-001"}
+BANK = {"bank_name": "Typed Bank", "account_name": "Zanzibar Quartermaine", "currency": "USD"}
+BANK |= {"account_number": "98127364550", "routing_number": "021000021"}
+"""What an account needs beyond the columns that it shares with its payer."""
+SHARED = {name: TYPED_PAYER[name] for name in TYPED_ACCOUNT if name in TYPED_PAYER} | {"postcode": "12207"}
+OTHER = {"account_number": "11112222333"}
+NOT_SENT = "Its payer was not sent: see the row of the payer."
+SECRETS = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 8]
+
+
+def plan(*rows: dict[str, Any]) -> payerkit.Plan:
+    """Return the plan of a table with these rows, numbered from 1."""
+    return payerkit.plan_onboarding(pd.DataFrame(rows, index=range(1, 1 + len(rows)), dtype="object"))
+
+
+def steps(found: payerkit.Plan) -> list[tuple[str, str]]:
+    """Return what is planned of each row for the payer and for the account."""
+    return list(found.frame[["payer", "bank_details"]].itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([TYPED_PAYER], [("send", "")]),
+        ([ID | TYPED_ACCOUNT], [("", "send")]),  # a payer who is on board
+        ([TYPED_PAYER | BANK], [("send", "send")]),  # postcode feeds postal_code
+        ([TYPED_PAYER | BANK, TYPED_PAYER | BANK | OTHER], [("send", "send"), ("as row 1", "send")]),
+        ([TYPED_PAYER | BANK, ID | SHARED | BANK | OTHER], [("send", "send"), ("", "send")]),  # blank payer cells
+        ([TYPED_PAYER | BANK] * 2, [("send", "send"), ("as row 1", "as row 1")]),  # a row that stands twice
+        ([ID | TYPED_ACCOUNT, TYPED_PAYER], [("", "send"), ("send", "")]),  # the account first
+        ([TYPED_PAYER, TYPED_PAYER | {"first_name": "Zoe"}], [("", ""), ("", "")]),  # two payers under one id
+        ([TYPED_PAYER | BANK | {"account_name": None}], [("", "")]),  # an error in the account alone
+        ([TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT], [("", ""), ("", "")]),  # an account without its payer
+        ([TYPED_PAYER | BANK | {"account_name": None}, TYPED_PAYER], [("", ""), ("send", "")]),  # the payer elsewhere
+        ([TYPED_PAYER | {"email": " "}, ID | TYPED_ACCOUNT | {"client_user_id": "b"}], [("", ""), ("", "send")]),
+        ([TYPED_PAYER | BANK, ID], [("send", "send"), ("", "")]),  # an id alone
+        ([TYPED_PAYER | {"client_user_id": None}], [("", "")]),
+        ([TYPED_PAYER | {"client_user_id": 5}], [("", "")]),  # a number in a column of text
+        ([TYPED_PAYER | {"bank_country": "GB"}, ID | TYPED_ACCOUNT], [("", ""), ("", "")]),  # half an account
+    ],
+)
+def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
+    """Each payer and each account is sent once, and none with an error or without its payer."""
+    found = plan(*rows)
+
+    assert expected == steps(found)
+    is_sent = [any(row) for row in expected]
+    assert (len(rows), sum(is_sent)) == (found.counts["rows"], found.counts["to_send"])
+    assert [not sent for sent in is_sent] == list(found.frame["reason"] != "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            [TYPED_PAYER, TYPED_PAYER | {"ssn": "219-09-9874"}],
+            "client_user_id: The table has two payers under this id.",
+        ),
+        ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
+        ([TYPED_PAYER | {"email": "x", "ssn": None}], "email: Not an e-mail address.; ssn: Required."),
+        ([TYPED_PAYER | {"postcode": 12207}], "postcode: A number where text is due."),
+        ([TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT], NOT_SENT),
+        ([ID | TYPED_ACCOUNT | {"client_user_id": None}], "client_user_id: Required."),
+    ],
+)
+def test_the_reason_is_told(rows: list[dict[str, Any]], expected: str) -> None:
+    """What stands in the way of the last row is told in words."""
+    assert plan(*rows).frame["reason"].iloc[-1].endswith(expected)
+
+
+@pytest.mark.parametrize("empty", [None, np.nan, pd.NA, "", "  "])
+def test_every_kind_of_empty_cell_is_the_same(empty: Any) -> None:
+    """A payer who stands twice, with empty cells of two kinds, is one payer."""
+    found = plan(TYPED_PAYER | {"company_name": None}, TYPED_PAYER | {"company_name": empty})
+
+    assert [("send", ""), ("as row 1", "")] == steps(found)
+
+
+def table(**changes: Any) -> pd.DataFrame:
+    """Return three payers with an account each, the second without an e-mail address and with blanks to take away."""
+    rows: list[dict[str, Any]] = [TYPED_PAYER | BANK | {"client_user_id": f"user-{place}"} for place in range(3)]
+    rows[1] |= {"email": None, "city": " Utica", "bank_name": ""}
+    return pd.DataFrame(rows, dtype="object").assign(**changes)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category", "str"])
+def test_however_text_is_kept_the_plan_is_the_same(dtype: Any) -> None:
+    """Columns of objects, of text and of categories give the same plan and the same findings."""
+    frame = table().where(table().notna(), None)
+    expected, found = (payerkit.plan_onboarding(each) for each in (frame, frame.astype({"client_user_id": dtype})))
+    every = payerkit.plan_onboarding(frame.astype(dtype) if dtype != "str" else pd.DataFrame(frame.to_dict("list")))
+
+    assert ["", "send"] == sorted(set(expected.frame["payer"]))
+    for other in (found, every):
+        pd.testing.assert_frame_equal(expected.frame, other.frame)
+        pd.testing.assert_frame_equal(expected.findings, other.findings)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([7, 7, 7]),
+        pd.Index(["c", "b", "a"], name="name"),
+        pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+        pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["file", None]),
+        pd.date_range("2026-01-01", periods=3),
+        pd.CategoricalIndex(["x", "y", "x"]),
+    ],
+)
+def test_any_index_is_kept(index: Any) -> None:
+    """Rows are called what the caller calls them, in the plan and in its findings."""
+    found = payerkit.plan_onboarding(table().set_axis(index))
+
+    assert list(index) == list(found.frame.index)
+    assert [index[1]] == list(found.findings["row"].unique())
+    assert ["send", "", "send"] == list(found.frame["payer"])
+
+
+def test_odd_cells_are_findings() -> None:
+    """What is no text, or cannot be encoded, is told like any other error."""
+    odd = [["x"], {"a": 1}, "\ud800"]
+    found = payerkit.plan_onboarding(table(client_user_id=odd, city=[odd, *odd[1:]]))
+
+    assert (0, 3) == (found.counts["to_send"], len(found.frame))
+    assert {"client_user_id", "city"} <= set(found.findings.loc[found.findings["row"] == 2, "field"])
+    assert r"\ud800" == found.frame["client_user_id"].iloc[2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (pd.DataFrame(), "no column client_user_id"),
+        (pd.DataFrame([TYPED_PAYER]).drop(columns="client_user_id"), "no column client_user_id"),
+        (pd.DataFrame([ID]), "no columns of what is to be sent"),
+        (pd.DataFrame([ID | {"city": "Albany", "postcode": "12207"}]), "no columns of what is to be sent"),
+        (pd.DataFrame([TYPED_PAYER | {"shoe size": 44}]), "shoe size: no member"),
+        (TYPED_PAYER, "got a dict"),
+        ([TYPED_PAYER], "got a list"),
+    ],
+)
+def test_what_is_no_table_of_rows_to_send_is_refused(rows: Any, words: str) -> None:
+    """A table that could send nothing is an error, and not an empty plan."""
+    with pytest.raises(InvalidInput, match=words):
+        payerkit.plan_onboarding(rows)
+
+
+def test_an_empty_table_has_an_empty_plan() -> None:
+    """Names without rows: nothing is sent, and nothing is wrong."""
+    found = payerkit.plan_onboarding(table().head(0))
+
+    assert {0} == set(found.counts.values())
+    assert (0, 0, False) == (len(found.frame), len(found.findings), "would not" in str(found))
+
+
+def test_columns_for_the_bank_count_for_the_bank_alone() -> None:
+    """A `bank_` column takes the place of the payer's; so findings tell which step they are about."""
+    found = plan(TYPED_PAYER | BANK | {"bank_country": "UK", "bank_postal_code": "12207"})
+    codes = found.findings.loc[found.findings["code"] == "country_habit", ["step", "field"]]
+
+    assert [("bank_details", "country")] == list(codes.itertuples(index=False, name=None))
+
+
+def test_the_template_is_a_table_that_can_be_sent(tmp_path: Path) -> None:
+    """What `--template` prints has one row, of which payer and account can be sent."""
+    (tmp_path / "template.csv").write_text(onboarding.template(), "utf-8")
+
+    assert [("send", "send")] == steps(payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "template.csv")))
+
+
+def test_planning_sends_nothing_and_changes_nothing() -> None:
+    """A plan takes no client, and leaves the table as it is."""
+    frame = table()
+    before = frame.copy(deep=True)
+    payerkit.plan_onboarding(frame)
+
+    pd.testing.assert_frame_equal(before, frame)
+
+
+EMAILS = [f"<b>user-{place}@example.com</b>" for place in range(3)]
+
+
+def test_a_plan_shows_no_person() -> None:
+    """Ids and labels that are e-mail addresses are masked; nothing of a row stands in what is shown of a plan."""
+    found = payerkit.plan_onboarding(table(client_user_id=[EMAILS[0], EMAILS[1], EMAILS[0]]).set_axis(EMAILS))
+    shown = [str(found), repr(found), found._repr_html_(), found.frame.reset_index(drop=True).to_string()]
+
+    assert [] == [secret for secret in [*SECRETS, "user-", "<b>u"] for text in shown if secret in text]
+    assert (["••••"] * 3, "as row ••••") == (list(found.frame["client_user_id"]), found.frame["payer"].iloc[2])
+
+
+def test_a_plan_tells_what_is_found_most_often() -> None:
+    """The text and the page name the findings with their numbers, errors first."""
+    rows = [TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "<i>"} for place in range(3)]
+    found = plan(*rows, TYPED_PAYER | {"ssn": None})
+
+    lines = [line.split() for line in str(found).splitlines()[2:4]]
+    assert [["3x", "error", "email:"], ["1x", "error", "ssn:"]] == [line[:3] for line in lines]
+    assert [True, True, False] == [words in found._repr_html_() for words in ("3x", "Not an e-mail", "<i>")]
+
+
+@pytest.fixture
+def report(shared: Client, tmp_path: Path) -> payerkit.Report:
+    """Send three payers, of whom the second could not be sent and the third repeats the first."""
+    rows = table(client_user_id=[EMAILS[0], EMAILS[1], EMAILS[0]]).set_axis([*EMAILS[:2], "<script>"])
+    return payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)
+
+
+def test_a_report_has_every_row(report: payerkit.Report) -> None:
+    """Rows come in the order of the input, and the states add up to them."""
+    assert ["done", "not_sent", "done"] == list(report.frame["state"])
+    assert {"done": 2, "refused": 0, "unknown": 0, "not_sent": 1} == report.counts
+
+
+def test_a_report_shows_no_person(report: payerkit.Report) -> None:
+    """Neither text, page nor cells of a report hold what a row held."""
+    shown = [str(report), repr(report), report._repr_html_(), report.frame.reset_index(drop=True).to_string()]
+
+    assert [] == [secret for secret in [*SECRETS, "user-", "<b>u", "<script"] for text in shown if secret in text]
+    assert "email: Required." in report._repr_html_()
+
+
+def test_a_report_escapes_what_a_row_is_called(shared: Client, tmp_path: Path) -> None:
+    """A label with HTML in it is shown, and does nothing."""
+    rows = table().set_axis(["a", "<script>", "c"])
+    shown = payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)._repr_html_()
+
+    assert (False, True) == ("<script>" in shown, "&lt;script&gt;" in shown)
+
+
+@pytest.mark.parametrize(
+    ("index", "names"),
+    [
+        (pd.RangeIndex(3), ["row"]),
+        (pd.Index([2, 3, 4], name="line"), ["line"]),
+        (pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["file", None]), ["file", "row"]),
+    ],
+)
+def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_path: Path) -> None:
+    """What was saved reads back as it was, with the labels of its rows first."""
+    found = payerkit.onboard(shared, table().set_axis(index), journal=tmp_path / "journal", progress=False)
+    found.save(tmp_path / "report.csv")
+    read = pd.read_csv(tmp_path / "report.csv", dtype=str, keep_default_na=False)
+
+    assert [*names, *found.frame.columns] == list(read.columns)
+    expected = found.frame.reset_index(drop=True).astype("string").fillna("").astype(object)
+    pd.testing.assert_frame_equal(expected, read[expected.columns].astype(object), check_dtype=False)
+    assert [] == [secret for secret in SECRETS if secret in (tmp_path / "report.csv").read_text("utf-8")]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT],  # an account without its payer
+        [TYPED_PAYER | BANK, ID | SHARED | BANK | OTHER, ID],  # two accounts, and nothing
+        [TYPED_PAYER | BANK] * 2,
+    ],
+)
+def test_a_run_does_what_its_plan_says(rows: list[dict[str, Any]], shared: Client, tmp_path: Path) -> None:
+    """The rows that a plan would send are those that the run sends."""
+    frame = pd.DataFrame(rows, dtype="object")
+    report = payerkit.onboard(shared, frame, journal=tmp_path / "journal", progress=False)
+    planned = payerkit.plan_onboarding(frame)
+
+    assert list(planned.frame["reason"] == "") == list(report.frame["state"] == "done")
+    assert planned.counts["to_send"] == report.counts["done"]

@@ -1,0 +1,275 @@
+"""Tables as they are read: text as text, columns by our names, rows by the numbers of a spreadsheet."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit.errors import InvalidInput
+from published import BANK_DETAILS, TYPED_ACCOUNT, TYPED_PAYER
+
+NAMES = "client_user_id,email,city\n"
+Cells = dict[int, list[str | None]]
+
+
+def cells_of(frame: pd.DataFrame) -> Cells:
+    """Return the cells by the number of their row, None for an empty one."""
+    rows = frame.astype(object).where(frame.notna(), None)
+    return {int(label): list(row) for label, row in zip(rows.index, rows.to_numpy(), strict=True)}
+
+
+def csv_file(folder: Path, content: str | bytes) -> Path:
+    """Return a CSV file with this content."""
+    path = folder / "table.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def workbook(folder: Path, *rows: list[Any]) -> Path:
+    """Return an Excel file with these rows in its first sheet, and a second sheet."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in rows:
+        sheet.append(row)
+    book.create_sheet("Notes").append(["not a table"])
+    book.save(folder / "table.xlsx")
+    return folder / "table.xlsx"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (NAMES + "007,NA,null\n", {2: ["007", "NA", "null"]}),  # zeros, Namibia, and words that mean nothing elsewhere
+        ("client_user_id;email;city\r\na;b,c;d\r\n", {2: ["a", "b,c", "d"]}),  # a European Excel, on Windows
+        ("client_user_id\temail\tcity\na\tb;c\td\n", {2: ["a", "b;c", "d"]}),  # copied out of a spreadsheet
+        ("client_user_id|email|city\na|b|c", {2: ["a", "b", "c"]}),  # no end of the last line
+        ("client_user_id,email,city\ra,b,c\rd,e,f\r", {2: ["a", "b", "c"], 3: ["d", "e", "f"]}),  # an old Mac's lines
+        ("\ufeff" + NAMES + "a,b,c\n", {2: ["a", "b", "c"]}),  # Excel's CSV UTF-8
+        ('\ufeff"client_user_id",email,city\na,b,c\n', {2: ["a", "b", "c"]}),  # the same, its first name in quotes
+        (NAMES + 'a,"b ""B"", b",c\n', {2: ["a", 'b "B", b', "c"]}),  # quotes and separators in a cell
+        (NAMES + 'a,b,"c\r\nd"\ne,f,g\n', {2: ["a", "b", "c\r\nd"], 3: ["e", "f", "g"]}),  # a row on two lines
+        ('client_user_id,"email",\n"a",b,\n', {2: ["a", "b"]}),  # an empty column without a name
+        (NAMES + "a,b,c,\n", {2: ["a", "b", "c"]}),  # a separator at the end of a row
+        (NAMES + "a\nd,e,f\n", {2: ["a", None, None], 3: ["d", "e", "f"]}),  # a row that is too short
+        (NAMES + "a,b,c\n\nd,e,f\n\n", {2: ["a", "b", "c"], 4: ["d", "e", "f"]}),  # blank lines are counted, not read
+        (NAMES + "a,b,c\n,,\nd,e,f\n", {2: ["a", "b", "c"], 4: ["d", "e", "f"]}),  # a blank row of a spreadsheet
+        ("\n\n" + NAMES + "a,b,c\n", {4: ["a", "b", "c"]}),  # blank lines before the names
+        (NAMES, {}),  # only names
+        ("client_user_id\n007\n", {2: ["007"]}),  # one column
+        (NAMES + "\u00fc,\u65e5\u672c,c\n", {2: ["\u00fc", "\u65e5\u672c", "c"]}),  # letters of the world
+    ],
+)
+def test_csv_is_read_as_it_stands(content: str, expected: Cells, tmp_path: Path) -> None:
+    """Whatever separates columns and ends lines, the cells are the text that stands there."""
+    assert expected == cells_of(payerkit.read_payers(csv_file(tmp_path, content)))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "the file is empty"),
+        ("\n\n", "the file is empty"),  # nothing but lines
+        (NAMES + "a,b,c,d\ne,f,g\n", "row 2 has a cell in a column without a name"),  # the first row is too long
+        (NAMES + "a,b,c,d\na,b,c,d\n", "row 2 has a cell in a column without a name"),  # all rows are
+        (NAMES + "a,b,c\n\na,b,c,d\n", "row 4 has a cell in a column without a name"),  # a later one is
+        (NAMES + "a,b,c\na,b,c,d,e\n", "look at row 3"),  # far too long
+        (NAMES + "a,b,c,d,e\n", "look at row 2"),  # the first one far too long
+        (NAMES + 'a,"b,c\nd,e,f\n', "the file is no table"),  # quotes that never end
+        ((NAMES + "a,b,Z\u00fcrich\n").encode("latin-1"), "not UTF-8"),
+        ((NAMES + "a,b,c\n").encode("utf-16"), "not UTF-8"),
+        (NAMES.replace("city", "email"), "email: a second column for email"),
+        (NAMES.replace("city", "shoe size"), "shoe size: no member of a payer or of bank details."),
+        (NAMES.replace("city", "post code"), "post code: .* did you mean postcode?"),
+    ],
+)
+def test_csv_that_is_no_table_is_refused(content: str | bytes, words: str, tmp_path: Path) -> None:
+    """What would be read wrong is refused, with the row where that can be told; nothing is cut off in silence."""
+    with pytest.raises(InvalidInput, match=words):
+        payerkit.read_payers(csv_file(tmp_path, content))
+
+
+@pytest.mark.parametrize("source", [io.StringIO("\ufeffclientUserId\n007\n"), io.BytesIO(b"clientUserId\r\n007\r\n")])
+def test_an_open_file_is_read(source: Any) -> None:
+    """A file may be open already, for text or for bytes."""
+    assert {2: ["007"]} == cells_of(payerkit.read_payers(source))
+
+
+@pytest.mark.parametrize("name", ["table.tsv", "table.TXT"])
+def test_an_ending_says_what_a_file_is(name: str, tmp_path: Path) -> None:
+    """Text files of every ending are read as CSV, from a path or its text."""
+    csv_file(tmp_path, NAMES + "a,b,c\n").rename(tmp_path / name)
+
+    assert {2: ["a", "b", "c"]} == cells_of(payerkit.read_payers(str(tmp_path / name)))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("table.ods", "table.ods is no .csv, .tsv, .xlsx or .parquet"),  # a kind that is not read
+        ("broken.xlsx", "no Excel file that can be read"),
+        ("broken.parquet", "no Parquet file that can be read"),
+        ("elsewhere.csv", "there is no file elsewhere.csv"),
+        (None, "got a NoneType"),
+        ([TYPED_PAYER], "got a list"),
+    ],
+)
+def test_what_is_no_source_is_told(source: Any, words: str, tmp_path: Path) -> None:
+    """A source that cannot be read is refused in one sentence."""
+    for name in ("table.ods", "broken.xlsx", "broken.parquet"):
+        (tmp_path / name).write_bytes(b"nonsense")
+    with pytest.raises(InvalidInput, match=words):
+        payerkit.read_payers(tmp_path / source if isinstance(source, str) else source)
+
+
+def test_excel_is_text(tmp_path: Path) -> None:
+    """Numbers, days and words of a workbook's first sheet are text; its blank rows are counted, and no payers."""
+    path = workbook(
+        tmp_path,
+        ["client_user_id", "postcode", "date_of_birth", "phone", "country", None],
+        ["007", 10001, dt.date(1985, 12, 12), 12125551234, "NA"],
+        [None] * 5,
+        ["user 8", "01234", dt.datetime(1985, 12, 12, tzinfo=None), "+12125551234", None],  # noqa: DTZ001 - Excel has none
+        [9, None, "1985-12-12", 12125551234.0, "n/a"],
+    )
+    expected = {
+        2: ["007", "10001", "1985-12-12", "12125551234", "NA"],
+        4: ["user 8", "01234", "1985-12-12", "+12125551234", None],
+        5: ["9", None, "1985-12-12", "12125551234", "n/a"],
+    }
+
+    assert expected == cells_of(payerkit.read_payers(path))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "the file is empty"),
+        ([["client_user_id", "email", "email"], ["a", "b", "c"]], "email: a second column for email"),
+        ([["client_user_id", None, "email"], ["a", "b", "c"]], "row 2 has a cell in a column without a name"),
+        ([["Payers"], ["client_user_id", "email"], ["a", "b"]], "row 2 has a cell in a column without"),  # a title
+    ],
+)
+def test_excel_that_is_no_table_is_refused(rows: list[list[Any]], words: str, tmp_path: Path) -> None:
+    """A sheet without one row of names is refused, with the row to look at."""
+    with pytest.raises(InvalidInput, match=words):
+        payerkit.read_payers(workbook(tmp_path, *rows))
+
+
+def test_excel_may_begin_below(tmp_path: Path) -> None:
+    """The first row with anything in it has the names; the rows are numbered as the spreadsheet does it."""
+    path = workbook(tmp_path, [], [], ["client_user_id", "email"], ["a", "b"])
+
+    assert {4: ["a", "b"]} == cells_of(payerkit.read_payers(path))
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_parquet_is_read(dtype: Any, tmp_path: Path) -> None:
+    """A Parquet file keeps its text, whatever kept it before, and its rows are numbered like those of the others."""
+    frame = pd.DataFrame({"clientUserId": ["007", "8"], "country": ["NA", None]}).astype(dtype)
+    frame.set_axis([5, 5]).to_parquet(tmp_path / "table.parquet")
+
+    assert {2: ["007", "NA"], 3: ["8", None]} == cells_of(payerkit.read_payers(tmp_path / "table.parquet"))
+
+
+def test_every_kind_of_file_reads_the_same(tmp_path: Path) -> None:
+    """CSV, Excel, Parquet and the frame itself give the same table."""
+    frame = pd.DataFrame([{**BANK_DETAILS, "clientUserId": "007"}, {"clientUserId": "8", "iban": "NA"}])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame.to_excel(tmp_path / "table.xlsx", index=False)
+    frame.to_parquet(tmp_path / "table.parquet")
+    tables = [payerkit.read_bank_details(tmp_path / f"table.{kind}") for kind in ("csv", "xlsx", "parquet")]
+    expected = cells_of(payerkit.read_bank_details(frame.set_axis([2, 3])))
+
+    assert [expected] * 3 == [cells_of(table) for table in tables]
+
+
+def test_a_frame_keeps_its_index_and_is_left_alone() -> None:
+    """A frame's labels are the caller's, and so is the frame."""
+    frame = pd.DataFrame({"clientUserId": ["a", "b"], "notes": ["x", "y"]}, index=["one", "one"])
+    before = frame.copy(deep=True)
+    table = payerkit.read_payers(frame, mapping={"notes": None})
+
+    assert (["client_user_id"], ["one", "one"]) == (list(table.columns), list(table.index))
+    pd.testing.assert_frame_equal(before, frame)
+
+
+@pytest.mark.parametrize(
+    ("columns", "mapping", "expected"),
+    [
+        (["clientUserId", "zip"], {"zip": "postcode"}, ["client_user_id", "postcode"]),
+        (["clientUserId", "zip"], {"zip": "postalCode"}, ["client_user_id", "postal_code"]),  # by its wire name
+        (["id", "email", "notes"], {"id": "client_user_id", "notes": None}, ["client_user_id", "email"]),
+        (["email", "city"], {"email": "city", "city": "email"}, ["city", "email"]),  # what the mapping says counts
+        (["a", "a", "email"], {"a": None}, ["email"]),  # a second column that is left out is no harm
+        ([0, 1], {0: "client_user_id", 1: "email"}, ["client_user_id", "email"]),  # a frame without names
+        (["bank_city", "city"], {}, ["bank_city", "city"]),
+        (["where"], {"where": "bank_city"}, ["bank_city"]),
+    ],
+)
+def test_columns_get_our_names(columns: list[Any], mapping: Mapping[Any, Any], expected: list[str]) -> None:
+    """Columns are known by our names, by wire names, and by what the mapping says."""
+    frame = pd.DataFrame([["x"] * len(columns)], columns=columns)
+
+    assert expected == list(payerkit.read_payers(frame, mapping=mapping).columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "mapping", "expected"),
+    [
+        (["email", "post code"], {}, {"post code": "did you mean postcode?"}),
+        (["post code"], {}, {"post code": "did you mean postcode?"}),  # also where no column is known
+        (["email", "acount number"], {}, {"acount number": "did you mean account_number?"}),
+        (["email", "bank_postcode"], {}, {"bank_postcode": "did you mean bank_postal_code?"}),
+        (["email", "bankCountry"], {}, {"bankCountry": "did you mean bank_country?"}),
+        (["email", "shoe size", "hat"], {}, {"shoe size": "bank details.", "hat": "bank details."}),
+        (["email", "x"], {"x": "emial"}, {"x": "did you mean email?"}),  # a mapping to no member
+        (["email", "x"], {"x": "email"}, {"x": "a second column for email."}),  # a mapping to one that is there
+        (["x", "y"], {"x": "email", "y": "email"}, {"y": "a second column for email."}),  # two to one
+        (["email", "E-Mail"], {}, {"E-Mail": "did you mean email?"}),
+        (["email"], {"zip": "postcode"}, {"zip": "not a column of the table."}),
+        (["clientUserId", "client_user_id"], {}, {"client_user_id": "a second column for client_user_id."}),
+    ],
+)
+def test_columns_that_are_not_understood_are_all_told(
+    columns: list[str], mapping: Mapping[str, str | None], expected: dict[str, str]
+) -> None:
+    """Every column at fault is named, with what may have been meant."""
+    with pytest.raises(InvalidInput) as caught:
+        payerkit.read_payers(pd.DataFrame([["x"] * len(columns)], columns=columns), mapping=mapping)
+
+    told = {problem.field: problem.message for problem in caught.value.fields}
+    assert list(expected) == list(told)
+    assert [] == [name for name, words in expected.items() if not told[name].endswith(words)]
+
+
+@pytest.mark.parametrize("body", [TYPED_PAYER, TYPED_ACCOUNT])
+def test_a_table_without_names_is_told_without_its_values(body: dict[str, str], tmp_path: Path) -> None:
+    """The first row of a file without names is a person's, and stands in no message."""
+    path = csv_file(tmp_path, ",".join(body.values()) + "\n")
+    with pytest.raises(InvalidInput, match="Does the table have a row of names") as caught:
+        payerkit.read_payers(path, mapping={"zip": "postcode"})
+
+    assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]
+
+
+@pytest.mark.parametrize("stranger", ["219-09-9873", "zanzibar@example.com"])
+def test_a_name_that_is_somebodys_is_masked(stranger: str) -> None:
+    """A column that has a number or an address for a name does not show it."""
+    with pytest.raises(InvalidInput) as caught:
+        payerkit.read_payers(pd.DataFrame(columns=["email", stranger]))
+
+    assert (False, True) == (stranger in str(caught.value), "••••" in str(caught.value))
+
+
+def test_accounts_want_to_know_whose_they_are() -> None:
+    """Bank details without a payer's id are nobody's."""
+    with pytest.raises(InvalidInput, match="no column client_user_id"):
+        payerkit.read_bank_details(pd.DataFrame([BANK_DETAILS]))

@@ -1,0 +1,147 @@
+"""The accounts of many payers in one frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import far_end
+import payerkit
+from payerkit.client import Client
+from payerkit.errors import InvalidInput
+from published import TYPED_ACCOUNT, TYPED_PAYER
+
+FIRST, SECOND, WITHOUT = "zoe@example.com", "user-2", "user-3"
+NUMBERS = {FIRST: ["98127364550", "11112222333"], SECOND: ["44445555666"], WITHOUT: []}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Client]:
+    """Run a sandbox with three payers: two accounts, one, and none."""
+    with payerkit.sandbox() as client:
+        for client_user_id, numbers in NUMBERS.items():
+            payerkit.create_payer(client, TYPED_PAYER | {"client_user_id": client_user_id})
+            for number in numbers:
+                payerkit.create_payment_detail(client, client_user_id, TYPED_ACCOUNT | {"account_number": number})
+        yield client
+
+
+def read(client: Client, ids: Any, **options: Any) -> pd.DataFrame:
+    """Return the frame, without a bar."""
+    return payerkit.list_many(client, ids, progress=False, **options)
+
+
+def whose(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return whose accounts are in a frame, in its order."""
+    return list(frame[["client_user_id", "account_number"]].itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("workers", [1, 32])
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([FIRST, SECOND], [FIRST, FIRST, SECOND]),
+        ([SECOND, FIRST], [SECOND, FIRST, FIRST]),
+        ([SECOND, WITHOUT, SECOND], [SECOND]),  # no account, no row; an id twice is asked for once
+        (pd.DataFrame({"id": [SECOND, FIRST, SECOND]})["id"], [SECOND, FIRST, FIRST]),  # a column
+        (pd.Series([SECOND], dtype="category"), [SECOND]),
+        (pd.Index([SECOND]), [SECOND]),
+        ((SECOND,), [SECOND]),
+        ([], []),
+    ],
+)
+def test_accounts_come_in_the_order_of_the_ids(workers: int, ids: Any, expected: list[str], service: Client) -> None:
+    """However many threads ask, rows are in the order of the ids, and a payer's in the service's."""
+    frame = read(service, ids, workers=workers, reveal=True)
+
+    numbers = [number for each in dict.fromkeys(expected) for number in NUMBERS[each]]
+    assert list(zip(expected, numbers, strict=True)) == whose(frame)
+    assert frame["error"].isna().all()
+
+
+def test_a_frame_of_many_is_that_of_one(service: Client) -> None:
+    """The columns are those of `list_payment_details`, with whose they are before and what failed behind."""
+    one = payerkit.list_payment_details(service, FIRST)
+    many = read(service, [FIRST])
+
+    assert ["client_user_id", *one.columns, "error"] == list(many.columns)
+    pd.testing.assert_frame_equal(one, many[one.columns])
+    assert ["client_user_id", "error"] == [name for name in read(service, []).columns if name not in one.columns]
+
+
+def test_accounts_are_masked_unless_revealed(service: Client) -> None:
+    """Numbers, persons and e-mail addresses are masked; `reveal=True` shows them."""
+    secrets = [FIRST, *NUMBERS[FIRST], "Quartermaine", "1979-03-27", "77 Typed Terrace"]
+    hidden, shown = (read(service, [FIRST], reveal=reveal).to_string() for reveal in (False, True))
+
+    assert ([], []) == ([each for each in secrets if each in hidden], [each for each in secrets if each not in shown])
+
+
+def test_a_payer_who_cannot_be_read_has_a_row(service: Client) -> None:
+    """An unknown payer is told in one row, without the id if it is an e-mail address; the others are read."""
+    frame = read(service, ["nobody@example.com", SECOND, "nobody"])
+
+    assert ["••••", SECOND, "nobody"] == list(frame["client_user_id"])
+    assert [True, False, True] == list(frame["error"].str.contains("404").fillna(value=False))
+    assert [True, False, True] == list(frame.drop(columns=["client_user_id", "error"]).isna().all(axis=1))
+    assert "@" not in frame.to_string()
+
+
+def test_a_service_that_fails_for_one_payer(connected: Callable[..., Client]) -> None:
+    """What cannot be read for one payer is that payer's row; a column `error` of the service's is none of ours."""
+
+    def answer(connection: Any, request: far_end.Received) -> bool | None:
+        records = json.dumps([{"id": "1", "accountNumber": "98127364550", "error": "none", "clientUserId": "x"}])
+        return far_end.reply(200, "<html>" if "user-2" in request.target else records)(connection, request)
+
+    with far_end.FarEnd([answer]) as far:
+        frame = read(connected(far.url), ["user-1", "user-2", "user-3"], workers=2)
+
+    assert [("user-1", "••••4550"), ("user-2", pd.NA), ("user-3", "••••4550")] == whose(frame)
+    assert [False, True, False] == list(frame["error"].notna())
+
+
+def test_a_wrong_key_ends_it(connected: Callable[..., Client]) -> None:
+    """After a wrong key nobody else is asked for, and every payer is told why."""
+    with far_end.FarEnd([far_end.reply(401)]) as far:
+        frame = read(connected(far.url), [f"user-{place}" for place in range(50)], workers=1)
+
+        assert (1, 50) == (len(far.ledger), frame["error"].str.contains("key").sum())
+
+
+@pytest.mark.parametrize(
+    ("ids", "options", "words"),
+    [
+        ("user-1", {}, "got a str"),  # and not six payers of one letter
+        (b"user-1", {}, "got a bytes"),
+        (pd.DataFrame({"id": ["user-1"]}), {}, "got a DataFrame"),  # and not its columns
+        ({"user-1": 1}, {}, "got a dict"),
+        (None, {}, "got a NoneType"),
+        (["user-1", None], {}, "ids: Must be text"),  # an empty cell
+        (["user-1", 5], {}, "ids: Must be text, not int"),
+        (["user-1", ""], {}, "ids: Empty"),
+        (["user-1", ".."], {}, "folded away"),
+        (["user-1"], {"workers": 0}, "workers: "),
+        (["user-1"], {"rate": 0}, "rate: "),
+        (["user-1"], {"rate": -1}, "rate: "),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    ids: Any, options: dict[str, Any], words: str, connected: Callable[..., Client]
+) -> None:
+    """Ids and numbers that cannot be used are refused before anything is sent."""
+    with far_end.FarEnd([far_end.reply(200, "[]")]) as far:
+        with pytest.raises(InvalidInput, match=words):
+            read(connected(far.url), ids, **options)
+
+        assert [] == far.ledger
+
+
+def test_it_wants_a_client() -> None:
+    """The first argument is a client."""
+    with pytest.raises(InvalidInput, match="got a str"):
+        payerkit.list_many("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point
