@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -14,10 +15,10 @@ import pandas as pd
 import pytest
 
 import payerkit
-from far_end import FarEnd, close, reply, reset
+from far_end import FarEnd, close, message, reply, reset
 from payerkit.bulk.sending import fits
 from payerkit.client import Client
-from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.errors import InterruptedRun, InvalidInput, NotSent
 from published import ANSWERS, BANK_DETAILS, PAYER
 
 STATUS = json.dumps(ANSWERS["create_payer"])
@@ -60,7 +61,7 @@ def journal(tmp_path: Path) -> Path:
 
 def test_a_table_is_onboarded(journal: Path) -> None:
     """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
-    table = payers(5).assign(**BANK, bank_state="CA", bank_postal_code="90723")
+    table = payers(5).assign(**BANK)
     with payerkit.sandbox() as client:
         report = payerkit.onboard(client, table, journal=journal, progress=False)
         listed = payerkit.list_many(client, table["clientUserId"], progress=False)
@@ -187,7 +188,7 @@ def test_two_rows_that_are_the_same_are_sent_once(journal: Path) -> None:
 
 def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journal: Path) -> None:
     """Where the payer was refused, nothing is sent for the account, and the row says so."""
-    table = payers(1).assign(**BANK, bank_postal_code="90723")
+    table = payers(1).assign(**BANK)
     with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
         report = payerkit.onboard(connected(far_end.url), table, journal=journal, progress=False)
 
@@ -207,14 +208,27 @@ def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Pat
     assert report.frame["reason"].str.contains("API key").all()
 
 
-def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+def test_a_service_that_goes_away_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
     """Nobody waits for a thousand rows that cannot leave."""
-    with FarEnd([close]) as far_end:
-        url = far_end.url
-    report = payerkit.onboard(connected(url), payers(200), journal=journal, progress=False)
+
+    def answer_and_go(connection: socket.socket, _: object) -> None:
+        connection.sendall(message(404, b"{}"))
+        far_end._socket.shutdown(socket.SHUT_RDWR)
+
+    with FarEnd([answer_and_go]) as far_end:
+        report = payerkit.onboard(connected(far_end.url), payers(200), journal=journal, progress=False)
 
     assert (200, 200) == (report.counts["not_sent"], len(report.retryable))
     assert "could not be reached" in report.stopped
+
+
+def test_a_service_that_is_not_there_is_told_at_once(connected: Callable[..., Client], journal: Path) -> None:
+    """Before it is known which service it is, nothing is begun."""
+    with FarEnd([close]) as far_end:
+        url = far_end.url
+        far_end._socket.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(NotSent):
+        payerkit.onboard(connected(url), payers(2), journal=journal, progress=False)
 
 
 def test_all_wait_when_one_is_asked_to(connected: Callable[..., Client], journal: Path) -> None:
@@ -303,3 +317,11 @@ def test_the_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]
         payerkit.onboard(client, payers(3), journal=journal)
 
     assert "done=3, failed=0, unknown=0" in capsys.readouterr().err
+
+
+def test_an_address_of_the_bank_is_not_mixed_with_the_payers() -> None:
+    """With one column for the address of the account, nothing of the payer's address is taken for it."""
+    table = payers(1).assign(**BANK, bank_address_line1="24 Theatre St.", bank_city="Paramount", bank_country="US")
+    findings = payerkit.plan_onboarding(table).findings
+
+    assert ["postal_code"] == findings.loc[findings["severity"] == "error", "field"].tolist()

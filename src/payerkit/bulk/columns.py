@@ -13,6 +13,9 @@ _BANK = "bank_"
 _SHARED = {name: name for name in PAYER.members if name in BANK_DETAILS.members} | {"postal_code": "postcode"}
 """Members of bank details, and the column of the payer that feeds them unless the table has a column for the bank."""
 
+_ADDRESS = frozenset({"address_line1", "address_line2", "city", "state", "postal_code", "country"})
+"""Members that are one address: with a column of the bank's for one of them, none is the payer's."""
+
 _OF_THE_BANK = {f"{_BANK}{name}": name for name in _SHARED}
 """Columns that are for bank details where both bodies have the member."""
 
@@ -89,8 +92,12 @@ def members_of(body: Body, columns: Iterable[str]) -> dict[str, str]:
         found = {name: name for name in PAYER.members if name in there}
     else:
         found = {name: f"{_BANK}{name}" if name in _SHARED else name for name in BANK_DETAILS.members}
-        found = {name: column if column in there else _fallback(name, there) for name, column in found.items()}
-        found = {name: column for name, column in found.items() if column}
+        apart = _ADDRESS if any(f"{_BANK}{name}" in there for name in _ADDRESS) else frozenset()
+        found = {
+            name: column if column in there or name in apart else _fallback(name, there)
+            for name, column in found.items()
+        }
+        found = {name: column for name, column in found.items() if column in there}
     return found if any(column in own_columns(body) for column in found.values()) else {}
 
 
