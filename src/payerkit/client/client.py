@@ -97,7 +97,7 @@ class Client:
     def _attempt(self, call: Call[T], started: float, until: float) -> Judge[T]:
         exchange = Exchange(until=until, is_write=call.is_write)
         try:
-            self._transport.perform(self._transport.prepare(call, self._headers(call)), exchange, self.timeout)
+            self._transport.perform(call, self._headers(call), exchange, self.timeout)
         except KeyboardInterrupt as error:
             exchange.fail(error)
         elapsed = time.monotonic() - started

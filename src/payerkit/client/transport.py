@@ -1,7 +1,8 @@
 """One exchange with the service: bytes out, bytes in, and what a failure proves about them.
 
-requests and urllib3 do the work. Here is what they do not tell or do: whether any byte of the request had left,
-a deadline for the whole exchange, a bound on the answer, and failures that do not hold the request.
+requests finds the way (proxies, certificates), once, and urllib3 goes it. Here is what they do not tell or do:
+whether any byte of the request had left, a deadline for the whole exchange, a bound on the answer, and failures that do
+not hold the request.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from requests import PreparedRequest, Response, Session
-from requests.structures import CaseInsensitiveDict
+from requests import PreparedRequest
 from requests.utils import get_environ_proxies
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Retry
+from urllib3 import Timeout as Limits
 
 from payerkit.client.call import Call
 from payerkit.client.exchange import AnswerTooLarge, Exchange, watched
@@ -26,6 +28,7 @@ MAX_ANSWER = 16 * 2**20
 """Bytes of an answer, unpacked; more is not read."""
 
 _CHUNK = 2**16
+_ONCE = Retry(0, read=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,52 +66,58 @@ class Transport:
             raise InvalidInput("A SOCKS proxy of the environment cannot be used; set NO_PROXY for this address.")
         certificates = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
         self._verify: bool | str = certificates or True
-        self._session = Session()
-        adapter = WatchedAdapter(pool_connections=1, pool_maxsize=pool_size)
-        self._session.mount("https://", adapter)
-        self._session.mount("http://", adapter)
+        self._adapter = WatchedAdapter(pool_connections=1, pool_maxsize=pool_size)
+        self._pool: HTTPConnectionPool | None = None
+        self._prefix = ""
 
-    def perform(self, request: PreparedRequest, exchange: Exchange, timeout: Timeout) -> None:
-        """Send a request, read its answer, and note in the exchange what happened; no failure is raised."""
+    def perform(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
+        """Send a call, read its answer, and note in the exchange what happened; no failure is raised."""
         with watched(exchange):
             try:
-                self._send_and_read(request, exchange, timeout)
+                self._send_and_read(call, headers, exchange, timeout)
             except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
                 exchange.fail(error)
 
-    def _send_and_read(self, request: PreparedRequest, exchange: Exchange, timeout: Timeout) -> None:
+    def _send_and_read(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
         left = exchange.until - time.monotonic()
         if left <= 0:
             raise TimeoutError("no time was left")
-        response = self._session.get_adapter(request.url or "").send(
-            request,
-            stream=True,
-            timeout=timeout.within(left),
-            verify=self._verify,
-            proxies=self._proxies,
+        connect, read = timeout.within(left)
+        pool = self._pool or self._open()
+        response = pool.urlopen(
+            call.method,
+            # As it is: a URL that is put together again would decode "%2E%2E", and ".." would reach another route.
+            self._prefix + call.path,
+            body=None if call.body is None else call.body.content,
+            headers=headers,
+            retries=_ONCE,
+            redirect=False,
+            assert_same_host=False,
+            preload_content=False,
+            decode_content=False,
+            timeout=Limits(connect=connect, read=read),
         )
-        exchange.status, exchange.headers = response.status_code, response.headers
+        exchange.status, exchange.headers = response.status, response.headers
         try:
             exchange.content = self._content(response)
         except BaseException:
             response.close()  # what is left of the answer must not be read as the next one
             raise
 
-    def prepare(self, call: Call[Any], headers: Mapping[str, str]) -> PreparedRequest:
-        """Return a call's request, which leaves exactly as the call says."""
+    def _open(self) -> HTTPConnectionPool:
+        """Return the pool of connections to the service, or to the proxy on the way, with what TLS has to check."""
         request = PreparedRequest()
-        request.method = call.method
-        request.headers = CaseInsensitiveDict(headers)
-        if call.body is not None:
-            request.body = call.body.content
-            request.headers["Content-Length"] = str(len(call.body.content))
-        # Set as it is: prepare_url would decode "%2E%2E", and a path with ".." would reach another route.
-        request.url = self._base_url + call.path
-        return request
+        request.url = f"{self._base_url}/"
+        pool = self._adapter.get_connection_with_tls_context(request, self._verify, proxies=self._proxies)
+        self._adapter.cert_verify(pool, request.url, self._verify, None)  # type: ignore[no-untyped-call]  # of requests
+        # A path, or with a proxy for plain http the whole address.
+        self._prefix = self._adapter.request_url(request, self._proxies).removesuffix("/")
+        self._pool = cast("HTTPConnectionPool", pool)
+        return self._pool
 
-    def _content(self, response: Response) -> bytes:
+    def _content(self, response: BaseHTTPResponse) -> bytes:
         content = bytearray()
-        for chunk in response.raw.stream(_CHUNK, decode_content=True):
+        for chunk in response.stream(_CHUNK, decode_content=True):
             content += chunk
             if len(content) > self._max_answer:
                 raise AnswerTooLarge(f"more than {self._max_answer} bytes")
@@ -116,4 +125,5 @@ class Transport:
 
     def close(self) -> None:
         """Close the idle connections."""
-        self._session.close()
+        self._pool = None
+        self._adapter.close()
