@@ -17,6 +17,9 @@ from payerkit.errors import InvalidInput
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent"]
 _VERSION = "1"
+_KIND = 0x7061796B
+"""What says in the head of an SQLite file that it is a journal, and not a database of something else."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS task (
@@ -58,13 +61,13 @@ class Journal:
         self.salt = self._told("salt") or self._tell("salt", secrets.token_bytes(16))
         self.secret = self.salt + own_secret
 
-    def belongs_to(self, name: str, value: bytes, what: str) -> None:
+    def belongs_to(self, name: str, value: bytes, what: str, advice: str = "Take another file, or that one.") -> None:
         """Note what the run is about, or compare it. Raises InvalidInput if it is about something else."""
         told = self._told(name)
         if told is None:
             self._tell(name, value)
         elif told != value:
-            raise InvalidInput(f"journal: it belongs to another {what}. Take another file, or give what it is about.")
+            raise InvalidInput(f"journal: it belongs to another {what}. {advice}")
 
     def _told(self, name: str) -> bytes | None:
         row = self._file.execute("SELECT value FROM run WHERE name = ?", [name]).fetchone()
@@ -93,6 +96,7 @@ class Journal:
             [key, time.time()],
         )
 
+            is_vital=True,
     def settle(
         self, key: bytes, state: State, *, reason: str = "", final: bool = True, facts: Mapping[str, Any] | None = None
     ) -> None:
@@ -126,9 +130,10 @@ class Journal:
         """Note the accounts that a payer has before any is sent."""
         self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, json.dumps(ids)])
 
-    def _write(self, statement: str, values: list[Any]) -> None:
+    def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:
-            if self._is_open:  # else a call that outlived an interrupt: the next run finds it cut off
+            # Else a call that outlived an interrupt: it may not send, and what it learns the next run finds out.
+            if self._is_open or is_vital:
                 self._file.execute(statement, values)
 
     def close(self) -> None:
@@ -149,8 +154,8 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         file = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
-    except (OSError, sqlite3.OperationalError) as error:
-        raise InvalidInput(f"journal: {path.name} cannot be opened ({type(error).__name__}).") from None
+    except OSError as error:
+        raise InvalidInput(f"journal: {path.name} cannot be opened ({error.strerror}).") from None
     try:
         # Held until it is closed or the process ends, however it ends.
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -159,13 +164,33 @@ def _open(path: Path) -> sqlite3.Connection:
         file.executescript(_SCHEMA)
         file.execute("INSERT OR IGNORE INTO run VALUES ('version', ?)", [_VERSION])
         (version,) = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
-    except sqlite3.OperationalError:
-        problem = InvalidInput(f"journal: {path.name} is in use by another run. Wait for it, or take another file.")
-    except sqlite3.DatabaseError:
-        problem = InvalidInput(f"journal: {path.name} is no journal of payerkit. Take another file.")
+    except sqlite3.Error as error:
+        problem = InvalidInput(f"journal: {path.name} {_trouble(error)}")
     else:
         if version == _VERSION:
             return file
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit.")
     file.close()
     raise problem
+        _claim(file)
+
+
+def _claim(file: sqlite3.Connection) -> None:
+    """Mark an empty file as a journal. Raises sqlite3.Error for a database of something else, and leaves it alone."""
+    ((kind,), (tables,)) = (
+        file.execute(asked).fetchone() for asked in ("PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+    )
+    if not tables:
+        file.execute(f"PRAGMA application_id = {_KIND}")
+    elif kind != _KIND:
+        raise sqlite3.DatabaseError
+
+
+def _trouble(error: sqlite3.Error) -> str:
+    """Return why a file cannot be opened, and what to do."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+    if code == sqlite3.SQLITE_BUSY:
+        return "is in use by another run. Wait for it, or take another file."
+    if code == sqlite3.SQLITE_NOTADB:
+        return "is no journal of payerkit. Take another file."
+    return f"cannot be used ({error}). Take a file where there is room, and which you may write."

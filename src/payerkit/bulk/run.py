@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +30,11 @@ Unit = tuple[int, ...]
 """Rows that one thread works on, one after the other."""
 
 MOST_WORKERS = 256
+
+_SAME_TABLE = (
+    "Give the same table. For corrected rows take another file and a table of them alone: with another journal, "
+    "all rows of a table are sent."
+)
 
 SETTLE = 10.0
 """Seconds after which a write that was on its way must have landed; longer if the service was slower."""
@@ -104,11 +111,11 @@ def _run(client: Client, table: Table, path: str | Path, options: Options, *, pr
         raise InvalidInput(
             f"The first argument is a client, from connect() or sandbox(); got a {type(client).__name__}."
         )
-    with Journal(Path(path), client.account_secret) as journal, client.sibling(pool_size=options.workers) as own:
-        journal.belongs_to(
-            "service", digest(journal.salt, client.service_name()), "service, or was made with another key"
-        )
-        journal.belongs_to("input", table.fingerprint(journal.secret), "table")
+    file, workers = Path(path), options.workers
+    with _noted(file), Journal(file, client.account_secret) as journal, client.sibling(pool_size=workers) as own:
+        journal.belongs_to("service", digest(journal.salt, client.service_name()), "service")
+        journal.belongs_to("key", digest(journal.secret, "key"), "API key")
+        journal.belongs_to("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
         journal.cut_off()
         run = _Run(own, table, journal, options)
         run.go(shown=progress)
@@ -116,6 +123,18 @@ def _run(client: Client, table: Table, path: str | Path, options: Options, *, pr
     if run.stop.reason == INTERRUPTED:
         raise InterruptedRun(report)
     return report
+
+
+@contextmanager
+def _noted(file: Path) -> Iterator[None]:
+    """Tell what it means that the journal could not be written: the disk may be full."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise PayerkitError(
+            f"journal: {file.name} cannot be written ({error}), so the run ended.",
+            advice="Nothing is lost: make room, then call again with the same journal.",
+        ) from None
 
 
 class _Run:

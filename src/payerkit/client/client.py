@@ -144,13 +144,19 @@ class Client:
         return Client(self.base_url, self._key, timeout=self.timeout, pool_size=pool_size, attempts=1)
 
     def service_name(self) -> str:
-        """Return what tells this service and key from others: a sandbox says which one it is, others by address."""
+        """Return what tells this service from others: a sandbox says which one it is, others by address.
+
+        Raises NotSent or ServiceError if a service on this machine does not answer.
+        """
         name = self.base_url
         if is_loopback(urlsplit(self.base_url).hostname or ""):  # where sandboxes are
             call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
             now = time.monotonic()
-            name = self._attempt(call, now, now + self.timeout.total).exchange.headers.get(_SANDBOX, name)
-        return f"{name} {self._key.fingerprint}"
+            judge = self._attempt(call, now, now + self.timeout.total)
+            if judge.exchange.status is None and isinstance(problem := judge.result(), PayerkitError):
+                raise problem
+            name = judge.exchange.headers.get(_SANDBOX, name)
+        return name
 
     def close(self) -> None:
         """Close the connections; calls with this client are refused from now on."""
