@@ -175,6 +175,9 @@ def _open(path: Path) -> sqlite3.Connection:
         _claim(file)
 
 
+        file.execute("BEGIN EXCLUSIVE")  # now, or two that begin at once would both be refused
+        file.execute("COMMIT")
+        _claim(file)
 def _claim(file: sqlite3.Connection) -> None:
     """Mark an empty file as a journal. Raises sqlite3.Error for a database of something else, and leaves it alone."""
     ((kind,), (tables,)) = (
