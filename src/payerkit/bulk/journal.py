@@ -24,7 +24,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS task (
     key BLOB PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, looks INTEGER NOT NULL, since REAL NOT NULL,
-    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL
+    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL, doubts INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -34,8 +34,9 @@ CREATE TABLE IF NOT EXISTS payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WIT
 class Entry:
     """What is known of a task.
 
-    attempts: how often it was sent. looks: how often somebody looked for it since it was sent last. since: when that
-    was, or the look. final: nothing more is done by itself. facts: what the service answered. reason: why it is so.
+    attempts: how often it was sent. doubts: how often nobody knew what became of that. looks: how often somebody looked
+    for it since then. since: when that was, or the look. final: nothing more is done by itself. facts: what the service
+    answered. reason: why it is so.
     """
 
     state: State
@@ -45,6 +46,7 @@ class Entry:
     final: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
+    doubts: int = 0
 
 
 class Journal:
@@ -81,22 +83,22 @@ class Journal:
         """Return what is known of a task; None if it was never sent."""
         with self._lock:
             row = self._file.execute(
-                "SELECT state, attempts, looks, since, final, facts, reason FROM task WHERE key = ?", [key]
+                "SELECT state, attempts, looks, since, final, facts, reason, doubts FROM task WHERE key = ?", [key]
             ).fetchone()
         if row is None:
             return None
-        state, attempts, looks, since, final, facts, reason = row
-        return Entry(state, attempts, looks, since, bool(final), json.loads(facts), reason)
+        state, attempts, looks, since, final, facts, reason, doubts = row
+        return Entry(state, attempts, looks, since, bool(final), json.loads(facts), reason, doubts)
 
     def sent(self, key: bytes) -> None:
-        """Note that a task is being sent, before its first byte leaves."""
+        """Note that a task is being sent, before its first byte leaves. Raises sqlite3.Error if that is not noted."""
         self._write(
-            "INSERT INTO task VALUES (?, 'sent', 1, 0, ?, 0, '{}', '') ON CONFLICT (key) DO UPDATE "
+            "INSERT INTO task VALUES (?, 'sent', 1, 0, ?, 0, '{}', '', 0) ON CONFLICT (key) DO UPDATE "
             "SET state = 'sent', attempts = attempts + 1, looks = 0, since = excluded.since, reason = ''",
             [key, time.time()],
+            is_vital=True,
         )
 
-            is_vital=True,
     def settle(
         self, key: bytes, state: State, *, reason: str = "", final: bool = True, facts: Mapping[str, Any] | None = None
     ) -> None:
@@ -109,16 +111,30 @@ class Journal:
 
     def put_off(self, key: bytes, reason: str) -> None:
         """Note why a task could not be sent yet."""
-        self._write("INSERT OR IGNORE INTO task VALUES (?, 'not_sent', 0, 0, 0, 0, '{}', ?)", [key, reason])
+        self._write("INSERT OR IGNORE INTO task VALUES (?, 'not_sent', 0, 0, 0, 0, '{}', ?, 0)", [key, reason])
+
+    def doubt(self, key: bytes, reason: str) -> None:
+        """Note that nobody knows what became of a task that was just sent, and that the time to wait begins now."""
+        self._write(
+            "UPDATE task SET state = 'unknown', doubts = doubts + 1, since = ?, reason = ? WHERE key = ?",
+            [time.time(), reason, key],
+        )
 
     def looked(self, key: bytes) -> None:
         """Note that somebody looked for a task, and did not find it."""
         self._write("UPDATE task SET looks = looks + 1, since = ? WHERE key = ?", [time.time(), key])
 
     def cut_off(self) -> None:
-        """Turn what was being sent when the last run ended into what is not known."""
-        reason = "The run ended while it was being sent."
-        self._write("UPDATE task SET state = 'unknown', reason = ? WHERE state = 'sent'", [reason])
+        """Turn what was being sent when the last run ended into what is not known.
+
+        When it was sent says nothing: the call may have gone on until the run ended. Nor does a clock that was ahead.
+        """
+        now, reason = time.time(), "The run ended while it was being sent."
+        self._write(
+            "UPDATE task SET state = 'unknown', doubts = doubts + 1, since = ?, reason = ? WHERE state = 'sent'",
+            [now, reason],
+        )
+        self._write("UPDATE task SET since = ? WHERE since > ?", [now, now])
 
     def known_accounts(self, payer: bytes) -> list[str] | None:
         """Return the ids of the accounts that a payer had before any was sent; None if nobody looked."""
@@ -159,6 +175,9 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         # Held until it is closed or the process ends, however it ends.
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
+        file.execute("BEGIN EXCLUSIVE")  # now, or two that begin at once would both be refused
+        file.execute("COMMIT")
+        _claim(file)
         file.execute("PRAGMA journal_mode = WAL")
         file.execute("PRAGMA synchronous = NORMAL")
         file.executescript(_SCHEMA)
@@ -172,12 +191,8 @@ def _open(path: Path) -> sqlite3.Connection:
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit.")
     file.close()
     raise problem
-        _claim(file)
 
 
-        file.execute("BEGIN EXCLUSIVE")  # now, or two that begin at once would both be refused
-        file.execute("COMMIT")
-        _claim(file)
 def _claim(file: sqlite3.Connection) -> None:
     """Mark an empty file as a journal. Raises sqlite3.Error for a database of something else, and leaves it alone."""
     ((kind,), (tables,)) = (

@@ -225,6 +225,8 @@ class _Run:
     def _settle(self, step: Step) -> None:
         """Look into what is not known, each when it is due, until it is known or a person's."""
         lost = [unit for unit in self._units(step) if self._lost(step, unit)]
+        if lost and step == "bank_details" and not self._list_tells():
+            return  # they stay unknown in this run
         while lost and not self.stop:
             self._progress.say(f"looking into {len(lost)} unknown")
             delay = max(self._options.settle, 2 * self._pace.longest)
@@ -233,6 +235,15 @@ class _Run:
             lost = [unit for unit in lost if self._lost(step, unit) and unit not in self._failed]
             if lost and not due:
                 self._nap()
+
+    def _list_tells(self) -> bool:
+        """Tell whether a list shows an account that is surely there, of the last ones; else it proves nothing."""
+        for unit in reversed(list(self._units("bank_details"))):
+            for task in self._tasks("bank_details", unit):
+                entry = self._journal.entry(task.key)
+                if entry is not None and entry.state == "done" and entry.facts.get("id"):
+                    return self._sender.shows(task.client_user_id, entry.facts["id"])
+        return True
 
     def _nap(self) -> None:
         try:
