@@ -25,7 +25,7 @@ RUNNER = Path(__file__).with_name("bulk_runner.py")
 LATENCY, SLOW_FOR, SETTLE = 0.04, 0.4, 0.8
 FAULTS = (
     f"latency={LATENCY}, slow_for={SLOW_FOR}, reset_before=2%, reset_after=2%, cut=1.5%, fail_before=1.5%, "
-    "fail_after=1.5%, slow=1.5%, refuse=0.1%, refuse_date=0.1%"
+    "fail_after=1.5%, slow=1.5%, refuse=0.2%, refuse_date=0.1%"
 )
 KILLS = 8
 
@@ -47,9 +47,9 @@ class Case:
 
 
 CASES = [
-    Case(seed=1, payers=1912, workers=16),
-    Case(seed=2, payers=287, workers=3),
-    Case(seed=3, payers=287, workers=3),
+    Case(seed=1, payers=1913, workers=16),
+    Case(seed=2, payers=286, workers=3),
+    Case(seed=3, payers=286, workers=3),
 ]
 
 
