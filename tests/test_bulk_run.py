@@ -171,7 +171,7 @@ def test_two_accounts_that_cannot_be_told_apart_are_a_persons(connected: Callabl
         report = payerkit.add_bank_details(client, alike, journal=journal, workers=1, progress=False, settle=0.1)
 
     assert ["unknown", "unknown"] == report.frame["state"].tolist()
-    assert "Several accounts could be this one" in str(report.frame.loc[0, "reason"])
+    assert "several accounts could be this one" in str(report.frame.loc[0, "reason"])
 
 
 def test_two_rows_that_are_the_same_are_sent_once(journal: Path) -> None:

@@ -165,6 +165,6 @@ class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a p
 
     advice = "Call again with the same journal to go on."
 
-    def __init__(self, report: Any) -> None:
-        super().__init__(str(report))
+    def __init__(self, message: str, *, report: Any = None, **facts: Any) -> None:
+        super().__init__(message, **facts)
         self.report = report

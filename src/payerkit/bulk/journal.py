@@ -17,11 +17,14 @@ from payerkit.errors import InvalidInput
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent"]
 _VERSION = "1"
+_KIND = 0x7061796B
+"""What says in the head of an SQLite file that it is a journal, and not a database of something else."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS task (
     key BLOB PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, looks INTEGER NOT NULL, since REAL NOT NULL,
-    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL
+    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL, doubts INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -31,8 +34,9 @@ CREATE TABLE IF NOT EXISTS payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WIT
 class Entry:
     """What is known of a task.
 
-    attempts: how often it was sent. looks: how often somebody looked for it since it was sent last. since: when that
-    was, or the look. final: nothing more is done by itself. facts: what the service answered. reason: why it is so.
+    attempts: how often it was sent. doubts: how often nobody knew what became of that. looks: how often somebody looked
+    for it since then. since: when that was, or the look. final: nothing more is done by itself. facts: what the service
+    answered. reason: why it is so.
     """
 
     state: State
@@ -42,6 +46,7 @@ class Entry:
     final: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
+    doubts: int = 0
 
 
 class Journal:
@@ -58,13 +63,13 @@ class Journal:
         self.salt = self._told("salt") or self._tell("salt", secrets.token_bytes(16))
         self.secret = self.salt + own_secret
 
-    def belongs_to(self, name: str, value: bytes, what: str) -> None:
+    def belongs_to(self, name: str, value: bytes, what: str, advice: str = "Take another file, or that one.") -> None:
         """Note what the run is about, or compare it. Raises InvalidInput if it is about something else."""
         told = self._told(name)
         if told is None:
             self._tell(name, value)
         elif told != value:
-            raise InvalidInput(f"journal: it belongs to another {what}. Take another file, or give what it is about.")
+            raise InvalidInput(f"journal: it belongs to another {what}. {advice}")
 
     def _told(self, name: str) -> bytes | None:
         row = self._file.execute("SELECT value FROM run WHERE name = ?", [name]).fetchone()
@@ -78,19 +83,20 @@ class Journal:
         """Return what is known of a task; None if it was never sent."""
         with self._lock:
             row = self._file.execute(
-                "SELECT state, attempts, looks, since, final, facts, reason FROM task WHERE key = ?", [key]
+                "SELECT state, attempts, looks, since, final, facts, reason, doubts FROM task WHERE key = ?", [key]
             ).fetchone()
         if row is None:
             return None
-        state, attempts, looks, since, final, facts, reason = row
-        return Entry(state, attempts, looks, since, bool(final), json.loads(facts), reason)
+        state, attempts, looks, since, final, facts, reason, doubts = row
+        return Entry(state, attempts, looks, since, bool(final), json.loads(facts), reason, doubts)
 
     def sent(self, key: bytes) -> None:
-        """Note that a task is being sent, before its first byte leaves."""
+        """Note that a task is being sent, before its first byte leaves. Raises sqlite3.Error if that is not noted."""
         self._write(
-            "INSERT INTO task VALUES (?, 'sent', 1, 0, ?, 0, '{}', '') ON CONFLICT (key) DO UPDATE "
+            "INSERT INTO task VALUES (?, 'sent', 1, 0, ?, 0, '{}', '', 0) ON CONFLICT (key) DO UPDATE "
             "SET state = 'sent', attempts = attempts + 1, looks = 0, since = excluded.since, reason = ''",
             [key, time.time()],
+            is_vital=True,
         )
 
     def settle(
@@ -105,16 +111,30 @@ class Journal:
 
     def put_off(self, key: bytes, reason: str) -> None:
         """Note why a task could not be sent yet."""
-        self._write("INSERT OR IGNORE INTO task VALUES (?, 'not_sent', 0, 0, 0, 0, '{}', ?)", [key, reason])
+        self._write("INSERT OR IGNORE INTO task VALUES (?, 'not_sent', 0, 0, 0, 0, '{}', ?, 0)", [key, reason])
+
+    def doubt(self, key: bytes, reason: str) -> None:
+        """Note that nobody knows what became of a task that was just sent, and that the time to wait begins now."""
+        self._write(
+            "UPDATE task SET state = 'unknown', doubts = doubts + 1, since = ?, reason = ? WHERE key = ?",
+            [time.time(), reason, key],
+        )
 
     def looked(self, key: bytes) -> None:
         """Note that somebody looked for a task, and did not find it."""
         self._write("UPDATE task SET looks = looks + 1, since = ? WHERE key = ?", [time.time(), key])
 
     def cut_off(self) -> None:
-        """Turn what was being sent when the last run ended into what is not known."""
-        reason = "The run ended while it was being sent."
-        self._write("UPDATE task SET state = 'unknown', reason = ? WHERE state = 'sent'", [reason])
+        """Turn what was being sent when the last run ended into what is not known.
+
+        When it was sent says nothing: the call may have gone on until the run ended. Nor does a clock that was ahead.
+        """
+        now, reason = time.time(), "The run ended while it was being sent."
+        self._write(
+            "UPDATE task SET state = 'unknown', doubts = doubts + 1, since = ?, reason = ? WHERE state = 'sent'",
+            [now, reason],
+        )
+        self._write("UPDATE task SET since = ? WHERE since > ?", [now, now])
 
     def has_lost(self) -> bool:
         """Tell whether there is any task of which it is not known what became of it, and which is no person's yet."""
@@ -132,9 +152,10 @@ class Journal:
         """Note the accounts that a payer has before any is sent."""
         self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, json.dumps(ids)])
 
-    def _write(self, statement: str, values: list[Any]) -> None:
+    def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:
-            if self._is_open:  # else a call that outlived an interrupt: the next run finds it cut off
+            # Else a call that outlived an interrupt: it may not send, and what it learns the next run finds out.
+            if self._is_open or is_vital:
                 self._file.execute(statement, values)
 
     def close(self) -> None:
@@ -155,23 +176,45 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         file = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
-    except (OSError, sqlite3.OperationalError) as error:
-        raise InvalidInput(f"journal: {path.name} cannot be opened ({type(error).__name__}).") from None
+    except OSError as error:
+        raise InvalidInput(f"journal: {path.name} cannot be opened ({error.strerror}).") from None
     try:
         # Held until it is closed or the process ends, however it ends.
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
+        file.execute("BEGIN EXCLUSIVE")  # now, or two that begin at once would both be refused
+        file.execute("COMMIT")
+        _claim(file)
         file.execute("PRAGMA journal_mode = WAL")
         file.execute("PRAGMA synchronous = NORMAL")
         file.executescript(_SCHEMA)
         file.execute("INSERT OR IGNORE INTO run VALUES ('version', ?)", [_VERSION])
         (version,) = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
-    except sqlite3.OperationalError:
-        problem = InvalidInput(f"journal: {path.name} is in use by another run. Wait for it, or take another file.")
-    except sqlite3.DatabaseError:
-        problem = InvalidInput(f"journal: {path.name} is no journal of payerkit. Take another file.")
+    except sqlite3.Error as error:
+        problem = InvalidInput(f"journal: {path.name} {_trouble(error)}")
     else:
         if version == _VERSION:
             return file
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit.")
     file.close()
     raise problem
+
+
+def _claim(file: sqlite3.Connection) -> None:
+    """Mark an empty file as a journal. Raises sqlite3.Error for a database of something else, and leaves it alone."""
+    ((kind,), (tables,)) = (
+        file.execute(asked).fetchone() for asked in ("PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+    )
+    if not tables:
+        file.execute(f"PRAGMA application_id = {_KIND}")
+    elif kind != _KIND:
+        raise sqlite3.DatabaseError
+
+
+def _trouble(error: sqlite3.Error) -> str:
+    """Return why a file cannot be opened, and what to do."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+    if code == sqlite3.SQLITE_BUSY:
+        return "is in use by another run. Wait for it, or take another file."
+    if code == sqlite3.SQLITE_NOTADB:
+        return "is no journal of payerkit. Take another file."
+    return f"cannot be used ({error}). Take a file where there is room, and which you may write."

@@ -8,12 +8,23 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from payerkit.errors import NotSent, PayerkitError, RateLimited, ServiceError, UnknownOutcome, WrongKey
+from payerkit.errors import (
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+    WrongKey,
+)
 
 T = TypeVar("T")
 
 _TRIES = 6
 """Times that a call which provably changed nothing is tried in one run."""
+
+_LONGEST_WAIT = 3600.0
+"""Seconds; if the service asks to wait longer, the run ends."""
 
 _UNREACHABLE = 20
 """Calls in a row that never left this machine; then the run ends."""
@@ -68,7 +79,7 @@ class Pace:
             started = time.monotonic()
             try:
                 result = make()
-            except (NotSent, RateLimited, WrongKey, ServiceError) as error:
+            except (NotSent, RateLimited, WrongKey, ServiceError, UnreadableAnswer) as error:
                 if attempt + 1 == _TRIES or not self._hold_back(error, attempt):
                     raise
             except UnknownOutcome:
@@ -104,6 +115,9 @@ class Pace:
         backoff = random.uniform(0, min(8.0, 0.25 * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
         if isinstance(error, RateLimited):
             wait = backoff if error.retry_after is None else error.retry_after
+            if wait > _LONGEST_WAIT:
+                self._stop.because(f"{error.message} Call again then.")
+                return False
             self._until = max(self._until, time.monotonic() + wait)
             return True
         if isinstance(error, NotSent):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +30,11 @@ Unit = tuple[int, ...]
 """Rows that one thread works on, one after the other."""
 
 MOST_WORKERS = 256
+
+_SAME_TABLE = (
+    "Give the same table. For corrected rows take another file and a table of them alone: with another journal, "
+    "all rows of a table are sent."
+)
 
 SETTLE = 10.0
 """Seconds after which a write that was on its way must have landed; longer if the service was slower."""
@@ -109,18 +116,30 @@ def check_client(client: object) -> None:
 
 def _run(client: Client, table: Table, path: str | Path, options: Options, *, progress: bool) -> Report:
     check_client(client)
-    with Journal(Path(path), client.account_secret) as journal, client.sibling(pool_size=options.workers) as own:
-        journal.belongs_to(
-            "service", digest(journal.salt, client.service_name()), "service, or was made with another key"
-        )
-        journal.belongs_to("input", table.fingerprint(journal.secret), "table")
+    file, workers = Path(path), options.workers
+    with _noted(file), Journal(file, client.account_secret) as journal, client.sibling(pool_size=workers) as own:
+        journal.belongs_to("service", digest(journal.salt, client.service_name()), "service")
+        journal.belongs_to("key", digest(journal.secret, "key"), "API key")
+        journal.belongs_to("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
         journal.cut_off()
         run = _Run(own, table, journal, options)
         run.go(shown=progress)
         report = make_report(table, journal, run.stop.reason)
     if run.stop.reason == INTERRUPTED:
-        raise InterruptedRun(report)
+        raise InterruptedRun(str(report), report=report)
     return report
+
+
+@contextmanager
+def _noted(file: Path) -> Iterator[None]:
+    """Tell what it means that the journal could not be written: the disk may be full."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise PayerkitError(
+            f"journal: {file.name} cannot be written ({error}), so the run ended.",
+            advice="Nothing is lost: make room, then call again with the same journal.",
+        ) from None
 
 
 class _Run:
@@ -208,6 +227,8 @@ class _Run:
         if not self._journal.has_lost():
             return
         lost = [unit for unit in self._units(step) if self._lost(step, unit)]
+        if lost and step == "bank_details" and not self._list_tells():
+            return  # they stay unknown in this run
         while lost and not self.stop:
             self._progress.say(f"looking into {len(lost)} unknown")
             delay = max(self._options.settle, 2 * self._pace.longest)
@@ -216,6 +237,15 @@ class _Run:
             lost = [unit for unit in lost if self._lost(step, unit) and unit not in self._failed]
             if lost and not due:
                 self._nap()
+
+    def _list_tells(self) -> bool:
+        """Tell whether a list shows an account that is surely there, of the last ones; else it proves nothing."""
+        for unit in reversed(list(self._units("bank_details"))):
+            for task in self._tasks("bank_details", unit):
+                entry = self._journal.entry(task.key)
+                if entry is not None and entry.state == "done" and entry.facts.get("id"):
+                    return self._sender.shows(task.client_user_id, entry.facts["id"])
+        return True
 
     def _nap(self) -> None:
         try:

@@ -37,11 +37,19 @@ class Sender:
     def send(self, task: Task) -> State:
         """Send a task until it is known what became of it, or that nobody knows; return that. Raises Ended."""
         try:
-            answer = self._pace.call(lambda: self._try(task))
-        except UnknownOutcome as error:
-            return self._settle(task, "unknown", error, final=False)
+            return self._send(task)
         except (NotSent, RateLimited, WrongKey):
             return "not_sent"  # noted at each try
+
+    def _send(self, task: Task) -> State:
+        """Do the same, and raise NotSent, RateLimited or WrongKey, too."""
+        try:
+            answer = self._pace.call(lambda: self._try(task))
+        except UnknownOutcome as error:
+            self._journal.doubt(task.key, _reason(error, task.client_user_id))
+            return "unknown"
+        except (NotSent, RateLimited, WrongKey):
+            raise
         except InvalidInput as error:
             return self._settle(task, "not_sent", error)
         except PayerkitError as error:
@@ -60,7 +68,11 @@ class Sender:
             raise
 
     def _settle(self, task: Task, state: State, error: Exception, *, final: bool = True) -> State:
-        self._journal.settle(task.key, state, reason=_reason(error, task.client_user_id), final=final)
+        """Note an error. What it proves, it does not prove about an earlier try whose outcome is not known."""
+        reason, entry = _reason(error, task.client_user_id), self._journal.entry(task.key)
+        if entry is not None and entry.doubts:
+            state, reason = "unknown", f"Sent without an answer; sending it once more ended with: {reason}"
+        self._journal.settle(task.key, state, reason=reason, final=final)
         return state
 
     def know_accounts(self, task: Task) -> None:
@@ -76,11 +88,19 @@ class Sender:
         except NotFound:  # a payer who is not there has no accounts
             return []
 
+    def shows(self, client_user_id: str, payment_details_id: str) -> bool:
+        """Tell whether a payer's list has an account; False if nobody can tell. Raises Ended if the run ends."""
+        try:
+            return any(str(record.get("id")) == payment_details_id for record in self._listed(client_user_id))
+        except PayerkitError:
+            return False
+
     def look_for(self, tasks: Sequence[Task], delay: float) -> None:
         """Look for the accounts of one payer whose outcome is not known, and note what was found.
 
-        tasks: all accounts of the payer. One new account that fits one task alone is that task's. Two that fit, or one
-        that fits two tasks, are left to a person. None: somebody looks again after a delay, then it is sent once more.
+        tasks: all accounts of the payer. One new account that fits one task alone is that task's. Two that fit, one
+        that fits two tasks, one without an id or one that fits no task are left to a person. None: somebody looks again
+        after a delay, then it is sent once more.
         """
         entries = {task.key: self._journal.entry(task.key) for task in tasks}
         lost = [task for task in tasks if is_due(entries[task.key], delay)]
@@ -89,26 +109,32 @@ class Sender:
         known = self._journal.known_accounts(digest(self._journal.secret, tasks[0].client_user_id)) or []
         taken = {*known, *(entry.facts.get("id") for entry in entries.values() if entry)}
         new = [record for record in self._listed(tasks[0].client_user_id) if str(record.get("id")) not in taken]
-        fitting = [[place for place, record in enumerate(new) if fits(task.values, record)] for task in lost]
-        for task, places in zip(lost, fitting, strict=True):
-            rivals = sum(place in others for others in fitting for place in places)
-            if not places:
-                self._missing(task, entries[task.key])
-            elif len(places) == 1 and rivals == 1:
+        # Not the lost ones alone: what is not due yet, or is done under an id that nobody told, may be what is seen.
+        nameless = [task for task in tasks if _is_nameless(entries[task.key])]
+        fitting = {
+            task.key: [place for place, record in enumerate(new) if fits(task.values, record)] for task in nameless
+        }
+        explained = {place for places in fitting.values() for place in places}
+        for task in lost:
+            places = fitting[task.key]
+            is_alone = sum(place in others for others in fitting.values() for place in places) == 1
+            if is_alone and new[places[0]].get("id"):
                 facts = {name: new[places[0]].get(name) for name in ("id", "status")}
                 self._journal.settle(task.key, "done", reason="Found by looking for it.", facts=facts)
-            else:
-                reason = "Several accounts could be this one. Compare them: list_payment_details()."
+            elif places or len(explained) < len(new):
+                reason = "One of several accounts could be this one. Compare them: list_payment_details()."
                 self._journal.settle(task.key, "unknown", reason=reason)
+            else:
+                self._missing(task, entries[task.key])
 
     def _missing(self, task: Task, entry: Entry | None) -> None:
         """Look once more, send once more, or leave it to a person."""
         if entry is None or entry.looks + 1 < LOOKS:
             self._journal.looked(task.key)
-        elif entry.attempts < SENDS:
-            self.send(task)
+        elif entry.doubts < SENDS:
+            self._send(task)
         else:
-            reason = f"Sent {entry.attempts} times without an answer, and not found. Look at list_payment_details()."
+            reason = f"Sent {entry.doubts} times without an answer, and not found. Look at list_payment_details()."
             self._journal.settle(task.key, "unknown", reason=reason)
 
     def repeat(self, task: Task, delay: float) -> None:
@@ -116,16 +142,21 @@ class Sender:
         entry = self._journal.entry(task.key)
         if not is_due(entry, delay):
             return
-        if entry is None or entry.attempts < SENDS:
-            self.send(task)
+        if entry is None or entry.doubts < SENDS:
+            self._send(task)
         else:
-            reason = f"Sent {entry.attempts} times without an answer. get_payer_status() may tell."
+            reason = f"Sent {entry.doubts} times without an answer. get_payer_status() may tell."
             self._journal.settle(task.key, "unknown", reason=reason)
 
 
 def is_lost(entry: Entry | None) -> bool:
     """Tell whether the outcome of a task is not known, and still to be found out."""
     return entry is not None and entry.state == "unknown" and not entry.final
+
+
+def _is_nameless(entry: Entry | None) -> bool:
+    """Tell whether a task may be there under an id that nobody knows."""
+    return entry is not None and (entry.state == "unknown" or (entry.state == "done" and not entry.facts.get("id")))
 
 
 def is_due(entry: Entry | None, delay: float) -> bool:

@@ -144,7 +144,7 @@ class Client:
         return Client(self.base_url, self._key, timeout=self.timeout, pool_size=pool_size, attempts=1)
 
     def service_name(self) -> str:
-        """Return what tells this service and key from others: a sandbox says which one it is, others by address.
+        """Return what tells this service from others: a sandbox says which one it is, others by address.
 
         Raises NotSent or ServiceError if a service on this machine does not answer.
         """
@@ -156,7 +156,7 @@ class Client:
             if judge.exchange.status is None and isinstance(problem := judge.result(), PayerkitError):
                 raise problem
             name = judge.exchange.headers.get(_SANDBOX, name)
-        return f"{name} {self._key.fingerprint}"
+        return name
 
     def close(self) -> None:
         """Close the connections; calls with this client are refused from now on."""

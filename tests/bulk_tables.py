@@ -1,0 +1,84 @@
+"""Tables of payers with accounts for tests of many rows, and what a sandbox's file really holds of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from payerkit.service.database import DetailRow, PayerRow, open_database
+from payerkit.service.vault import Vault, encryption_key
+
+Row = dict[str, str]
+Account = tuple[str, str, str]
+"""Whose it is, its number, and the number of a document, which no list shows."""
+
+SECOND, ALIKE, WRONG = 40, 50, 60
+"""Each so many-th payer has a second account, has one that looks like the first, or has an error."""
+
+
+def payer_row(place: int) -> Row:
+    """Return a payer with one account; no value of them occurs in another row."""
+    return {
+        "client_user_id": f"customer-{place:05}@example.org",
+        "email": f"mailbox-{place:05}@example.net",
+        "first_name": f"Forename{place:05}",
+        "last_name": f"Surname-{place:05}",
+        "beneficiary_type": "individual",
+        "date_of_birth": "1985-12-12",
+        "address_line1": f"{place:05} Main Street",
+        "city": "New York",
+        "state": "NY",
+        "postcode": "10001",
+        "country": "US",
+        "nationality": "US",
+        "phone": f"+1212556{place:05}",
+        "ssn": f"521-{10 + place % 80}-{place:05}",
+        "bank_name": "Chase",
+        "account_name": f"Forename{place:05} Surname-{place:05}",
+        "account_number": f"77{place:07}001",
+        "routing_number": "026013356",
+        "currency": "usd",
+        "document_type": "passport",
+        "document_number": f"DOC-{place:05}-1",
+    }
+
+
+def payer_rows(payers: int) -> pd.DataFrame:
+    """Return a table of this many payers, some with an error, and behind them the second accounts of some."""
+    rows = [payer_row(place) for place in range(payers)]
+    for place in range(WRONG - 1, payers, WRONG):
+        rows[place]["email"] = f"mailbox-{place:05}"
+    for place in range(0, payers, SECOND):
+        rows.append(rows[place] | {"account_number": f"77{place:07}002"})
+    for place in range(1, payers, ALIKE):
+        rows.append(rows[place] | {"document_number": f"DOC-{place:05}-2"})
+    return pd.DataFrame(rows)
+
+
+def rows_of(table: pd.DataFrame) -> list[Row]:
+    """Return the rows of a table."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def account_of(row: Mapping[str, str]) -> Account:
+    """Return what tells the account of a row from all others."""
+    return row["client_user_id"], row["account_number"], row["document_number"]
+
+
+def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
+    """Return what the file of a sandbox holds: its payers by id, and how often each account is there."""
+    vault, engine = Vault(encryption_key(db, {})), open_database(db)
+    with Session(engine) as session:
+        payers = {row.id: vault.open(row.sealed) for row in session.scalars(select(PayerRow))}
+        details = [(row.payer_id, vault.open(row.sealed)) for row in session.scalars(select(DetailRow))]
+    engine.dispose()
+    accounts = Counter(
+        (str(payers[payer]["clientUserId"]), str(body["accountNumber"]), str(body["documentNumber"]))
+        for payer, body in details
+    )
+    return {str(body["clientUserId"]): body for body in payers.values()}, accounts

@@ -1,0 +1,485 @@
+"""The journal, and going on with it: who may open it, what it proves, and what is never sent again."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from bulk_tables import payer_row
+from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
+from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.pace import Pace, Stop
+from payerkit.bulk.sending import Sender
+from payerkit.bulk.table import Table, Task, digest
+from payerkit.client import Client
+from payerkit.connection import SandboxClient
+from payerkit.errors import InvalidInput, NotSent, PayerkitError
+
+Listed = Callable[[dict[str, Any]], dict[str, Any] | None]
+SETTLE = 0.2
+TASK, PAYER, ACCOUNT = b"k" * 16, "payer", "payment_detail"
+POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give the place of a journal that is not there yet."""
+    return tmp_path / "run.journal"
+
+
+@pytest.fixture
+def client() -> Iterator[SandboxClient]:
+    """Give a sandbox of its own, since its ledger is counted."""
+    with payerkit.sandbox() as opened:
+        yield opened
+
+
+def table(*places: int, **changes: str) -> pd.DataFrame:
+    """Return payers with an account each."""
+    return pd.DataFrame([payer_row(place) | changes for place in places])
+
+
+def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.Report:
+    """Send a table without waiting long."""
+    return payerkit.onboard(
+        client, rows, journal=path, **{"progress": False, "settle": SETTLE, "workers": 4, **options}
+    )
+
+
+def states(report: payerkit.Report) -> list[tuple[str, str]]:
+    """Return the last step of each row, and its state."""
+    return list(zip(report.frame["step"], report.frame["state"], strict=True))
+
+
+def written(client: SandboxClient) -> dict[str, int]:
+    """Return how many writes of each kind the ledger has."""
+    return dict(client.sandbox.ledger()["what"].value_counts())
+
+
+def task_of(client: Client, journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
+    """Return a task as a run over these rows has it."""
+    assert journal.secret.endswith(client.account_secret)
+    return Table(rows).task(step, row, journal.secret)
+
+
+# Who may open it
+
+
+def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient, path: Path) -> None:
+    """However the first one ends, the journal is free then."""
+    code = "import sys; from pathlib import Path; from payerkit.bulk.journal import Journal\n"
+    code += "journal = Journal(Path(sys.argv[1]), b'secret'); print('open', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(InvalidInput, match=r"run\.journal is in use by another run"):
+            onboard(client, table(1), path)
+        other.kill()
+        other.wait()
+
+    assert [("bank_details", "done")] == states(onboard(client, table(1), path))
+
+
+def test_another_table_is_refused(client: SandboxClient, path: Path) -> None:
+    """It says what to do with corrected rows: a new journal for the whole table would send all of it again."""
+    onboard(client, table(1, 2), path)
+    with pytest.raises(InvalidInput, match=r"belongs to another table.*a table of them alone"):
+        onboard(client, table(1, 3), path)
+
+    assert {PAYER: 2, ACCOUNT: 2} == written(client)
+
+
+def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
+    """Another sandbox has none of what the first one has."""
+    onboard(client, table(1), path)
+    with payerkit.sandbox() as other, pytest.raises(InvalidInput, match="belongs to another service"):
+        onboard(other, table(1), path)
+
+
+def test_another_key_is_refused(path: Path) -> None:
+    """It may belong to another platform, whose payers are others."""
+    with FarEnd([Service()]) as far_end:
+        with Client(far_end.url, "key-one") as client:
+            onboard(client, table(1), path)
+        with Client(far_end.url, "key-two") as client, pytest.raises(InvalidInput, match="belongs to another API key"):
+            onboard(client, table(1), path)
+
+
+def test_a_service_that_does_not_answer_is_not_another_one(path: Path) -> None:
+    """It says that it could not be reached, and the journal can be used when it is there again."""
+    service = Service()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        service.root = close
+        with pytest.raises(PayerkitError, match="GET / failed"):
+            onboard(client, table(1), path)
+        service.root = reply(200)
+
+        assert [("bank_details", "done")] == states(onboard(client, table(1), path))
+
+
+def test_a_service_that_is_not_there_is_told(path: Path) -> None:
+    """Nothing was sent, and the journal belongs to nobody yet."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with Client(f"http://127.0.0.1:{port}", "key") as client, pytest.raises(NotSent, match="GET / could not be sent"):
+        onboard(client, table(1), path)
+
+
+@pytest.mark.parametrize("content", [b"client_user_id,email\n" * 100, b"SQLite format 3\0" + b"\1" * 5000])
+def test_a_file_that_is_no_journal_is_left_alone(path: Path, content: bytes) -> None:
+    """A table given as the journal stays a table."""
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"run\.journal is no journal of payerkit"):
+        Journal(path, b"secret")
+
+    assert content == path.read_bytes()
+
+
+def test_a_database_of_something_else_is_left_alone(path: Path) -> None:
+    """Not even a table of a journal is made in it."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE payers (id INTEGER)")
+    content = path.read_bytes()
+    with pytest.raises(InvalidInput, match=r"run\.journal is no journal of payerkit"):
+        Journal(path, b"secret")
+
+    assert content == path.read_bytes()
+
+
+def test_a_journal_of_another_version_is_refused(path: Path) -> None:
+    """What it means is not guessed."""
+    Journal(path, b"secret").close()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE run SET value = '2' WHERE name = 'version'")
+    with pytest.raises(InvalidInput, match="another version of payerkit"):
+        Journal(path, b"secret")
+
+
+@POSIX
+def test_a_journal_is_its_owners(client: SandboxClient, path: Path) -> None:
+    """Nobody else reads it, nor the file beside it that holds the latest of it."""
+    with Journal(path, b"secret") as journal:
+        journal.sent(TASK)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+
+    assert {"run.journal": 0o600, "run.journal-wal": 0o600} == modes
+    onboard(client, table(1), path.with_name("second"))
+    assert 0o600 == stat.S_IMODE(path.with_name("second").stat().st_mode)
+
+
+@pytest.mark.parametrize(("name", "words"), [("missing/run.journal", "No such file"), (".", "Is a directory")])
+def test_a_place_where_no_file_can_be_is_refused(client: SandboxClient, tmp_path: Path, name: str, words: str) -> None:
+    """The system's reason is told, and nothing was sent."""
+    with pytest.raises(InvalidInput, match=f"cannot be opened .{words}"):
+        onboard(client, table(1), tmp_path / name)
+
+    assert {} == written(client)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
+@pytest.mark.parametrize(("size", "words"), [(4096, "cannot be used"), (262144, "cannot be written")])
+def test_a_full_disk_ends_the_run(client: SandboxClient, path: Path, size: int, words: str) -> None:
+    """It says so; what was noted counts, and with room again the same call does the rest, and nothing twice."""
+    rows = table(*range(100))
+    rows.to_csv(path.with_name("table.csv"), index=False)
+    code = "import resource, sys, payerkit; url, rows, journal, size = sys.argv[1:]\n"
+    code += "resource.setrlimit(resource.RLIMIT_FSIZE, (int(size),) * 2)\n"
+    code += "payerkit.onboard(payerkit.connect(url), payerkit.read_payers(rows), journal=journal, progress=False)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, client.base_url, str(path.with_name("table.csv")), str(path), str(size)],
+        env={**os.environ, "PAYERKIT_API_KEY": client.reveal_key()},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    before = written(client)
+    with payerkit.connect(client.base_url, api_key=client.reveal_key()) as connected:
+        report = onboard(connected, payerkit.read_payers(path.with_name("table.csv")), path)
+
+    assert f"journal: run.journal {words}" in ended.stderr
+    assert (size > 4096) == bool(before)
+    assert before.get(ACCOUNT, 0) < 100
+    assert {("bank_details", "done")} == set(states(report))
+    assert 100 == written(client)[ACCOUNT]
+
+
+# What it knows
+
+
+def test_what_was_sent_is_noted_or_not_sent(path: Path) -> None:
+    """A call that outlives its run sends nothing that no journal knows; what it learns late is dropped."""
+    with Journal(path, b"secret") as journal:
+        journal.sent(TASK)
+    journal.settle(TASK, "done")
+    with pytest.raises(sqlite3.ProgrammingError):
+        journal.sent(TASK)
+    with Journal(path, b"secret") as again:
+        again.cut_off()
+        entry = again.entry(TASK)
+
+    assert entry is not None
+    assert ("unknown", 1, 1) == (entry.state, entry.attempts, entry.doubts)
+
+
+def test_the_wait_begins_when_the_doubt_does(path: Path) -> None:
+    """Not when it was sent, which may be long ago; and a clock that was ahead holds nothing up."""
+    with Journal(path, b"secret") as journal:
+        for key, seconds in ((b"1" * 16, -500), (b"2" * 16, 500)):
+            journal.sent(key)
+            journal._file.execute("UPDATE task SET since = since + ? WHERE key = ?", [seconds, key])
+        journal.cut_off()
+        entries = [journal.entry(key) for key in (b"1" * 16, b"2" * 16)]
+
+    assert [True, True] == [abs(entry.since - time.time()) < 60 for entry in entries if entry]
+
+
+def test_resume_sends_nothing_that_is_done(client: SandboxClient, path: Path) -> None:
+    """The second report is the first, and the ledger has not grown."""
+    first = onboard(client, table(*range(20)), path)
+    before = client.sandbox.ledger()
+    second = onboard(client, table(*range(20)), path)
+
+    assert {("bank_details", "done")} == set(states(first))
+    pd.testing.assert_frame_equal(first.frame, second.frame)
+    pd.testing.assert_frame_equal(before, client.sandbox.ledger())
+
+
+def test_what_was_refused_is_not_sent_again(path: Path) -> None:
+    """Not even if it would be taken now: nobody said that it should be."""
+    with payerkit.sandbox(kyc_required=True) as client:
+        first = onboard(client, table(1), path)
+        client.sandbox.complete_kyc(str(table(1)["client_user_id"][0]))
+        second = onboard(client, table(1), path)
+
+        assert [("bank_details", "refused")] == states(first) == states(second)
+        assert first.frame["attempts"].tolist() == second.frame["attempts"].tolist()
+        assert {PAYER: 1} == written(client)
+
+
+def test_two_rows_that_are_the_same_are_one(client: SandboxClient, path: Path) -> None:
+    """Both say what became of it."""
+    report = onboard(client, table(1, 1), path)
+
+    assert [("bank_details", "done")] * 2 == states(report)
+    assert 1 == report.frame["payment_details_id"].nunique()
+    assert {PAYER: 1, ACCOUNT: 1} == written(client)
+
+
+@pytest.mark.parametrize(("is_stored", "attempts"), [(True, 3), (False, 4)])
+def test_an_account_that_a_kill_left_is_settled(
+    client: SandboxClient, path: Path, is_stored: bool, attempts: int
+) -> None:
+    """Found where it arrived, sent once more where it did not; the payer once more; one like it was there before."""
+    rows = table(1)
+    left_by_a_kill(client, path, rows, is_stored=is_stored)
+    report = onboard(client, rows, path)
+
+    assert [("bank_details", "done")] == states(report)
+    assert [attempts] == report.frame["attempts"].tolist()
+    assert {PAYER: 2, ACCOUNT: 2} == written(client)
+
+
+def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_stored: bool) -> None:
+    """Make what a kill leaves between sending an account and noting its answer; the payer had the same one before."""
+    with Journal(path, client.account_secret) as journal:
+        payer, account = (task_of(client, journal, rows, step) for step in ("payer", "bank_details"))
+        payerkit.create_payer(client, payer.values)
+        before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
+        journal.know_accounts(digest(journal.secret, payer.client_user_id), [str(before.id)])
+        journal.sent(payer.key)
+        journal.sent(account.key)
+        if is_stored:
+            payerkit.create_payment_detail(client, payer.client_user_id, account.values)
+
+
+def test_what_may_be_anothers_is_nobodys(client: SandboxClient, path: Path) -> None:
+    """Of two that look alike one is due, the other not yet, and one account is there: neither takes it."""
+    rows = pd.concat([table(1), table(1, document_number="DOC-OTHER")], ignore_index=True)
+    with Journal(path, client.account_secret) as journal:
+        first, second = (task_of(client, journal, rows, "bank_details", row) for row in (0, 1))
+        payerkit.create_payer(client, task_of(client, journal, rows, "payer").values)
+        payerkit.create_payment_detail(client, first.client_user_id, second.values)
+        for task in (first, second):
+            journal.sent(task.key)
+            journal.doubt(task.key, "no answer")
+        journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
+        Sender(client, journal, Pace(None, Stop())).look_for([first, second], 50)
+        entries = [journal.entry(task.key) for task in (first, second)]
+
+    assert [("unknown", True), ("unknown", False)] == [(entry.state, entry.final) for entry in entries if entry]
+
+
+# What a service may do
+
+
+@dataclass
+class Service:
+    """A service whose answers a test chooses: how it lists accounts, and what the n-th write meets; it stores first."""
+
+    listed: Listed = dict
+    payers: list[Behaviour] = field(default_factory=list)
+    accounts: list[Behaviour | None] = field(default_factory=list)
+    lists: list[Behaviour] = field(default_factory=list)
+    root: Behaviour = field(default_factory=lambda: reply(200))
+    stored: list[dict[str, Any]] = field(default_factory=list)
+
+    def __call__(self, connection: Any, request: Received) -> bool | None:
+        """Answer a request."""
+        return self._behaviour(request)(connection, request)
+
+    def _behaviour(self, request: Received) -> Behaviour:
+        if request.target == "/":
+            return self.root
+        if request.target == "/v2/payer":
+            return self.payers.pop(0) if self.payers else reply(201, json.dumps({"status": {}}))
+        payer = request.target.split("/")[3]
+        if request.method == "GET":
+            told = [self.listed(record) for record in self.stored if record["payer"] == payer]
+            told = [record for record in told if record is not None]
+            return self.lists.pop(0) if self.lists else reply(200, json.dumps({"paymentDetails": told}))
+        record = {**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer}
+        self.stored.append(record)
+        meets = self.accounts.pop(0) if self.accounts else None
+        return meets or reply(201, json.dumps({"payment_detail": record}))
+
+
+def numbered(shown: Callable[[str], str]) -> Listed:
+    """Return how a service lists accounts that shows their numbers in another way."""
+    return lambda record: record | {"accountNumber": shown(record["accountNumber"])}
+
+
+def without(*names: str) -> Listed:
+    """Return how a service lists accounts that leaves out some members."""
+    return lambda record: {name: value for name, value in record.items() if name not in names}
+
+
+LISTS: list[tuple[str, Listed, str]] = [
+    ("as it was sent", dict, "done"),
+    ("without its number", without("accountNumber", "iban"), "done"),  # no other could be meant
+    ("its last digits", numbered(lambda number: f"•••• {number[-4:]}"), "done"),
+    ("six of its digits", numbered(lambda number: f"**{number[-6:]}"), "unknown"),
+    ("dashes between", numbered(lambda number: f"XXXX-XXXX-{number[-4:]}"), "unknown"),
+    ("blanks between", numbered(" ".join), "unknown"),  # the same, written in another way
+    ("without ids", without("id"), "unknown"),  # cannot be told from one that was there before
+    ("nothing but ids", lambda record: {"id": record["id"]}, "unknown"),
+    ("nothing", lambda _: None, "unknown"),  # what it leaves out is not missing
+]
+
+
+@pytest.mark.parametrize(("listed", "state"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
+def test_a_lost_account_is_never_there_twice(path: Path, listed: Listed, state: str) -> None:
+    """However a service lists it: found for sure, or left to a person."""
+    service = Service(listed, accounts=[None, reset])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        reports = [onboard(client, table(1, 2), path, workers=1) for _ in range(2)]
+
+    assert [[("bank_details", "done"), ("bank_details", state)]] * 2 == [states(report) for report in reports]
+    assert 2 == len(service.stored)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stopped"),
+    [
+        (reply(409), ""),  # there is one already: the first
+        (reply(400), ""),
+        (reply(401), "does not accept the API key"),  # ends the run
+        (reply(429, headers={"Retry-After": "7200"}), "asks to wait 7200 seconds"),
+    ],
+)
+def test_a_refusal_proves_nothing_about_an_earlier_try(path: Path, answer: Behaviour, stopped: str) -> None:
+    """A payer whose first answer was lost is not said to be refused or not sent, since the first may have arrived."""
+    with FarEnd([Service(payers=[reset, answer])]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1), path)
+
+    assert [("payer", "unknown")] == states(report)
+    assert [2] == report.frame["attempts"].tolist()
+    assert (stopped != "") == bool(report.stopped)
+    assert stopped in report.stopped
+
+
+def test_a_try_that_never_arrived_is_no_try(path: Path) -> None:
+    """A payer that was refused for coming too fast, then lost, is still sent once more."""
+    slow = reply(429, headers={"Retry-After": "0"})
+    service = Service(payers=[slow, slow, reset, slow, slow])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1), path)
+
+    assert [("bank_details", "done")] == states(report)
+
+
+def test_a_wait_that_is_too_long_ends_the_run(path: Path) -> None:
+    """What was not sent can be sent by the same call, later."""
+    busy = reply(429, headers={"Retry-After": "7200"})
+    service = Service(payers=[busy])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        first = onboard(client, table(1), path)
+        second = onboard(client, table(1), path)
+
+    assert ([("payer", "not_sent")], [True]) == (states(first), first.frame["retryable"].tolist())
+    assert "asks to wait 7200 seconds" in first.stopped
+    assert [("bank_details", "done")] == states(second)
+
+
+def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
+    """What was done is done; with the key accepted again the same call does the rest."""
+    service = Service(payers=[reply(201, json.dumps({"status": {}})), reply(401)])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        first = onboard(client, table(1, 2, 3), path, workers=1)
+        second = onboard(client, table(1, 2, 3), path, workers=1)
+
+    assert "does not accept the API key" in first.stopped
+    assert {"done": 0, "refused": 0, "unknown": 0, "not_sent": 3} == first.counts
+    assert [("bank_details", "done")] * 3 == states(second)
+    assert (3, 4) == (len(service.stored), sum(each.target == "/v2/payer" for each in far_end.ledger))
+
+
+def test_a_list_whose_answer_breaks_off_is_asked_for_again(path: Path) -> None:
+    """Before an account is sent, and while one is looked for."""
+    broken = cut(200, b'{"paymentDetails": [')
+    service = Service(lists=[broken], accounts=[reset])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1), path)
+
+    assert [("bank_details", "done")] == states(report)
+    assert 1 == len(service.stored)
+
+
+def test_without_a_delay_it_looks_at_once(client: SandboxClient, path: Path) -> None:
+    """A service whose writes have landed when the answer is lost needs none."""
+    client.sandbox.set_faults("reset_after=15%, cut=15%")
+    report = onboard(client, table(*range(20)), path, settle=0)
+    details = client.sandbox.ledger()
+    details = details[details["what"] == ACCOUNT]
+
+    assert not details["client_user_id"].duplicated().any()
+    assert set(report.frame["state"]) <= {"done", "unknown"}
+    assert report.counts["done"] > 0
+
+
+def test_an_entry_is_what_was_told(path: Path) -> None:
+    """A task that nobody sent has none; reasons and facts come back as they were."""
+    with Journal(path, b"secret") as journal:
+        journal.sent(TASK)
+        journal.settle(TASK, "done", facts={"id": "pd-1", "status": None}, reason="told")
+        entry, other = journal.entry(TASK), journal.entry(b"another")
+
+    assert entry is not None
+    assert Entry("done", 1, 0, entry.since, True, {"id": "pd-1"}, "told", 0) == entry
+    assert other is None
