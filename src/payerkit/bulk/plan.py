@@ -62,7 +62,10 @@ class Plan:
         counted = found.value_counts().reset_index(name="times")
         first = counted.sort_values(["severity", "times"], ascending=[True, False]).head(12)
         rows = zip(*(first[name].tolist() for name in ("times", *columns)), strict=True)
-        return [(f"{times:>6}x", severity, f"{field}:", message) for times, severity, field, message in rows]
+        return [
+            (f"{times:>6}x", severity, f"{field}:" if field else "", message)
+            for times, severity, field, message in rows
+        ]
 
     def _repr_html_(self) -> str:
         first, *others = str(self).splitlines()[: -len(self._worst()) or None]

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from requests import PreparedRequest
 from requests.utils import get_environ_proxies
@@ -66,7 +66,7 @@ class Transport:
             raise InvalidInput("A SOCKS proxy of the environment cannot be used; set NO_PROXY for this address.")
         certificates = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
         self._verify: bool | str = certificates or True
-        self._adapter = WatchedAdapter(pool_connections=1, pool_maxsize=pool_size)
+        self._adapter: Any = WatchedAdapter(pool_connections=1, pool_maxsize=pool_size)
         self._pool: HTTPConnectionPool | None = None
         self._prefix = ""
 
@@ -108,12 +108,14 @@ class Transport:
         """Return the pool of connections to the service, or to the proxy on the way, with what TLS has to check."""
         request = PreparedRequest()
         request.url = f"{self._base_url}/"
-        pool = self._adapter.get_connection_with_tls_context(request, self._verify, proxies=self._proxies)
-        self._adapter.cert_verify(pool, request.url, self._verify, None)  # type: ignore[no-untyped-call]  # of requests
+        pool: HTTPConnectionPool = self._adapter.get_connection_with_tls_context(
+            request, self._verify, proxies=self._proxies
+        )
+        self._adapter.cert_verify(pool, request.url, self._verify, None)
         # A path, or with a proxy for plain http the whole address.
         self._prefix = self._adapter.request_url(request, self._proxies).removesuffix("/")
-        self._pool = cast("HTTPConnectionPool", pool)
-        return self._pool
+        self._pool = pool
+        return pool
 
     def _content(self, response: BaseHTTPResponse) -> bytes:
         content = bytearray()
