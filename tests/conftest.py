@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
 import payerkit
@@ -22,6 +23,10 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+# A slow moment of the machine is no fault of what is tested.
+settings.register_profile("payerkit", deadline=None)
+settings.load_profile("payerkit")
+
 KEY = "key-of-a-test-1234567890"
 
 
