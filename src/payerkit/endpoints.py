@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from payerkit.client import Body, Call, Client
+from payerkit.client import Body, Call, Client, check_client
 from payerkit.errors import InvalidInput
 from payerkit.ids import check_id
 from payerkit.listing import CREATE_FIRST, payment_details_call
@@ -45,9 +45,7 @@ def _call(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate
     @trimmed
     @wraps(function)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if not isinstance(client, Client):
-            kind = type(client).__name__
-            raise InvalidInput(f"The first argument is a client, from connect() or sandbox(); got a {kind}.")
+        check_client(client)
         return function(client, *args, **kwargs)
 
     return call

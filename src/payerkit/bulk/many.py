@@ -10,8 +10,8 @@ import pandas as pd
 from payerkit.bulk.pace import Pace, Stop
 from payerkit.bulk.pool import INTERRUPTED, each
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.run import Options, check_client
-from payerkit.client import Client
+from payerkit.bulk.run import Options
+from payerkit.client import Client, check_client
 from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.frames import payment_details_frame
 from payerkit.ids import check_id

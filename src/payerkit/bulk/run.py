@@ -22,7 +22,7 @@ from payerkit.bulk.progress import Progress
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.sending import Sender, is_due, is_lost
 from payerkit.bulk.table import Table, Task, digest
-from payerkit.client import Client
+from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError
 from payerkit.tracebacks import trimmed
 
@@ -104,14 +104,6 @@ class Options:
 
 def _is_number(value: object, kinds: type | UnionType) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
-
-
-def check_client(client: object) -> None:
-    """Raise InvalidInput for anything but a client."""
-    if not isinstance(client, Client):
-        raise InvalidInput(
-            f"The first argument is a client, from connect() or sandbox(); got a {type(client).__name__}."
-        )
 
 
 def _run(client: Client, table: Table, path: str | Path, options: Options, *, progress: bool) -> Report:

@@ -1,8 +1,8 @@
 """The client: one pool of connections to one service, and what every failure of a call proves."""
 
 from payerkit.client.call import Call
-from payerkit.client.client import Client
+from payerkit.client.client import Client, check_client
 from payerkit.client.transport import Timeout
 from payerkit.client.wire import Body
 
-__all__ = ["Body", "Call", "Client", "Timeout"]
+__all__ = ["Body", "Call", "Client", "Timeout", "check_client"]

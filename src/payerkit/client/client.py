@@ -176,6 +176,14 @@ class Client:
         raise TypeError("a client is not pickled: make one of its own in each process, with connect()")
 
 
+def check_client(client: object) -> None:
+    """Raise InvalidInput for anything but a client."""
+    if not isinstance(client, Client):
+        raise InvalidInput(
+            f"The first argument is a client, from connect() or sandbox(); got a {type(client).__name__}."
+        )
+
+
 def _may_repeat(call: Call[Any], error: PayerkitError) -> bool:
     if isinstance(error, UnknownOutcome):
         return call.repeatable

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from payerkit.client import Client
+from payerkit.client import Client, check_client
 from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome
 from payerkit.findings import Findings
 from payerkit.forms import lookups
@@ -38,9 +38,7 @@ class Form(Drawn):
     ways_out: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
-        if not isinstance(client, Client):
-            kind = type(client).__name__
-            raise InvalidInput(f"The first argument is a client, from connect() or sandbox(); got a {kind}.")
+        check_client(client)
         self._client = client
         self._entries: Entries[Any] = Entries(self.takes, type(self).check)
         # Messages of a browser and cells may come in threads of their own (subshells of a kernel).
