@@ -39,7 +39,8 @@ class FarEnd:
     def __enter__(self) -> Self:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
-        self.url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.port = self._socket.getsockname()[1]
+        self.url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
         return self
@@ -145,3 +146,23 @@ def drip(data: bytes, seconds: float) -> Behaviour:
 def cut(status: int, body: bytes) -> Behaviour:
     """Promise more than is sent, then close."""
     return raw(message(status, body, length=len(body) + 100))
+
+
+def tunnel(port: int) -> Behaviour:
+    """Be a proxy: open a tunnel to a port of this machine, whatever address was asked for, until either end closes."""
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+
+    def behave(connection: socket.socket, _: Received) -> None:
+        with socket.create_connection(("127.0.0.1", port), 20) as other:
+            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            back = threading.Thread(target=pump, args=(other, connection), daemon=True)
+            back.start()
+            pump(connection, other)
+            back.join(5)
+
+    return behave

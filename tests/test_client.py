@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import gzip
 import io
 import logging
 import os
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -386,6 +388,96 @@ def test_connections_are_kept(connected: Connect) -> None:
             READS["get_payer_status"](client)
 
         assert (5, 1) == (len(far.ledger), far.connections)
+
+
+def chunked(content: bytes) -> bytes:
+    """Return a body in chunks of seven bytes."""
+    parts = [content[place : place + 7] for place in range(0, len(content), 7)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in [*parts, b""])
+
+
+def keeping(head: bytes, body: bytes) -> Behaviour:
+    """Answer with these headers and body, and keep the connection."""
+
+    def behave(connection_: socket.socket, _: Received) -> bool:
+        connection_.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body)
+        return True
+
+    return behave
+
+
+STATUS = payload(ANSWERS["get_payer_status"])
+CHUNKED = b"Transfer-Encoding: chunked"
+FORMS: dict[str, Callable[[bytes], Behaviour]] = {
+    "in chunks": lambda content: keeping(CHUNKED, chunked(content)),
+    "packed": lambda content: reply(200, gzip.compress(content), {"Content-Encoding": "gzip"}),
+    "packed another way": lambda content: reply(200, zlib.compress(content), {"Content-Encoding": "deflate"}),
+    "packed, in chunks": lambda content: keeping(
+        CHUNKED + b"\r\nContent-Encoding: gzip", chunked(gzip.compress(content))
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_answers_are_read_in_every_form(form: Callable[[bytes], Behaviour], connected: Connect) -> None:
+    """Chunks and packed content are read to their end, and the connection serves the next call."""
+    with FarEnd([form(STATUS)]) as far:
+        client = connected(far.url)
+        assert ["completed"] * 3 == [payerkit.get_payer_status(client, "user-123").kyc_status for _ in range(3)]
+        assert (3, 1) == (len(far.ledger), far.connections)
+
+
+def test_an_answer_without_a_length_ends_with_its_connection(connected: Connect) -> None:
+    """What the service sends until it closes is the answer; the next call opens another connection."""
+    with FarEnd([raw(b"HTTP/1.1 200 OK\r\n\r\n" + STATUS)]) as far:
+        client = connected(far.url)
+        assert ["completed"] * 2 == [payerkit.get_payer_status(client, "user-123").kyc_status for _ in range(2)]
+        assert (2, 2) == (len(far.ledger), far.connections)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [*(form(b" " * 500_000) for form in FORMS.values()), raw(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 500_000)],
+    ids=[*FORMS, "without a length"],
+)
+def test_no_form_of_an_answer_passes_the_bound(behaviour: Behaviour, connected: Connect) -> None:
+    """What is small on the wire and large unpacked is not read to its end."""
+    with FarEnd([behaviour]) as far:
+        error = outcome(far.url, READS["get_payer_status"], connected)
+
+        assert (UnreadableAnswer, True) == (type(error), "AnswerTooLarge" in str(error))
+
+
+@pytest.mark.parametrize("ending", [b"", b"\r\n", message(200, payload(ANSWERS["create_payer"]))])
+def test_what_follows_an_answer_is_nobodys_answer(ending: bytes, connected: Connect) -> None:
+    """Bytes after an answer, in its packet or later, are not read as the answer to the next call."""
+
+    def late(connection_: socket.socket, _: Received) -> bool:
+        connection_.sendall(message(200, STATUS) + ending)
+        time.sleep(0.05)
+        connection_.sendall(ending)
+        return True
+
+    with FarEnd([late]) as far:
+        client = connected(far.url)
+        for _ in range(3):
+            assert payerkit.get_payer_status(client, "user-123").to_dict() == ANSWERS["get_payer_status"]
+            time.sleep(0.1)
+
+
+def test_a_connection_that_the_service_closed_is_not_used(connected: Connect) -> None:
+    """A write after the service has closed the kept connection goes over a new one, and is no unknown outcome."""
+
+    def once(connection_: socket.socket, _: Received) -> None:
+        connection_.sendall(message(200, payload(ANSWERS["create_payer"])))
+
+    with FarEnd([once]) as far:
+        client = connected(far.url)
+        for _ in range(5):
+            WRITES["create_payer"](client)
+            time.sleep(0.05)
+
+        assert (5, 5) == (len(far.ledger), far.connections)
 
 
 def test_no_write_goes_over_an_idle_connection(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import payerkit
-from far_end import FarEnd, close, drip, message, raw, reply, reset
+from far_end import FarEnd, close, drip, message, raw, reply, reset, tunnel
 from payerkit.client import Body, Client, Timeout
 from payerkit.client import sockets as pool
 from payerkit.errors import (
@@ -167,6 +167,20 @@ def test_a_failing_proxy_proves_that_nothing_was_sent(connected: Connect, monkey
 
         assert (NotSent, {"CONNECT"}) == (type(error), {request.method for request in proxy.ledger})
         assert [] == [request for request in proxy.ledger if "x-api-key" in request.headers]
+
+
+def test_calls_go_through_a_proxy(connected: Connect, trusted: SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through a proxy's tunnel calls reach the service over TLS; the proxy sees its name, and neither key nor path."""
+    with FarEnd([GOOD], tls=trusted) as far, FarEnd([tunnel(far.port)]) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        client = connected("https://api.example.com")
+        assert ["not_started"] * 3 == [create(client).kyc_status for _ in range(3)]
+        client.close()
+
+        assert (3, 1, 1) == (len(far.ledger), far.connections, proxy.connections)
+        asked = [(request.method, request.target, "x-api-key" in request.headers) for request in proxy.ledger]
+        assert [("CONNECT", "api.example.com:443", False)] == asked
+        assert {"api.example.com"} == {request.headers["host"] for request in far.ledger}
 
 
 def test_a_socks_proxy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

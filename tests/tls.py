@@ -14,10 +14,11 @@ from cryptography.x509.oid import NameOID
 
 
 def make_certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
-    """Return the file of a certificate for 127.0.0.1 that signs itself, and a server's context that uses it."""
+    """Return the file of a certificate that signs itself, for 127.0.0.1 and api.example.com, and a server's context."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "payerkit tests")])
     now = dt.datetime.now(dt.UTC)
+    hosts = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("api.example.com")]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -26,7 +27,7 @@ def make_certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - dt.timedelta(days=1))
         .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from email.message import Message
 
 _NAP = 30.0
 """Seconds the watchdog sleeps when nothing is due, so that one call after the other need not wake it."""
@@ -26,7 +27,7 @@ class Exchange:
         self.is_write = is_write
         self.sent = False
         self.status: int | None = None
-        self.headers: Mapping[str, str] = {}
+        self.headers: Mapping[str, str] | Message = {}
         self.content = b""
         self.fault = ""
         self.interrupted = False
@@ -126,22 +127,14 @@ class _Watchdog:
 
 
 _watchdog = _Watchdog()
-_here = threading.local()
 
 
 @contextmanager
 def watched(exchange: Exchange) -> Iterator[None]:
-    """Make this thread's connections report to the exchange, and the watchdog end it at its deadline."""
-    _here.exchange = exchange
+    """Make the watchdog end an exchange at its deadline."""
     _watchdog.add(exchange)
     try:
         yield
     finally:
         _watchdog.discard(exchange)
-        del _here.exchange
         exchange.settle()
-
-
-def current() -> Exchange | None:
-    """Return the exchange that this thread is busy with."""
-    return getattr(_here, "exchange", None)

@@ -1,38 +1,113 @@
-"""Connections that tell whether a request has left, keep a deadline, and do not idle into a write."""
+"""Connections to one origin: opened within a limit, kept for the next call, and too idle ones kept from writes.
+
+requests finds the way (proxies, certificates), and urllib3 goes it.
+"""
 
 from __future__ import annotations
 
-import logging
+import os
 import queue
 import socket
 import threading
 import time
+import weakref
+from pathlib import Path
+from ssl import SSLContext
 from typing import Any
 
+from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util import wait_for_read
 from urllib3.util.connection import allowed_gai_family, create_connection
+from urllib3.util.ssl_ import create_urllib3_context
 
-from payerkit.client.exchange import Exchange, current
+from payerkit.client.exchange import Exchange
+from payerkit.errors import InvalidInput
 from payerkit.urls import is_loopback
 
 MAX_IDLE = 15.0
 """Seconds after which a connection is not trusted with a write: the service may be about to close it."""
 
 
-class _WatchedConnection(HTTPConnection):
-    """A connection that reports to the exchange of its thread."""
+class Connections:
+    """Connections to one origin, shared by threads. The environment (proxies, certificates) is read once, netrc never.
 
-    _opening = False
-    _used = 0.0
-    _served: Exchange | None = None
+    local: whether the origin is this machine, to which no proxy leads. size: connections that are kept. Raises
+    InvalidInput for a SOCKS proxy, over which nobody could tell whether a request has left.
+    """
+
+    def __init__(self, base_url: str, *, local: bool, size: int) -> None:
+        self._base_url, self._size = base_url, size
+        self._proxies = {} if local else get_environ_proxies(base_url)
+        if any(proxy.lower().startswith("socks") for proxy in self._proxies.values()):
+            raise InvalidInput("A SOCKS proxy of the environment cannot be used; set NO_PROXY for this address.")
+        named = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"))
+        self._certificates: str = next(filter(None, named), DEFAULT_CA_BUNDLE_PATH)
+        self._pool: Any = None
+        self._lock = threading.Lock()
+        self._idle: list[tuple[socket.socket, float]] = []
+        weakref.finalize(self, _close, self._idle)  # for clients that nobody closes
+
+    def take(self, exchange: Exchange, seconds: float) -> socket.socket:
+        """Return a connection, held by the exchange: one that is kept, or a new one opened within some seconds."""
+        while self._idle:
+            try:
+                sock, since = self._idle.pop()
+            except IndexError:  # another thread was faster
+                break
+            is_late = exchange.is_write and time.monotonic() - since > MAX_IDLE
+            if not is_late and not wait_for_read(sock, 0.0):  # what can be read now is its end, or nobody's answer
+                exchange.hold(sock)
+                return sock
+            sock.close()
+        return self._open(exchange, seconds)
+
+    def keep(self, sock: socket.socket) -> None:
+        """Keep a connection whose last answer was read to its end."""
+        if len(self._idle) < self._size:
+            self._idle.append((sock, time.monotonic()))
+        else:
+            sock.close()
+
+    def close(self) -> None:
+        """Close what is kept, and keep no more."""
+        self._size = 0
+        _close(self._idle)
+
+    def _open(self, exchange: Exchange, seconds: float) -> socket.socket:
+        with self._lock:
+            pool = self._pool = self._pool or self._way()
+        connection = pool.connection(exchange, seconds)
+        exchange.hold(connection.sock)
+        sock: socket.socket = connection.sock
+        return sock
+
+    def _way(self) -> Any:
+        """Return urllib3's pool for the origin, directly or through a proxy, which opens all connections."""
+        adapter = _Adapter(self._certificates if self._base_url.startswith("https:") else None)
+        request = PreparedRequest()
+        request.url = f"{self._base_url}/"
+        return adapter.get_connection_with_tls_context(request, verify=True, proxies=self._proxies)
+
+
+def _close(idle: list[tuple[socket.socket, float]]) -> None:
+    while idle:
+        idle.pop()[0].close()
+
+
+class _Connection(HTTPConnection):
+    """A connection that an exchange can end while it is being opened, and whose addresses share one limit of time."""
+
+    exchange: Exchange
 
     def _new_conn(self) -> socket.socket:
-        exchange = current()
-        until = time.monotonic() + (self.timeout or 0.0)
+        seconds = self.timeout or 0.0
+        until = time.monotonic() + seconds
         problem: OSError = TimeoutError("no connection in time")
-        for address in _addresses(self._dns_host, self.port, self.timeout or 0.0):
+        for address in _addresses(self._dns_host, self.port, seconds):
             left = until - time.monotonic()
             if left <= 0:
                 break
@@ -41,39 +116,12 @@ class _WatchedConnection(HTTPConnection):
             except OSError as error:
                 problem = error
                 continue
-            if exchange is not None:
-                exchange.hold(sock)
+            self.exchange.hold(sock)
             return sock
         raise problem
 
-    def connect(self) -> None:
-        self._opening = True
-        try:
-            super().connect()
-        finally:
-            self._opening = False
 
-    def send(self, data: Any) -> None:
-        if self.sock is None:
-            self.connect()
-        self._served = current()
-        if self._served is not None and not self._opening:  # opening: a proxy is asked for a tunnel, nothing more
-            self._served.hold(self.sock)
-            self._served.sent = True
-        self._used = time.monotonic()
-        super().send(data)
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the connection may be used again; asked when it is taken out of the pool, by its next user."""
-        if self._served is not None:
-            self._served.let_go()
-        exchange = current()
-        is_idle = time.monotonic() - self._used > MAX_IDLE
-        return super().is_connected and not (is_idle and exchange is not None and exchange.is_write)
-
-
-class _WatchedTLSConnection(_WatchedConnection, HTTPSConnection):
+class _TLSConnection(_Connection, HTTPSConnection):
     """The same over TLS."""
 
 
@@ -101,36 +149,60 @@ def _addresses(host: str, port: int, seconds: float) -> list[tuple[str, int]]:
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _WatchedConnection
+    """Opens connections one by one; what becomes of them is not its business."""
+
+    ConnectionCls = _Connection
+
+    def connection(self, exchange: Exchange, seconds: float) -> _Connection:
+        """Return an open connection. Raises what stood in the way, with nothing of the request sent."""
+        connection: Any = self._new_conn()
+        connection.exchange, connection.timeout = exchange, seconds
+        try:
+            if self.proxy is None:
+                connection.connect()
+            else:
+                self._prepare_proxy(connection)
+        except BaseException:
+            connection.close()
+            raise
+        opened: _Connection = connection
+        return opened
 
 
-class _TLSPool(HTTPSConnectionPool):
-    ConnectionCls = _WatchedTLSConnection
+class _TLSPool(HTTPSConnectionPool, _Pool):
+    """The same over TLS."""
+
+    ConnectionCls = _TLSConnection
 
 
-class WatchedAdapter(HTTPAdapter):
-    """requests' adapter over connections that report."""
+class _Adapter(HTTPAdapter):
+    """requests' adapter over these pools, which reads the certificates once for all connections."""
+
+    def __init__(self, certificates: str | None) -> None:
+        self._trusted: dict[str, Any] = {} if certificates is None else {"ssl_context": _context(certificates)}
+        super().__init__(pool_connections=1, pool_maxsize=1)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Make the pool of direct connections."""
-        super().init_poolmanager(*args, **options)
-        _report(self.poolmanager)
+        super().init_poolmanager(*args, **(options | self._trusted))
+        _use_ours(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         """Make the pool of connections through a proxy."""
-        manager = super().proxy_manager_for(proxy, **options)
-        _report(manager)
+        manager = super().proxy_manager_for(proxy, **(options | self._trusted))
+        _use_ours(manager)
         return manager
 
 
-def _report(manager: PoolManager) -> None:
+def _use_ours(manager: PoolManager) -> None:
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
 
 
-def _is_not_ours(_: logging.LogRecord) -> bool:
-    """Keep back what urllib3 logs during an exchange: paths hold ids, and a malformed header is logged whole."""
-    return current() is None
-
-
-for _name in ("urllib3.connection", "urllib3.connectionpool"):
-    logging.getLogger(_name).addFilter(_is_not_ours)
+def _context(certificates: str) -> SSLContext:
+    """Return a context that trusts the certificates of a file or a folder; reading them takes 20 ms."""
+    context = create_urllib3_context()
+    if Path(certificates).is_dir():
+        context.load_verify_locations(capath=certificates)
+    else:
+        context.load_verify_locations(certificates)
+    return context

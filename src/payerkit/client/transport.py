@@ -1,34 +1,32 @@
 """One exchange with the service: bytes out, bytes in, and what a failure proves about them.
 
-requests finds the way (proxies, certificates), once, and urllib3 goes it. Here is what they do not tell or do:
-whether any byte of the request had left, a deadline for the whole exchange, a bound on the answer, and failures that do
-not hold the request.
+http.client reads answers, and urllib3 unpacks them. Here is what they do not tell or do: whether any byte of the
+request had left, a deadline for the whole exchange, a bound on the answer, and failures that do not hold the request.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPResponse, IncompleteRead
+from io import BytesIO
 from typing import Any
+from urllib.parse import urlsplit
 
-from requests import PreparedRequest
-from requests.utils import get_environ_proxies
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Retry
-from urllib3 import Timeout as Limits
+from urllib3 import HTTPResponse as Unpacked
 
 from payerkit.client.call import Call
 from payerkit.client.exchange import AnswerTooLarge, Exchange, watched
-from payerkit.client.sockets import WatchedAdapter
+from payerkit.client.sockets import Connections
 from payerkit.errors import InvalidInput
 
 MAX_ANSWER = 16 * 2**20
 """Bytes of an answer, unpacked; more is not read."""
 
 _CHUNK = 2**16
-_ONCE = Retry(0, read=False)
+_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +54,14 @@ def _is_duration(seconds: object) -> bool:
 
 
 class Transport:
-    """A pool of connections to one origin. The environment (proxies, certificates) is read once, netrc never."""
+    """Exchanges requests for answers with one origin."""
 
     def __init__(self, base_url: str, *, local: bool, pool_size: int, max_answer: int = MAX_ANSWER) -> None:
-        self._base_url = base_url
+        parts = urlsplit(base_url)
+        self._host = parts.netloc.removesuffix(_PORTS[parts.scheme])
+        self._prefix = parts.path
         self._max_answer = max_answer
-        self._proxies = {} if local else get_environ_proxies(base_url)
-        if any(proxy.lower().startswith("socks") for proxy in self._proxies.values()):
-            raise InvalidInput("A SOCKS proxy of the environment cannot be used; set NO_PROXY for this address.")
-        certificates = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
-        self._verify: bool | str = certificates or True
-        self._adapter: Any = WatchedAdapter(pool_connections=1, pool_maxsize=pool_size)
-        self._pool: HTTPConnectionPool | None = None
-        self._prefix = ""
+        self._connections = Connections(base_url, local=local, size=pool_size)
 
     def perform(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
         """Send a call, read its answer, and note in the exchange what happened; no failure is raised."""
@@ -83,49 +76,56 @@ class Transport:
         if left <= 0:
             raise TimeoutError("no time was left")
         connect, read = timeout.within(left)
-        pool = self._pool or self._open()
-        response = pool.urlopen(
-            call.method,
-            # As it is: a URL that is put together again would decode "%2E%2E", and ".." would reach another route.
-            self._prefix + call.path,
-            body=None if call.body is None else call.body.content,
-            headers=headers,
-            retries=_ONCE,
-            redirect=False,
-            assert_same_host=False,
-            preload_content=False,
-            decode_content=False,
-            timeout=Limits(connect=connect, read=read),
-        )
-        exchange.status, exchange.headers = response.status, response.headers
+        request = self._request(call, headers)
+        sock = self._connections.take(exchange, connect)
         try:
-            exchange.content = self._content(response)
+            if sock.gettimeout() != read:  # to set it is a system call
+                sock.settimeout(read)
+            exchange.sent = True
+            sock.sendall(request)
+            answer = HTTPResponse(sock, method=call.method)
+            answer.begin()
+            exchange.status, exchange.headers = answer.status, answer.headers
+            exchange.content = self._content(answer)
         except BaseException:
-            response.close()  # what is left of the answer must not be read as the next one
+            sock.close()  # what is left of the answer must not be read as the next one
             raise
+        finally:
+            exchange.let_go()
+        if answer.will_close:
+            sock.close()
+        else:
+            self._connections.keep(sock)
 
-    def _open(self) -> HTTPConnectionPool:
-        """Return the pool of connections to the service, or to the proxy on the way, with what TLS has to check."""
-        request = PreparedRequest()
-        request.url = f"{self._base_url}/"
-        pool: HTTPConnectionPool = self._adapter.get_connection_with_tls_context(
-            request, self._verify, proxies=self._proxies
-        )
-        self._adapter.cert_verify(pool, request.url, self._verify, None)
-        # A path, or with a proxy for plain http the whole address.
-        self._prefix = self._adapter.request_url(request, self._proxies).removesuffix("/")
-        self._pool = pool
-        return pool
+    def _request(self, call: Call[Any], headers: Mapping[str, str]) -> bytes:
+        """Return a request as one piece, so that one system call sends it."""
+        body = b"" if call.body is None else call.body.content
+        length = {} if call.body is None else {"Content-Length": str(len(body))}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": self._host, **headers, **length}.items())
+        # The path as it is: one that is put together again would decode "%2E%2E", and ".." would reach another route.
+        return f"{call.method} {self._prefix}{call.path} HTTP/1.1\r\n{lines}\r\n".encode("ascii") + body
 
-    def _content(self, response: BaseHTTPResponse) -> bytes:
-        content = bytearray()
-        for chunk in response.stream(_CHUNK, decode_content=True):
-            content += chunk
-            if len(content) > self._max_answer:
-                raise AnswerTooLarge(f"more than {self._max_answer} bytes")
-        return bytes(content)
+    def _content(self, answer: HTTPResponse) -> bytes:
+        """Return what an answer holds, unpacked. Raises AnswerTooLarge, and what shows that it was cut or broken."""
+        content = answer.read(self._max_answer + 1)
+        if answer.length and len(content) <= self._max_answer:
+            raise IncompleteRead(content, answer.length)
+        packing = answer.headers.get("Content-Encoding")
+        if packing is not None and len(content) <= self._max_answer:
+            content = self._unpacked(content, packing)
+        if len(content) > self._max_answer:
+            raise AnswerTooLarge(f"more than {self._max_answer} bytes")
+        return content
+
+    def _unpacked(self, content: bytes, packing: str) -> bytes:
+        packed = Unpacked(BytesIO(content), {"Content-Encoding": packing}, preload_content=False)
+        unpacked = bytearray()
+        for chunk in packed.stream(_CHUNK, decode_content=True):
+            unpacked += chunk
+            if len(unpacked) > self._max_answer:
+                break
+        return bytes(unpacked)
 
     def close(self) -> None:
         """Close the idle connections."""
-        self._pool = None
-        self._adapter.close()
+        self._connections.close()
