@@ -20,6 +20,7 @@ FLOORS = [
     {"models"},
     {"frames", "client", "saved"},
     {"listing"},
+    {"creating"},
     {"endpoints", "controls"},
     {"bulk", "forms"},
     {"connection", "service"},

@@ -25,7 +25,8 @@ from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.pace import Pace, Stop
 from payerkit.bulk.sending import Sender
-from payerkit.bulk.table import Table, Task, digest
+from payerkit.bulk.table import Table
+from payerkit.bulk.tasks import Task, Tasks, digest
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotSent, PayerkitError
@@ -74,7 +75,7 @@ def written(client: SandboxClient) -> dict[str, int]:
 def task_of(client: Client, journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
     """Return a task as a run over these rows has it."""
     assert journal.secret.endswith(client.account_secret)
-    return Table(rows).task(step, row, journal.secret)
+    return Tasks(Table(rows), journal.secret).task(step, row)
 
 
 # Who may open it

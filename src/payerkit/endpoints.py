@@ -12,6 +12,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client import Body, Call, Client, check_client
+from payerkit.creating import payer_call, payment_detail_call
 from payerkit.errors import InvalidInput
 from payerkit.ids import check_id
 from payerkit.listing import CREATE_FIRST, payment_details_call
@@ -60,16 +61,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     `POST /v2/payer`, specification 2.4 and 2.5.
     """
     payer = Payer.of(payer, fields)
-    call = Call(
-        operation="create_payer",
-        method="POST",
-        route="/v2/payer",
-        body=Body.of(payer),
-        client_user_id=payer.client_user_id,
-        read=partial(PayerStatus.read, sent=payer),
-        settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
-    )
-    return client.send(call)
+    return client.send(payer_call(payer.client_user_id, Body.of(payer), payer))
 
 
 @_call
@@ -126,21 +118,9 @@ def create_payment_detail(
     What `check_bank_details` doubts is sent all the same, and is in `.findings` of what comes back.
     `POST /v1/payer/{clientUserId}/payment-details`, specification 2.1 and 2.2.
     """
-    ids = {"clientUserId": check_id(client_user_id, "client_user_id")}
+    check_id(client_user_id, "client_user_id")
     details = BankDetails.of(details, fields)
-    call = Call(
-        operation="create_payment_detail",
-        method="POST",
-        route="/v1/payer/{clientUserId}/payment-details",
-        ids=ids,
-        body=Body.of(details),
-        client_user_id=client_user_id,
-        read=partial(PaymentDetail.read, sent=details),
-        settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
-        "Only if there is none more, call again.",
-        hints={404: CREATE_FIRST},
-    )
-    return client.send(call)
+    return client.send(payment_detail_call(client_user_id, Body.of(details), details))
 
 
 @_call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 
@@ -12,6 +13,7 @@ def our_name(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
+@lru_cache(1024)  # the members' names, again and again
 def wire_name(name: str) -> str:
     """Return the name on the wire of a member's name here, or of another spelling of it: `iban`, `addressLine1`."""
     first, *rest = our_name(name).split("_")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from payerkit.bulk.pace import Ended, Stop
@@ -15,7 +14,7 @@ T = TypeVar("T")
 
 _BEAT = 0.1
 _PATIENCE = 0.1
-_END: Any = object()
+_NO_MORE: Any = object()
 
 INTERRUPTED = "A person interrupted it."
 
@@ -29,30 +28,32 @@ def each(
     is begun, and what was begun comes to its end; after a second one it is left to itself. Raises what the work
     raises, but for Ended.
     """
-    waiting: queue.Queue[T] = queue.Queue(workers)
+    waiting, turn = iter(items), threading.Lock()
     broken: list[Exception] = []
 
     def labour() -> None:
-        while (item := waiting.get()) is not _END:
-            try:
-                if not stop:
+        try:
+            while not stop:
+                with turn:
+                    item = next(waiting, _NO_MORE)
+                if item is _NO_MORE:
+                    return
+                with suppress(Ended):
                     work(item)
-            except Ended:
-                pass
-            except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
-                broken.append(error)
-                stop.because("payerkit made a mistake.")
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
+            broken.append(error)
+            stop.because("payerkit made a mistake.")
 
     threads = [threading.Thread(target=labour, daemon=True) for _ in range(workers)]
     with _patient():
-        for thread in threads:
-            thread.start()
         try:
-            _feed(items, waiting, stop, beat)
+            for thread in threads:
+                thread.start()
+            _await(threads, beat)
         except KeyboardInterrupt:
             stop.because(INTERRUPTED)
-        finally:
-            _finish(threads, waiting, beat)
+            with suppress(KeyboardInterrupt):  # the calls under way are left; the journal has them as sent
+                _await(threads, beat)
     if broken:
         raise broken[0]
 
@@ -71,27 +72,9 @@ def _patient() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-def _feed(items: Iterable[T], waiting: queue.Queue[T], stop: Stop, beat: Callable[[], None]) -> None:
-    for item in items:
-        while not stop:
-            try:
-                waiting.put(item, timeout=_BEAT)
-                break
-            except queue.Full:
-                beat()
-        if stop:
-            return
-        beat()
-
-
-def _finish(threads: list[threading.Thread], waiting: queue.Queue[Any], beat: Callable[[], None]) -> None:
+def _await(threads: list[threading.Thread], beat: Callable[[], None]) -> None:
     """Wait for the threads to end."""
-    try:
-        for _ in threads:
-            waiting.put(_END)
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(_BEAT)
-                beat()
-    except KeyboardInterrupt:
-        pass  # the calls under way are left; the journal has them as sent
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(_BEAT)
+            beat()

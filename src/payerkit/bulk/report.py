@@ -12,6 +12,7 @@ from payerkit import html
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.sending import is_lost
 from payerkit.bulk.table import Table
+from payerkit.bulk.tasks import Tasks
 from payerkit.html import visible
 from payerkit.masking import mask
 
@@ -114,10 +115,11 @@ def shown_id(value: Any) -> Any:
     return value if value is None else visible(str(mask("clientUserId", value)))
 
 
-def make_report(table: Table, journal: Journal, stopped: str) -> Report:
+def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     """Return what the journal knows of each row of a table."""
+    table = tasks.table
     why = reasons(table)
-    rows = [_row(table, journal, row, why.get(row), stopped) for row in range(len(table))]
+    rows = [_row(tasks, journal, row, why.get(row), stopped) for row in range(len(table))]
     columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
     texts = {name: pd.array(columns[name], dtype="string") for name in COLUMNS if name not in {"attempts", "retryable"}}
     frame = pd.DataFrame({**columns, **texts}, index=table.labels)
@@ -134,19 +136,15 @@ def reasons(table: Table) -> dict[int, str]:
     return found
 
 
-def _row(table: Table, journal: Journal, row: int, errors: str | None, stopped: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"client_user_id": shown_id(table.id_at(row)), "attempts": 0, "retryable": False}
+def _row(tasks: Tasks, journal: Journal, row: int, errors: str | None, stopped: str) -> dict[str, Any]:
+    told: dict[str, Any] = {"client_user_id": shown_id(tasks.table.id_at(row)), "attempts": 0, "retryable": False}
     if errors is not None:
         return told | {"state": "not_sent", "step": "", "reason": errors}
-    steps = _asked(table, row)
+    steps = _asked(tasks.table, row)
     for step, source in steps:
         if source is None:
-            return told | {
-                "step": step,
-                "state": "not_sent",
-                "reason": NO_PAYER,
-            }
-        entry = journal.entry(table.task(step, source, journal.secret).key)
+            return told | {"step": step, "state": "not_sent", "reason": NO_PAYER}
+        entry = journal.entry(tasks.key(step, source))
         told |= {name: value for name, value in (entry.facts if entry else {}).items() if name in _FACTS}
         told |= _state(entry, stopped) | {"step": step, "attempts": told["attempts"] + (entry.attempts if entry else 0)}
         if told["state"] != "done":

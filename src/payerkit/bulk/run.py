@@ -21,7 +21,8 @@ from payerkit.bulk.pool import INTERRUPTED, each
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.sending import Sender, is_due, is_lost
-from payerkit.bulk.table import Table, Task, digest
+from payerkit.bulk.table import Table
+from payerkit.bulk.tasks import Task, Tasks, digest
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError
 from payerkit.tracebacks import trimmed
@@ -114,9 +115,10 @@ def _run(client: Client, table: Table, path: str | Path, options: Options, *, pr
         journal.belongs_to("key", digest(journal.secret, "key"), "API key")
         journal.belongs_to("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
         journal.cut_off()
-        run = _Run(own, table, journal, options)
+        tasks = Tasks(table, journal.secret)
+        run = _Run(own, tasks, journal, options)
         run.go(shown=progress)
-        report = make_report(table, journal, run.stop.reason)
+        report = make_report(tasks, journal, run.stop.reason)
     if run.stop.reason == INTERRUPTED:
         raise InterruptedRun(str(report), report=report)
     return report
@@ -137,9 +139,9 @@ def _noted(file: Path) -> Iterator[None]:
 class _Run:
     """One run over a table: each step for all rows, then a second look at what is not known."""
 
-    def __init__(self, client: Client, table: Table, journal: Journal, options: Options) -> None:
+    def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options) -> None:
         self.stop = Stop()
-        self._table, self._journal, self._options = table, journal, options
+        self._all, self._table, self._journal, self._options = tasks, tasks.table, journal, options
         self._pace = Pace(options.rate, self.stop)
         self._sender = Sender(client, journal, self._pace)
         self._failed: set[Unit] = set()
@@ -172,7 +174,7 @@ class _Run:
 
     def _tasks(self, step: Step, unit: Unit) -> list[Task]:
         """Return the tasks of a unit; rows that ask for the same are one task."""
-        tasks = (self._table.task(step, row, self._journal.secret) for row in unit)
+        tasks = (self._all.task(step, row) for row in unit)
         return list({task.key: task for task in tasks}.values())
 
     def _send_payer(self, unit: Unit) -> None:
@@ -200,7 +202,7 @@ class _Run:
     def _is_done(self, payer: int) -> bool:
         if self._table.blocked[payer]:
             return False
-        entry = self._journal.entry(self._table.task("payer", payer, self._journal.secret).key)
+        entry = self._journal.entry(self._all.key("payer", payer))
         return entry is not None and entry.state == "done"
 
     def _unsent(self, step: Step, unit: Unit) -> list[Task]:

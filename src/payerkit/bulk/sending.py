@@ -9,13 +9,12 @@ from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Entry, Journal, State
 from payerkit.bulk.pace import Pace
-from payerkit.bulk.table import Task, digest
+from payerkit.bulk.tasks import Task, digest
 from payerkit.client import Client
-from payerkit.endpoints import create_payer, create_payment_detail
+from payerkit.creating import payer_call, payment_detail_call
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
 from payerkit.listing import payment_details_call
 from payerkit.masking import clean, holds_email
-from payerkit.models import BankDetails, Payer
 from payerkit.names import wire_name
 
 SENDS = 2
@@ -61,8 +60,8 @@ class Sender:
         self._journal.sent(task.key)
         try:
             if task.step == "payer":
-                return create_payer(self._client, Payer.of(task.values, {}))
-            return create_payment_detail(self._client, task.client_user_id, BankDetails.of(task.values, {}))
+                return self._client.send(payer_call(task.client_user_id, task.body()))
+            return self._client.send(payment_detail_call(task.client_user_id, task.body()))
         except (NotSent, RateLimited, WrongKey) as error:
             self._settle(task, "not_sent", error, final=False)
             raise

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,22 +19,6 @@ from payerkit.checks.specification import PAYER, finding
 
 _BLOCK = 1024
 Places = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One thing to send: a payer, or an account of one. It shows nothing of what it holds.
-
-    key: tells tasks apart, also in the next run with the same table; nobody reads anything from it without the secret.
-    """
-
-    step: Step
-    client_user_id: str
-    values: dict[str, str]
-    key: bytes
-
-    def __repr__(self) -> str:
-        return f"<{self.step} {self.key.hex()[:12]}>"
 
 
 class Table:
@@ -87,13 +70,11 @@ class Table:
         """Return the first row with the same account for the same payer, which is sent for all of them."""
         return int(self._account_at[row])
 
-    def task(self, step: Step, row: int, secret: bytes) -> Task:
-        """Return what a row asks for."""
+    def values(self, step: Step, row: int) -> dict[str, Any]:
+        """Return what a row gives for a step, by our names."""
         block, place = self._block(row // _BLOCK), row % _BLOCK
         cells = ((member, block[column][place]) for member, column in self._members[step].items())
-        values = {member: value for member, value in cells if value is not None}
-        client_user_id = str(self.id_at(row))
-        return Task(step, client_user_id, values, digest(secret, step, client_user_id, values))
+        return {member: value for member, value in cells if value is not None}
 
     def _cell(self, column: str, row: int) -> Any:
         return self._block(row // _BLOCK)[column][row % _BLOCK]
@@ -108,8 +89,8 @@ class Table:
     def fingerprint(self, secret: bytes) -> bytes:
         """Return what tells this table from another one: its rows, in their order, and what is asked for."""
         whole = hmac.new(secret, json.dumps([self._members, len(self)]).encode(), hashlib.sha256)
-        for row in self._frame.itertuples(index=False, name=None):
-            whole.update(json.dumps([None if is_blank(cell) else cell for cell in row], default=str).encode())
+        for number in range(-(-len(self) // _BLOCK)):
+            whole.update(json.dumps(list(self._block(number).values()), default=str).encode())
         return whole.digest()
 
     def groups(self) -> Iterator[Places]:
@@ -181,9 +162,3 @@ def _numbers(column: pd.Series[Any]) -> Places:
     except TypeError:  # lists and the like, which are never sent
         numbers, _ = pd.factorize(column.map(lambda value: value if is_blank(value) else repr(value)))
     return numbers.astype(np.int64)
-
-
-def digest(secret: bytes, *parts: Any) -> bytes:
-    """Return 16 bytes that stand for some values, and tell nothing of them without the secret."""
-    text = json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
-    return hmac.new(secret, text, hashlib.sha256).digest()[:16]

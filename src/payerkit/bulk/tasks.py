@@ -1,0 +1,67 @@
+"""What the rows of a table ask for, one by one, and the keys by which a journal knows it."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from payerkit.bulk.parts import Step
+from payerkit.bulk.table import Table
+from payerkit.client import Body
+from payerkit.models import BankDetails, Payer
+from payerkit.names import wire_name
+
+_KEY = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing to send: a payer, or an account of one. It shows nothing of what it holds.
+
+    values: by our names, as the checks of the table found them right. key: tells tasks apart, also in the next run
+    with the same table; nobody reads anything from it without the secret.
+    """
+
+    step: Step
+    client_user_id: str
+    values: dict[str, str]
+    key: bytes
+
+    def body(self) -> Body:
+        """Return what is sent, without checking it once more."""
+        model = Payer if self.step == "payer" else BankDetails
+        members = {wire_name(name): value for name, value in self.values.items()}
+        return Body(members, lambda: model.of(self.values, {}).private_values())
+
+    def __repr__(self) -> str:
+        return f"<{self.step} {self.key.hex()[:12]}>"
+
+
+class Tasks:
+    """The tasks of a table. Their keys are made with a secret, once for each row; safe to share by threads."""
+
+    def __init__(self, table: Table, secret: bytes) -> None:
+        self.table, self._secret = table, secret
+        self._keys = {step: np.zeros(len(table), f"V{_KEY}") for step in table.steps}
+
+    def task(self, step: Step, row: int) -> Task:
+        """Return what a row asks for."""
+        client_user_id, values = str(self.table.id_at(row)), self.table.values(step, row)
+        key = digest(self._secret, step, client_user_id, values)
+        self._keys[step][row] = np.void(key)
+        return Task(step, client_user_id, values, key)
+
+    def key(self, step: Step, row: int) -> bytes:
+        """Return the key of what a row asks for."""
+        key: bytes = self._keys[step][row].tobytes()
+        return key if any(key) else self.task(step, row).key
+
+
+def digest(secret: bytes, *parts: Any) -> bytes:
+    """Return 16 bytes that stand for some values, and tell nothing of them without the secret."""
+    text = json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    return hmac.digest(secret, text, "sha256")[:_KEY]

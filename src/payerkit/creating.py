@@ -1,0 +1,39 @@
+"""The calls that create, with bodies that are checked: for one at a time, and for a table."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from payerkit.client import Body, Call
+from payerkit.ids import check_id
+from payerkit.listing import CREATE_FIRST
+from payerkit.models import BankDetails, Payer, PayerStatus, PaymentDetail
+
+
+def payer_call(client_user_id: str, body: Body, sent: Payer | None = None) -> Call[PayerStatus]:
+    """Return the call that registers a payer. sent: what the answer remembers."""
+    return Call(
+        operation="create_payer",
+        method="POST",
+        route="/v2/payer",
+        body=body,
+        client_user_id=client_user_id,
+        read=partial(PayerStatus.read, sent=sent),
+        settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
+    )
+
+
+def payment_detail_call(client_user_id: str, body: Body, sent: BankDetails | None = None) -> Call[PaymentDetail]:
+    """Return the call that stores an account. sent: what the answer remembers. Raises InvalidInput for a bad id."""
+    return Call(
+        operation="create_payment_detail",
+        method="POST",
+        route="/v1/payer/{clientUserId}/payment-details",
+        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
+        body=body,
+        client_user_id=client_user_id,
+        read=partial(PaymentDetail.read, sent=sent),
+        settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
+        "Only if there is none more, call again.",
+        hints={404: CREATE_FIRST},
+    )
