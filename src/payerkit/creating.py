@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from payerkit.client import Body, Call
 from payerkit.ids import check_id
 from payerkit.listing import CREATE_FIRST
-from payerkit.models import BankDetails, Payer, PayerStatus, PaymentDetail
+
+T = TypeVar("T")
 
 
-def payer_call(client_user_id: str, body: Body, sent: Payer | None = None) -> Call[PayerStatus]:
-    """Return the call that registers a payer. sent: what the answer remembers."""
+def payer_call(client_user_id: str, body: Body, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that registers a payer. read: makes the result of the parsed answer."""
     return Call(
         operation="create_payer",
         method="POST",
         route="/v2/payer",
         body=body,
         client_user_id=client_user_id,
-        read=partial(PayerStatus.read, sent=sent),
+        read=read,
         settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
     )
 
 
-def payment_detail_call(client_user_id: str, body: Body, sent: BankDetails | None = None) -> Call[PaymentDetail]:
-    """Return the call that stores an account. sent: what the answer remembers. Raises InvalidInput for a bad id."""
+def payment_detail_call(client_user_id: str, body: Body, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that stores an account. read: as above. Raises InvalidInput for an id that is not sent."""
     return Call(
         operation="create_payment_detail",
         method="POST",
@@ -32,7 +34,7 @@ def payment_detail_call(client_user_id: str, body: Body, sent: BankDetails | Non
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
         body=body,
         client_user_id=client_user_id,
-        read=partial(PaymentDetail.read, sent=sent),
+        read=read,
         settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
         "Only if there is none more, call again.",
         hints={404: CREATE_FIRST},

@@ -61,7 +61,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     `POST /v2/payer`, specification 2.4 and 2.5.
     """
     payer = Payer.of(payer, fields)
-    return client.send(payer_call(payer.client_user_id, Body.of(payer), payer))
+    return client.send(payer_call(payer.client_user_id, Body.of(payer), partial(PayerStatus.read, sent=payer)))
 
 
 @_call
@@ -120,7 +120,8 @@ def create_payment_detail(
     """
     check_id(client_user_id, "client_user_id")
     details = BankDetails.of(details, fields)
-    return client.send(payment_detail_call(client_user_id, Body.of(details), details))
+    read = partial(PaymentDetail.read, sent=details)
+    return client.send(payment_detail_call(client_user_id, Body.of(details), read))
 
 
 @_call

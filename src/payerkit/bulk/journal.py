@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import sqlite3
@@ -12,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
+
+from pydantic_core import from_json, to_json
 
 from payerkit.errors import InvalidInput
 
@@ -53,7 +54,8 @@ class Journal:
     """An open journal, which nobody else can open. What is written is there after a crash of the process.
 
     secret: turns ids and bodies into keys; made from the salt in the file and the caller's own secret, so that the file
-    alone tells nothing. Raises InvalidInput for a file that is no journal or is in use.
+    alone tells nothing. is_new: whether it had nothing about any task when it was opened. Raises InvalidInput for a
+    file that is no journal or is in use.
     """
 
     def __init__(self, path: Path, own_secret: bytes) -> None:
@@ -62,6 +64,7 @@ class Journal:
         self._file = _open(path)
         self.salt = self._told("salt") or self._tell("salt", secrets.token_bytes(16))
         self.secret = self.salt + own_secret
+        self.is_new = self._file.execute("SELECT 1 FROM task LIMIT 1").fetchone() is None
 
     def belongs_to(self, name: str, value: bytes, what: str, advice: str = "Take another file, or that one.") -> None:
         """Note what the run is about, or compare it. Raises InvalidInput if it is about something else."""
@@ -88,7 +91,7 @@ class Journal:
         if row is None:
             return None
         state, attempts, looks, since, final, facts, reason, doubts = row
-        return Entry(state, attempts, looks, since, bool(final), json.loads(facts), reason, doubts)
+        return Entry(state, attempts, looks, since, bool(final), from_json(facts), reason, doubts)
 
     def sent(self, key: bytes) -> None:
         """Note that a task is being sent, before its first byte leaves. Raises sqlite3.Error if that is not noted."""
@@ -103,7 +106,7 @@ class Journal:
         self, key: bytes, state: State, *, reason: str = "", final: bool = True, facts: Mapping[str, Any] | None = None
     ) -> None:
         """Note what became of a task."""
-        told = json.dumps({name: value for name, value in (facts or {}).items() if value is not None})
+        told = to_json({name: value for name, value in (facts or {}).items() if value is not None}).decode()
         self._write(
             "UPDATE task SET state = ?, final = ?, facts = ?, reason = ? WHERE key = ?",
             [state, final, told, reason, key],
@@ -146,11 +149,11 @@ class Journal:
         """Return the ids of the accounts that a payer had before any was sent; None if nobody looked."""
         with self._lock:
             row = self._file.execute("SELECT known FROM payer WHERE key = ?", [payer]).fetchone()
-        return None if row is None else json.loads(row[0])
+        return None if row is None else from_json(row[0])
 
     def know_accounts(self, payer: bytes, ids: list[str]) -> None:
         """Note the accounts that a payer has before any is sent."""
-        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, json.dumps(ids)])
+        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, to_json(ids).decode()])
 
     def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:

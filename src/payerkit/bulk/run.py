@@ -209,7 +209,7 @@ class _Run:
         """Return the tasks that were never sent, or provably never arrived; count the others as what they are."""
         unsent = []
         for task in self._tasks(step, unit):
-            entry = self._journal.entry(task.key)
+            entry = None if self._journal.is_new else self._journal.entry(task.key)
             if entry is None or (entry.state == "not_sent" and not entry.final):
                 unsent.append(task)
             else:

@@ -15,7 +15,8 @@ from payerkit.creating import payer_call, payment_detail_call
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
 from payerkit.listing import payment_details_call
 from payerkit.masking import clean, holds_email
-from payerkit.names import wire_name
+from payerkit.models import PayerStatus, PaymentDetail
+from payerkit.names import first, wire_name
 
 SENDS = 2
 """Times that a task is sent if its outcome was not known."""
@@ -23,7 +24,7 @@ SENDS = 2
 LOOKS = 2
 """Times that somebody looks for an account before it is sent again."""
 
-_STATUSES = ("kyc_status", "agreement_status", "is_compliant", "user_id", "status", "id")
+_STATUSES = ("kyc_status", "agreement_status", "user_id", "status", "id")
 _LINKS = ("agreement_url", "kyc_url")
 
 
@@ -56,12 +57,12 @@ class Sender:
         self._journal.settle(task.key, "done", facts=_facts(answer, task.client_user_id))
         return "done"
 
-    def _try(self, task: Task) -> Any:
+    def _try(self, task: Task) -> dict[str, Any]:
         self._journal.sent(task.key)
         try:
             if task.step == "payer":
-                return self._client.send(payer_call(task.client_user_id, task.body()))
-            return self._client.send(payment_detail_call(task.client_user_id, task.body()))
+                return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.opened))
+            return self._client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.opened))
         except (NotSent, RateLimited, WrongKey) as error:
             self._settle(task, "not_sent", error, final=False)
             raise
@@ -178,11 +179,14 @@ def _equal(sent: str, stored: str) -> bool:
     return sent.casefold() == stored.casefold()
 
 
-def _facts(answer: Any, client_user_id: str) -> dict[str, Any]:
+def _facts(members: Mapping[str, Any], client_user_id: str) -> dict[str, str]:
     """Return what the journal keeps of an answer: statuses, ids, and links unless they tell who it is about."""
-    facts = {name: getattr(answer, name, None) for name in _STATUSES}
-    links = {name: getattr(answer, name, None) for name in _LINKS}
-    return facts | {name: url for name, url in links.items() if url and not _tells(url, client_user_id)}
+    told = {name: first(members, wire_name(name), name) for name in (*_STATUSES, *_LINKS)}
+    return {
+        name: text
+        for name, text in told.items()
+        if isinstance(text, str) and not (name in _LINKS and _tells(text, client_user_id))
+    }
 
 
 def _tells(url: str, client_user_id: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -36,6 +35,7 @@ class Table:
         self._members = parts[0].members
         self._block = lru_cache(maxsize=8)(self._read_block)
         self._has = {step: filled(self._frame, step, members) for step, members in self._members.items()}
+        self._nowhere = np.zeros(len(self), bool)
         self.codes = _numbers(self._frame[ID])
         self.findings = self._together(parts)
         self.blocked = np.zeros(len(self), bool)
@@ -54,7 +54,7 @@ class Table:
 
     def has(self, step: Step) -> Flags:
         """Tell of each row whether it asks for a step."""
-        return self._has.get(step, np.zeros(len(self), bool))
+        return self._has.get(step, self._nowhere)
 
     def id_at(self, row: int) -> str | None:
         """Return the client user id of a row."""
@@ -82,13 +82,11 @@ class Table:
     def _read_block(self, number: int) -> dict[str, list[Any]]:
         """Return some rows as Python's own values: one by one, pandas gives them slowly."""
         part = self._frame.iloc[number * _BLOCK : (number + 1) * _BLOCK]
-        return {
-            column: [None if is_blank(cell) else cell for cell in part[column].array] for column in self._frame.columns
-        }
+        return {column: _python(part[column]) for column in self._frame.columns}
 
     def fingerprint(self, secret: bytes) -> bytes:
         """Return what tells this table from another one: its rows, in their order, and what is asked for."""
-        whole = hmac.new(secret, json.dumps([self._members, len(self)]).encode(), hashlib.sha256)
+        whole = hashlib.blake2b(json.dumps([self._members, len(self)]).encode(), key=secret)
         for number in range(-(-len(self) // _BLOCK)):
             whole.update(json.dumps(list(self._block(number).values()), default=str).encode())
         return whole.digest()
@@ -153,6 +151,13 @@ class Table:
 
 
 _TWICE = finding(PAYER, ID, "id_twice", "The table has two payers under this id.", "Correct the rows with this id.")
+
+
+def _python(column: pd.Series[Any]) -> list[Any]:
+    """Return cells as Python's own values, None for a blank one."""
+    cells = column.to_numpy(object, copy=True)
+    cells[column.isna().to_numpy(bool)] = None
+    return list(cells)
 
 
 def _numbers(column: pd.Series[Any]) -> Places:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
-import json
+import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
 from payerkit.bulk.parts import Step
 from payerkit.bulk.table import Table
@@ -22,20 +21,15 @@ _KEY = 16
 class Task:
     """One thing to send: a payer, or an account of one. It shows nothing of what it holds.
 
-    values: by our names, as the checks of the table found them right. key: tells tasks apart, also in the next run
-    with the same table; nobody reads anything from it without the secret.
+    values: by our names. body: what is sent, as the checks of the table found it right. key: tells tasks apart, also
+    in the next run with the same table; nobody reads anything from it without the secret.
     """
 
     step: Step
     client_user_id: str
     values: dict[str, str]
+    body: Body
     key: bytes
-
-    def body(self) -> Body:
-        """Return what is sent, without checking it once more."""
-        model = Payer if self.step == "payer" else BankDetails
-        members = {wire_name(name): value for name, value in self.values.items()}
-        return Body(members, lambda: model.of(self.values, {}).private_values())
 
     def __repr__(self) -> str:
         return f"<{self.step} {self.key.hex()[:12]}>"
@@ -51,9 +45,12 @@ class Tasks:
     def task(self, step: Step, row: int) -> Task:
         """Return what a row asks for."""
         client_user_id, values = str(self.table.id_at(row)), self.table.values(step, row)
-        key = digest(self._secret, step, client_user_id, values)
+        model = Payer if step == "payer" else BankDetails
+        members = {wire_name(name): value for name, value in values.items()}
+        body = Body(members, lambda: model.of(values, {}).private_values())
+        key = digest(self._secret, step, client_user_id, body.content)
         self._keys[step][row] = np.void(key)
-        return Task(step, client_user_id, values, key)
+        return Task(step, client_user_id, values, body, key)
 
     def key(self, step: Step, row: int) -> bytes:
         """Return the key of what a row asks for."""
@@ -61,7 +58,6 @@ class Tasks:
         return key if any(key) else self.task(step, row).key
 
 
-def digest(secret: bytes, *parts: Any) -> bytes:
-    """Return 16 bytes that stand for some values, and tell nothing of them without the secret."""
-    text = json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
-    return hmac.digest(secret, text, "sha256")[:_KEY]
+def digest(secret: bytes, *parts: str | bytes) -> bytes:
+    """Return 16 bytes that stand for some values, and tell nothing of them without the secret, of at most 64 bytes."""
+    return hashlib.blake2b(to_json(parts), key=secret, digest_size=_KEY).digest()

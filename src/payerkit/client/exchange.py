@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from email.message import Message
+
+from payerkit.client.answer import AnswerTooLarge
 
 _NAP = 30.0
 """Seconds the watchdog sleeps when nothing is due, so that one call after the other need not wake it."""
@@ -18,8 +19,9 @@ _NAP = 30.0
 class Exchange:
     """One request and what became of it.
 
-    sent: whether a byte of the request may have left. status, headers, content: the answer, as far as it came.
-    fault: why it is not whole, "" if it is; nothing in it comes from the service. interrupted: by a person.
+    sent: whether a byte of the request may have left. status, headers, content: the answer, as far as it came; headers
+    by names in lower case. fault: why it is not whole, "" if it is; nothing in it comes from the service. interrupted:
+    by a person.
     """
 
     def __init__(self, *, until: float, is_write: bool) -> None:
@@ -27,7 +29,7 @@ class Exchange:
         self.is_write = is_write
         self.sent = False
         self.status: int | None = None
-        self.headers: Mapping[str, str] | Message = {}
+        self.headers: Mapping[str, str] = {}
         self.content = b""
         self.fault = ""
         self.interrupted = False
@@ -74,10 +76,6 @@ class Exchange:
         """Tell the deadline apart from other ends: a shut socket can look like a whole and empty answer."""
         if self._expired and not self.interrupted:
             self.fail(TimeoutError("no whole answer before the deadline" if self.sent else "no connection in time"))
-
-
-class AnswerTooLarge(Exception):  # noqa: N818 - never leaves the client
-    """An answer is larger than is read."""
 
 
 def _innermost(error: BaseException, handled: BaseException | None) -> BaseException:

@@ -96,7 +96,7 @@ class Judge(Generic[T]):
 
     def _redirect(self, status: int) -> PayerkitError:
         try:
-            host = urlsplit(self.exchange.headers.get("Location", "")).hostname or "another address"
+            host = urlsplit(self.exchange.headers.get("location", "")).hostname or "another address"
         except ValueError:
             host = "another address"
         return self._error(
@@ -131,7 +131,7 @@ class Judge(Generic[T]):
 
     def _retry_after(self) -> float | None:
         """Return the seconds that the service asks to wait, given as a number or as a date."""
-        told = self.exchange.headers.get("Retry-After")
+        told = self.exchange.headers.get("retry-after")
         try:
             return None if told is None else float(Retry().parse_retry_after(told))
         except (InvalidHeader, OverflowError, ValueError):  # more digits than Python turns into a number

@@ -1,7 +1,7 @@
 """One exchange with the service: bytes out, bytes in, and what a failure proves about them.
 
-http.client reads answers, and urllib3 unpacks them. Here is what they do not tell or do: whether any byte of the
-request had left, a deadline for the whole exchange, a bound on the answer, and failures that do not hold the request.
+No library tells whether any byte of the request had left, keeps a deadline for the whole exchange and a bound on the
+answer, and fails without holding the request.
 """
 
 from __future__ import annotations
@@ -10,22 +10,18 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPResponse, IncompleteRead
-from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
-from urllib3 import HTTPResponse as Unpacked
-
+from payerkit.client.answer import Answer
 from payerkit.client.call import Call
-from payerkit.client.exchange import AnswerTooLarge, Exchange, watched
+from payerkit.client.exchange import Exchange, watched
 from payerkit.client.sockets import Connections
 from payerkit.errors import InvalidInput
 
 MAX_ANSWER = 16 * 2**20
 """Bytes of an answer, unpacked; more is not read."""
 
-_CHUNK = 2**16
 _PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -77,25 +73,24 @@ class Transport:
             raise TimeoutError("no time was left")
         connect, read = timeout.within(left)
         request = self._request(call, headers)
+        answer = Answer(self._max_answer)
         sock = self._connections.take(exchange, connect)
         try:
             if sock.gettimeout() != read:  # to set it is a system call
                 sock.settimeout(read)
             exchange.sent = True
             sock.sendall(request)
-            answer = HTTPResponse(sock, method=call.method)
-            answer.begin()
-            exchange.status, exchange.headers = answer.status, answer.headers
-            exchange.content = self._content(answer)
+            exchange.content = answer.read(sock)
         except BaseException:
             sock.close()  # what is left of the answer must not be read as the next one
             raise
         finally:
+            exchange.status, exchange.headers = answer.status, answer.headers
             exchange.let_go()
-        if answer.will_close:
-            sock.close()
-        else:
+        if answer.keeps:
             self._connections.keep(sock)
+        else:
+            sock.close()
 
     def _request(self, call: Call[Any], headers: Mapping[str, str]) -> bytes:
         """Return a request as one piece, so that one system call sends it."""
@@ -104,27 +99,6 @@ class Transport:
         lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": self._host, **headers, **length}.items())
         # The path as it is: one that is put together again would decode "%2E%2E", and ".." would reach another route.
         return f"{call.method} {self._prefix}{call.path} HTTP/1.1\r\n{lines}\r\n".encode("ascii") + body
-
-    def _content(self, answer: HTTPResponse) -> bytes:
-        """Return what an answer holds, unpacked. Raises AnswerTooLarge, and what shows that it was cut or broken."""
-        content = answer.read(self._max_answer + 1)
-        if answer.length and len(content) <= self._max_answer:
-            raise IncompleteRead(content, answer.length)
-        packing = answer.headers.get("Content-Encoding")
-        if packing is not None and len(content) <= self._max_answer:
-            content = self._unpacked(content, packing)
-        if len(content) > self._max_answer:
-            raise AnswerTooLarge(f"more than {self._max_answer} bytes")
-        return content
-
-    def _unpacked(self, content: bytes, packing: str) -> bytes:
-        packed = Unpacked(BytesIO(content), {"Content-Encoding": packing}, preload_content=False)
-        unpacked = bytearray()
-        for chunk in packed.stream(_CHUNK, decode_content=True):
-            unpacked += chunk
-            if len(unpacked) > self._max_answer:
-                break
-        return bytes(unpacked)
 
     def close(self) -> None:
         """Close the idle connections."""

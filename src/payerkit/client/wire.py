@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 from urllib.parse import quote
 
-from pydantic_core import from_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.masking import clean
@@ -42,8 +41,8 @@ class Body:
 
     def __init__(self, members: Mapping[str, Any], private: Callable[[], Iterable[str]] = tuple) -> None:
         try:
-            self.content = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
-        except UnicodeEncodeError:
+            self.content = to_json(members)
+        except PydanticSerializationError:
             raise InvalidInput("A text holds half a character, which cannot be sent. Nothing was sent.") from None
         self._private = private
 

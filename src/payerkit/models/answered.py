@@ -48,12 +48,17 @@ class Answer(Wire):
     @classmethod
     def read(cls, answer: Any) -> Self:
         """Return the answer as an object. Raises ValueError if it is not a JSON object."""
-        if not isinstance(answer, dict):
-            raise ValueError(f"a JSON object was due, a {type(answer).__name__} came")  # noqa: TRY004 - the value is at fault
         odd: list[str] = []
-        read = cls.model_validate({name: _typed(name, item) for name, item in cls.unwrap(answer).items()}, context=odd)
+        read = cls.model_validate({name: _typed(name, item) for name, item in cls.opened(answer).items()}, context=odd)
         read._raw, read._odd = answer, tuple(dict.fromkeys(odd))
         return read
+
+    @classmethod
+    def opened(cls, answer: Any) -> dict[str, Any]:
+        """Return the members of an answer as they came. Raises ValueError if it is not a JSON object."""
+        if not isinstance(answer, dict):
+            raise ValueError(f"a JSON object was due, a {type(answer).__name__} came")  # noqa: TRY004 - the value is at fault
+        return cls.unwrap(answer)
 
     @classmethod
     def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
