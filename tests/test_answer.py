@@ -8,6 +8,7 @@ import socket
 import threading
 from http.client import HTTPException
 from itertools import pairwise
+from typing import Self
 
 import pytest
 from httptools import HttpParserError
@@ -30,6 +31,15 @@ WHOLE = {
     "that ends with the connection": HEAD + b"\r\n" + BODY,
     "of the first version": b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
     "with odd headers": HEAD + b"X: \xff\r\nX:\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY,
+    "with bare line feeds": b"HTTP/1.1 200 OK\nContent-Length: %d\n\n" % len(BODY) + BODY,
+    "with blanks after the length of a chunk": HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n%x \r\n" % len(BODY)
+    + BODY
+    + b"\r\n0\r\n\r\n",
+    "with late headers": HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY)
+    + BODY
+    + b"\r\n0\r\nContent-Encoding: gzip\r\n\r\n",
 }
 
 
@@ -104,13 +114,56 @@ def test_no_cut_answer_is_taken_for_whole(name: str) -> None:
         message(200, gzip.compress(b" " * 10_001), {"Content-Encoding": "gzip"}),
         HEAD + b"X: 1\r\n" * 100_000,
         HEAD + b"X: " + b"1" * 500_000,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: 1\r\n" * 100_000,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"1" * 500_000,
     ],
-    ids=["a length", "no length", "packed", "headers", "a header"],
+    ids=["a length", "no length", "packed", "headers", "a header", "late headers", "a late header"],
 )
 def test_nothing_is_read_without_end(answer: bytes) -> None:
     """There is a bound for headers, for content, and for what it unpacks to."""
     with pytest.raises(AnswerTooLarge):
         read([answer])
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("moment", ["headers", "_content"])
+@pytest.mark.parametrize("handled", [False, True])
+def test_an_interrupt_among_the_parsers_calls_is_one(
+    interrupt: type[BaseException], moment: str, handled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What interrupts the reading is raised as itself, also where the caller is just handling an error."""
+
+    class Interrupting(bytearray):
+        """Interrupts whoever adds to it."""
+
+        def __iadd__(self, _: object) -> Self:
+            raise interrupt
+
+        def setdefault(self, _name: str, _value: str) -> str:
+            """Interrupt."""
+            raise interrupt
+
+    made = Answer.__init__
+
+    def make(answer: Answer, most: int) -> None:
+        made(answer, most)
+        setattr(answer, moment, Interrupting())
+
+    monkeypatch.setattr(Answer, "__init__", make)
+    if not handled:
+        assert interrupt is whatever_reading_raises()
+        return
+    try:
+        int("no number")
+    except ValueError:
+        assert interrupt is whatever_reading_raises()
+
+
+def whatever_reading_raises() -> type[BaseException]:
+    """Return the kind of what reading an answer raises."""
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - an interrupt, above all
+        read([WHOLE["with a length"]])
+    return caught.type
 
 
 @given(st.data())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
@@ -16,10 +16,13 @@ import payerkit
 from far_end import FarEnd, close, drip, message, raw, reply, reset, tunnel
 from payerkit.client import Body, Client, Timeout
 from payerkit.client import sockets as pool
+from payerkit.client.exchange import Exchange
+from payerkit.client.transport import Transport
 from payerkit.errors import (
     InvalidInput,
     NotSent,
     PayerkitError,
+    Refused,
     ServiceError,
     UnknownOutcome,
 )
@@ -116,7 +119,17 @@ def test_the_deadline_holds_while_a_name_is_resolved(connected: Connect, monkeyp
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: answered.wait(20) and [])
     started = time.monotonic()
     error = failure(create, connected("https://slow.example.com", timeout=0.3))
+    named = failure(create, connected("https://slow.example.com", timeout=Timeout(connect=0.1)))
     answered.set()
+
+    assert (NotSent, True) == (type(error), time.monotonic() - started < 5)
+    assert "slow.example.com was not resolved in time" in str(named)
+
+
+def test_a_name_that_cannot_be_one_is_told_at_once(connected: Connect) -> None:
+    """A part of more than 63 letters is no name; nobody waits for its address."""
+    started = time.monotonic()
+    error = failure(create, connected(f"https://{'x' * 64}.example.com"))
 
     assert (NotSent, True) == (type(error), time.monotonic() - started < 5)
 
@@ -183,6 +196,46 @@ def test_calls_go_through_a_proxy(connected: Connect, trusted: SSLContext, monke
         assert {"api.example.com"} == {request.headers["host"] for request in far.ledger}
 
 
+def test_calls_go_through_a_proxy_over_tls(
+    connected: Connect, trusted: SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy may speak TLS, too, with a certificate that the environment trusts; such a connection is not kept."""
+    with FarEnd([GOOD], tls=trusted) as far, FarEnd([tunnel(far.port)], tls=trusted) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        client = connected("https://api.example.com")
+        assert ["not_started"] * 2 == [create(client).kyc_status for _ in range(2)]
+
+        assert (2, 2, 2) == (len(far.ledger), far.connections, proxy.connections)
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_the_deadline_holds_at_a_slow_proxy(
+    connected: Connect, trusted: SSLContext, monkeypatch: pytest.MonkeyPatch, secure: bool
+) -> None:
+    """A proxy whose answer drips, over TLS or not, is left at the deadline; nothing was sent through it."""
+    slow = drip(b"HTTP/1.1 200 Connection established\r\nX: " + b"x" * 500, 0.05)
+    started = time.monotonic()
+    with FarEnd([slow], tls=trusted if secure else None) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        error = failure(create, connected("https://api.example.com", timeout=Timeout(total=0.6)))
+
+    assert (NotSent, True) == (type(error), time.monotonic() - started < 5)
+
+
+def test_certificates_are_used_however_the_address_is_written(connected: Connect, trusted: SSLContext) -> None:
+    """HTTPS in capitals is the same, with the same certificates."""
+    with FarEnd([GOOD], tls=trusted) as far:
+        assert create(connected(far.url.replace("https", "HTTPS"))).kyc_status == "not_started"
+
+
+def test_missing_certificates_are_told(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that the environment names and that is not there is named, with the variable."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere/ca.pem")
+    error = failure(create, connected("https://127.0.0.1:9"))
+
+    assert (NotSent, True, True) == (type(error), "/nowhere/ca.pem" in str(error), "REQUESTS_CA_BUNDLE" in str(error))
+
+
 def test_a_socks_proxy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy over which nobody could tell whether a request has left is not used."""
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
@@ -195,10 +248,75 @@ def test_an_idle_connection_lives_longer_there_than_it_is_trusted_here() -> None
     assert server.KEEP_ALIVE > 2 * pool.MAX_IDLE
 
 
+@pytest.fixture
+def connections() -> Iterator[tuple[pool.Connections, socket.socket]]:
+    """Make a stack of connections, and one connection."""
+    one, other = socket.socketpair()
+    with one, other:
+        yield pool.Connections("http://127.0.0.1:9", local=True, size=4), one
+
+
+def test_nothing_is_kept_after_the_end(connections: tuple[pool.Connections, socket.socket]) -> None:
+    """A connection that comes back to a closed client is closed."""
+    stack, sock = connections
+    stack.close()
+    stack.keep(sock)
+
+    assert sock.fileno() == -1
+
+
+def test_a_forked_process_uses_connections_of_its_own(
+    connections: tuple[pool.Connections, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the other process keeps, a forked one closes on its side: two would read each other's answers."""
+    stack, sock = connections
+    stack.keep(sock)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(OSError, match="refused"):  # it opens another one
+        stack.take(Exchange(until=time.monotonic() + 5, is_write=False), 5)
+
+    assert sock.fileno() == -1
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://API.example.com", "api.example.com"),
+        ("https://api.example.com:443/pre/fix", "api.example.com"),
+        ("https://api.example.com:0444", "api.example.com:444"),
+        ("https://api.example.com:", "api.example.com"),
+        ("http://127.0.0.1:80", "127.0.0.1"),
+        ("http://[::1]:8080", "[::1]:8080"),
+        ("https://[::443]", "[::443]"),
+    ],
+)
+def test_the_host_is_named_as_services_know_it(address: str, host: str) -> None:
+    """The port is left out where it is the usual one."""
+    assert host == Transport(address, local=True, pool_size=1)._host
+
+
+def test_an_answer_before_the_end_of_the_request_counts(connected: Connect) -> None:
+    """A service that refuses a body which is too large for it, and closes, has refused it."""
+    with socket.create_server(("127.0.0.1", 0)) as server_:
+
+        def refuse() -> None:
+            there, _ = server_.accept()
+            with there:
+                there.recv(1000)
+                there.sendall(message(413, b'{"message": "too large"}'))
+                time.sleep(0.3)
+
+        thread = threading.Thread(target=refuse, daemon=True)
+        thread.start()
+        client = connected(f"http://127.0.0.1:{server_.getsockname()[1]}")
+        error = failure(lambda client: payerkit.create_payer(client, {**PAYER, "city": "x" * 20_000_000}), client)
+        thread.join()
+
+    assert (Refused, 413) == (type(error), error.status_code)
+
+
 def test_a_late_deadline_does_not_end_somebody_elses_exchange() -> None:
     """When a connection has passed on to the next call, the deadline of the one before cannot shut it."""
-    from payerkit.client.exchange import Exchange  # noqa: PLC0415 - only here
-
     one, other = socket.socketpair()
     exchange = Exchange(until=0, is_write=True)
     exchange.hold(one)

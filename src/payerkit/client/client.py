@@ -7,7 +7,8 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import Any, Never, Self, TypedDict, TypeVar, Unpack
+from itertools import count
+from typing import Any, Generic, NamedTuple, Never, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
 from payerkit.client.call import Call
@@ -45,6 +46,13 @@ _SANDBOX = "x-payerkit-sandbox"
 log = logging.getLogger("payerkit")
 
 
+class _Attempt(NamedTuple, Generic[T]):
+    """One exchange of a call, and what it proves."""
+
+    exchange: Exchange
+    result: T | PayerkitError
+
+
 class Client:
     """A connection pool to one service, with its key. Made by `connect()` or `sandbox()`; safe to share by threads.
 
@@ -80,31 +88,31 @@ class Client:
         started = time.monotonic()
         until = started + self.timeout.total
         unknown: PayerkitError | None = None
-        attempt = 0
-        while True:
-            attempt += 1
-            judge = self._attempt(call, started, until)
-            result = judge.result()
+        for attempt in count(1):
+            tried = self._attempt(call, started, until)
+            result = tried.result
             if not isinstance(result, PayerkitError):
                 return result
             # Whatever a later attempt proves, it does not prove that the earlier one did not happen.
             unknown = result if isinstance(result, UnknownOutcome) else unknown
-            is_last = judge.exchange.interrupted or attempt == self._attempts or not _may_repeat(call, result)
+            is_last = tried.exchange.interrupted or attempt == self._attempts or not _may_repeat(call, result)
             wait = _wait(result, attempt)
             if is_last or time.monotonic() + wait >= until or not self._waited(wait, unknown):
                 raise unknown or result
+        raise AssertionError  # the last attempt returns or raises
 
-    def _attempt(self, call: Call[T], started: float, until: float) -> Judge[T]:
+    def _attempt(self, call: Call[T], started: float, until: float) -> _Attempt[T]:
         exchange = Exchange(until=until, is_write=call.is_write)
         try:
             self._transport.perform(call, self._headers(call), exchange, self.timeout)
+            elapsed = time.monotonic() - started
+            log.debug("%s -> %s in %.0f ms", call.name, exchange.status or exchange.fault, 1000 * elapsed)
+            return _Attempt(exchange, Judge(call, exchange, self._key, elapsed).result())
         except KeyboardInterrupt as error:
+            if not (exchange.sent and call.is_write):
+                raise KeyboardInterrupt from None
             exchange.fail(error)
-        elapsed = time.monotonic() - started
-        if exchange.interrupted and not (exchange.sent and call.is_write):
-            raise KeyboardInterrupt
-        log.debug("%s -> %s in %.0f ms", call.name, exchange.status or exchange.fault, 1000 * elapsed)
-        return Judge(call, exchange, self._key, elapsed)
+        return _Attempt(exchange, Judge(call, exchange, self._key, time.monotonic() - started).result())
 
     def _waited(self, seconds: float, unknown: PayerkitError | None) -> bool:
         """Wait; return False if a person interrupts while an earlier attempt's outcome is unknown."""
@@ -152,10 +160,10 @@ class Client:
         if is_loopback(urlsplit(self.base_url).hostname or ""):  # where sandboxes are
             call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
             now = time.monotonic()
-            judge = self._attempt(call, now, now + self.timeout.total)
-            if judge.exchange.status is None and isinstance(problem := judge.result(), PayerkitError):
-                raise problem
-            name = judge.exchange.headers.get(_SANDBOX, name)
+            tried = self._attempt(call, now, now + self.timeout.total)
+            if tried.exchange.status is None and isinstance(tried.result, PayerkitError):
+                raise tried.result
+            name = tried.exchange.headers.get(_SANDBOX, name)
         return name
 
     def close(self) -> None:

@@ -68,9 +68,10 @@ class Exchange:
                 return
             try:
                 # The method of the plain socket: TLS would first say goodbye, in another thread's conversation.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-            except (OSError, TypeError):
-                return  # closed already, or TLS inside TLS, where the read timeout remains
+                # Of TLS within TLS, the outer one.
+                socket.socket.shutdown(getattr(self._socket, "socket", self._socket), socket.SHUT_RDWR)
+            except OSError:
+                return  # closed already
 
     def settle(self) -> None:
         """Tell the deadline apart from other ends: a shut socket can look like a whole and empty answer."""

@@ -11,9 +11,11 @@ import socket
 import threading
 import time
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
+from urllib.parse import urlsplit
 
 from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
@@ -47,12 +49,15 @@ class Connections:
         named = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"))
         self._certificates: str = next(filter(None, named), DEFAULT_CA_BUNDLE_PATH)
         self._pool: Any = None
-        self._lock = threading.Lock()
+        self._process, self._lock = os.getpid(), threading.Lock()
         self._idle: list[tuple[socket.socket, float]] = []
         weakref.finalize(self, _close, self._idle)  # for clients that nobody closes
 
     def take(self, exchange: Exchange, seconds: float) -> socket.socket:
         """Return a connection, held by the exchange: one that is kept, or a new one opened within some seconds."""
+        if self._process != os.getpid():  # forked: what is kept belongs to the other process, and so may the lock
+            self._process, self._lock = os.getpid(), threading.Lock()
+            _close(self._idle)
         while self._idle:
             try:
                 sock, since = self._idle.pop()
@@ -66,11 +71,16 @@ class Connections:
         return self._open(exchange, seconds)
 
     def keep(self, sock: socket.socket) -> None:
-        """Keep a connection whose last answer was read to its end."""
-        if len(self._idle) < self._size:
-            self._idle.append((sock, time.monotonic()))
-        else:
+        """Keep a connection whose last answer was read to its end.
+
+        Of TLS within TLS, it cannot be seen whether anything else came over it, so it is closed.
+        """
+        if len(self._idle) >= self._size or not isinstance(sock, socket.socket):
             sock.close()
+            return
+        self._idle.append((sock, time.monotonic()))
+        if not self._size:  # closed meanwhile
+            _close(self._idle)
 
     def close(self) -> None:
         """Close what is kept, and keep no more."""
@@ -87,21 +97,24 @@ class Connections:
 
     def _way(self) -> Any:
         """Return urllib3's pool for the origin, directly or through a proxy, which opens all connections."""
-        adapter = _Adapter(self._certificates if self._base_url.startswith("https:") else None)
+        is_secure = urlsplit(self._base_url).scheme == "https"
+        adapter = _Adapter(_context(self._certificates) if is_secure else None)
         request = PreparedRequest()
         request.url = f"{self._base_url}/"
         return adapter.get_connection_with_tls_context(request, verify=True, proxies=self._proxies)
 
 
 def _close(idle: list[tuple[socket.socket, float]]) -> None:
-    while idle:
-        idle.pop()[0].close()
+    with suppress(IndexError):
+        while True:
+            idle.pop()[0].close()
 
 
 class _Connection(HTTPConnection):
     """A connection that an exchange can end while it is being opened, and whose addresses share one limit of time."""
 
     exchange: Exchange
+    _opening: socket.socket | None = None
 
     def _new_conn(self) -> socket.socket:
         seconds = self.timeout or 0.0
@@ -116,9 +129,17 @@ class _Connection(HTTPConnection):
             except OSError as error:
                 problem = error
                 continue
-            self.exchange.hold(sock)
+            # Another handle: TLS takes this one over, and the exchange must be able to end it all the same.
+            self._opening = sock.dup()
+            self.exchange.hold(self._opening)
             return sock
         raise problem
+
+    def opened(self) -> None:
+        """Forget how it was opened."""
+        if self._opening is not None:
+            self.exchange.let_go()
+            self._opening.close()
 
 
 class _TLSConnection(_Connection, HTTPSConnection):
@@ -135,15 +156,14 @@ def _addresses(host: str, port: int, seconds: float) -> list[tuple[str, int]]:
     def look_up() -> None:
         try:
             answers.put(socket.getaddrinfo(host, port, allowed_gai_family(), socket.SOCK_STREAM))
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             answers.put(error)
 
     threading.Thread(target=look_up, name="payerkit-names", daemon=True).start()
-    try:
+    found: Any = TimeoutError(f"the name {host} was not resolved in time")
+    with suppress(queue.Empty):
         found = answers.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError(f"the name {host} was not resolved in time") from None
-    if isinstance(found, OSError):
+    if isinstance(found, Exception):
         raise found
     return [(address[0], port) for *_, address in found]
 
@@ -165,6 +185,8 @@ class _Pool(HTTPConnectionPool):
         except BaseException:
             connection.close()
             raise
+        finally:
+            connection.opened()
         opened: _Connection = connection
         return opened
 
@@ -178,18 +200,19 @@ class _TLSPool(HTTPSConnectionPool, _Pool):
 class _Adapter(HTTPAdapter):
     """requests' adapter over these pools, which reads the certificates once for all connections."""
 
-    def __init__(self, certificates: str | None) -> None:
-        self._trusted: dict[str, Any] = {} if certificates is None else {"ssl_context": _context(certificates)}
+    def __init__(self, trusted: SSLContext | None) -> None:
+        self._trusted = trusted
         super().__init__(pool_connections=1, pool_maxsize=1)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Make the pool of direct connections."""
-        super().init_poolmanager(*args, **(options | self._trusted))
+        super().init_poolmanager(*args, **(options | {"ssl_context": self._trusted}))
         _use_ours(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         """Make the pool of connections through a proxy."""
-        manager = super().proxy_manager_for(proxy, **(options | self._trusted))
+        trusted = {"ssl_context": self._trusted, "proxy_ssl_context": self._trusted}
+        manager = super().proxy_manager_for(proxy, **(options | trusted))
         _use_ours(manager)
         return manager
 
@@ -201,6 +224,8 @@ def _use_ours(manager: PoolManager) -> None:
 def _context(certificates: str) -> SSLContext:
     """Return a context that trusts the certificates of a file or a folder; reading them takes 20 ms."""
     context = create_urllib3_context()
+    if not Path(certificates).exists():
+        raise FileNotFoundError(f"there are no certificates at {certificates}, see REQUESTS_CA_BUNDLE")
     if Path(certificates).is_dir():
         context.load_verify_locations(capath=certificates)
     else:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from payerkit.client.answer import Answer
 from payerkit.client.call import Call
@@ -22,7 +23,7 @@ from payerkit.errors import InvalidInput
 MAX_ANSWER = 16 * 2**20
 """Bytes of an answer, unpacked; more is not read."""
 
-_PORTS = {"http": ":80", "https": ":443"}
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +50,32 @@ def _is_duration(seconds: object) -> bool:
     return isinstance(seconds, int | float) and 0 < seconds < math.inf
 
 
+def _host(parts: SplitResult) -> str:
+    """Return what the header Host says of an address."""
+    name = parts.hostname or ""
+    name = f"[{name}]" if ":" in name else name
+    return name if parts.port in {None, _PORTS[parts.scheme]} else f"{name}:{parts.port}"
+
+
 class Transport:
     """Exchanges requests for answers with one origin."""
 
     def __init__(self, base_url: str, *, local: bool, pool_size: int, max_answer: int = MAX_ANSWER) -> None:
         parts = urlsplit(base_url)
-        self._host = parts.netloc.removesuffix(_PORTS[parts.scheme])
+        self._host = _host(parts)
         self._prefix = parts.path
         self._max_answer = max_answer
         self._connections = Connections(base_url, local=local, size=pool_size)
 
     def perform(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
-        """Send a call, read its answer, and note in the exchange what happened; no failure is raised."""
+        """Send a call, read its answer, and note in the exchange what happened. Only an interrupt is raised."""
         with watched(exchange):
             try:
                 self._send_and_read(call, headers, exchange, timeout)
             except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
                 exchange.fail(error)
+                if exchange.interrupted:
+                    raise KeyboardInterrupt from None
 
     def _send_and_read(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
         left = exchange.until - time.monotonic()
@@ -79,7 +89,8 @@ class Transport:
             if sock.gettimeout() != read:  # to set it is a system call
                 sock.settimeout(read)
             exchange.sent = True
-            sock.sendall(request)
+            with suppress(BrokenPipeError, ConnectionResetError):  # a service may answer before it has read all
+                sock.sendall(request)
             exchange.content = answer.read(sock)
         except BaseException:
             sock.close()  # what is left of the answer must not be read as the next one

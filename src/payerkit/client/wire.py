@@ -43,7 +43,9 @@ class Body:
         try:
             self.content = to_json(members)
         except PydanticSerializationError:
-            raise InvalidInput("A text holds half a character, which cannot be sent. Nothing was sent.") from None
+            raise InvalidInput(
+                "A text holds half a character, or a value is none of JSON's. Nothing was sent."
+            ) from None
         self._private = private
 
     @classmethod
