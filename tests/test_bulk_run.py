@@ -296,17 +296,21 @@ def test_numbers_that_make_no_sense_are_refused(
     ("record", "expected"),
     [
         ({"bankName": "Chase", "accountNumber": "253009233489"}, True),
-        ({"bankName": "CHASE", "currency": "USD"}, True),  # a service may write them its own way
+        ({"bankName": "CHASE", "currency": "USD", "accountNumber": "253009233489"}, True),  # in its own way
         ({"bankName": "Chase", "accountNumber": "••••3489"}, True),  # or hide the number but for its end
         ({"bankName": "Chase", "accountNumber": "••••3488"}, False),
         ({"bankName": "Chase", "accountNumber": "253009233488"}, False),
-        ({"bank_name": "Chase"}, True),  # in another spelling
+        ({"bank_name": "Chase", "account_number": "253009233489"}, True),  # in another spelling
+        ({"accountName": "mei lu"}, True),  # the holder tells enough where a list has no number
+        ({"accountName": "Xu"}, False),  # and is never hidden in part
+        ({"bankName": "Chase", "currency": "usd"}, False),  # too little to tell accounts apart
+        ({"bankName": "Chase", "accountNumber": "X3489"}, False),  # another number, not a hidden one
         ({"status": "approved"}, False),  # nothing to compare
     ],
 )
 def test_fitting(record: dict[str, str], expected: bool) -> None:
-    """A listed account fits what was sent if all that is in both is equal."""
-    sent = {"bank_name": "Chase", "currency": "usd", "account_number": "253009233489"}
+    """A listed account fits what was sent if all that is in both is equal, and its number or holder is among it."""
+    sent = {"bank_name": "Chase", "currency": "usd", "account_number": "253009233489", "account_name": "Mei Lu"}
 
     assert expected == fits(sent, record)
 

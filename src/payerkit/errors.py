@@ -91,8 +91,12 @@ class NotSent(PayerkitError):  # noqa: N818
 
 
 class Refused(PayerkitError):  # noqa: N818
-    """The service read the request and refused it; nothing was changed."""
+    """The service read the request and refused it; nothing was changed.
 
+    foreign: whether the answer is none of the API's, but a proxy's, say, or another service's at this address.
+    """
+
+    foreign: bool = False
     advice = "Nothing was changed. Correct what the service names, then call again."
 
 

@@ -37,7 +37,7 @@ def our_names(columns: Iterable[Hashable], mapping: Mapping[str, str | None] | N
     for column in columns:
         wanted = chosen.get(column, column)
         name = _KNOWN.get(wanted)
-        if wanted is None:
+        if wanted is None and column in chosen:
             continue
         if name is None:
             strangers.append((column, str(wanted)))

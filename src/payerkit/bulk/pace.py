@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import TypeVar
 
 from payerkit.errors import (
@@ -28,6 +29,9 @@ _LONGEST_WAIT = 3600.0
 
 _UNREACHABLE = 20
 """Calls in a row that never left this machine; then the run ends."""
+
+_WRONG = 3
+"""Calls that are forbidden before any is accepted; then it is the key, and the run ends."""
 
 
 class Ended(Exception):  # noqa: N818 - no error: the run ends before a call has its moment
@@ -66,6 +70,8 @@ class Pace:
         self._next = 0.0
         self._until = 0.0
         self._unreached = 0
+        self._wrong = 0
+        self._accepted = False
         self.longest = 0.0
         """The longest that an answer took, in seconds."""
 
@@ -79,50 +85,68 @@ class Pace:
             started = time.monotonic()
             try:
                 result = make()
-            except (NotSent, RateLimited, WrongKey, ServiceError, UnreadableAnswer) as error:
-                if attempt + 1 == _TRIES or not self._hold_back(error, attempt):
+            except PayerkitError as error:
+                took = 0.0 if isinstance(error, UnknownOutcome) else time.monotonic() - started
+                again = self._noted(error, took) and attempt + 1 < _TRIES
+                if not again or not self._stop.wait(_backoff(error, attempt)):
                     raise
-            except UnknownOutcome:
-                self._reached(0.0)
-                raise
-            except PayerkitError:
-                self._reached(time.monotonic() - started)
-                raise
             else:
-                self._reached(time.monotonic() - started)
+                self._reached(time.monotonic() - started, accepted=True)
                 return result
         raise AssertionError  # the last try returns or raises
 
+    def is_forbidden(self, error: PayerkitError) -> bool:
+        """Tell whether the service forbids one call with a key that it accepts for others."""
+        return isinstance(error, WrongKey) and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
+
     def _wait(self) -> None:
+        """Wait for the moment of a call; if all are asked to wait meanwhile, for another one."""
         with self._lock:
-            at = max(time.monotonic(), self._next)
-            self._next = at + self._gap
-        while not self._stop and (left := max(at, self._until) - time.monotonic()) > 0:
+            at = self._moment()
+        while not self._stop and (left := at - time.monotonic()) > 0:
             self._stop.wait(left)
+            with self._lock:
+                at = self._moment() if at < self._until else at
         if self._stop:
             raise Ended
 
-    def _reached(self, took: float) -> None:
+    def _moment(self) -> float:
+        at = max(time.monotonic(), self._next, self._until)
+        self._next = at + self._gap
+        return at
+
+    def _reached(self, took: float, *, accepted: bool = False) -> None:
         with self._lock:
             self._unreached = 0
+            self._accepted = self._accepted or accepted
             self.longest = max(self.longest, took)
 
-    def _hold_back(self, error: PayerkitError, attempt: int) -> bool:
-        """Wait as an error asks for; return whether to try again. A wrong key, or no way out, ends the run."""
-        if isinstance(error, WrongKey):
-            self._stop.because(f"{error.message} {error.advice}")
-            return False
-        backoff = random.uniform(0, min(8.0, 0.25 * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
-        if isinstance(error, RateLimited):
-            wait = backoff if error.retry_after is None else error.retry_after
-            if wait > _LONGEST_WAIT:
-                self._stop.because(f"{error.message} Call again then.")
-                return False
-            self._until = max(self._until, time.monotonic() + wait)
-            return True
+    def _noted(self, error: PayerkitError, took: float) -> bool:
+        """Note what an error says to all; return whether the call may be made again."""
         if isinstance(error, NotSent):
             self._count_unreached(error)
-        return self._stop.wait(backoff)
+        else:
+            self._reached(took)
+        if isinstance(error, WrongKey):
+            self._count_wrong(error)
+        elif error.retry_after is not None:
+            self._hold(error, error.retry_after)
+        return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
+
+    def _hold(self, error: PayerkitError, seconds: float) -> None:
+        if seconds > _LONGEST_WAIT:
+            self._stop.because(f"{error.message} Call again then.")
+            return
+        with self._lock:
+            self._until = max(self._until, time.monotonic() + seconds)
+
+    def _count_wrong(self, error: PayerkitError) -> None:
+        """End the run if the key is not accepted: by one 401, or by some 403 before anything was accepted."""
+        with self._lock:
+            self._wrong += 1
+            is_over = error.status_code != HTTPStatus.FORBIDDEN or (self._wrong >= _WRONG and not self._accepted)
+        if is_over:
+            self._stop.because(f"{error.message} {error.advice}")
 
     def _count_unreached(self, error: PayerkitError) -> None:
         with self._lock:
@@ -130,3 +154,10 @@ class Pace:
             is_over = self._unreached >= _UNREACHABLE
         if is_over:
             self._stop.because(f"The service could not be reached {_UNREACHABLE} times in a row. {error.message}")
+
+
+def _backoff(error: PayerkitError, attempt: int) -> float:
+    """Return the seconds that a call waits alone; where the service named some, all wait for them."""
+    if error.retry_after is not None:
+        return 0.0
+    return random.uniform(0, min(8.0, 0.25 * 2**attempt))  # noqa: S311 - spreads load, keeps no secret

@@ -12,7 +12,7 @@ import pandas as pd
 
 from payerkit.bulk.columns import members_of, our_names, own_columns
 from payerkit.checks.frames import check_all_bank_details, check_payers
-from payerkit.checks.reading import is_blank, trimmed
+from payerkit.checks.reading import is_blank, trimmed, true_value
 from payerkit.checks.specification import BANK_DETAILS, PAYER, fault, finding
 from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding
@@ -89,7 +89,9 @@ def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     said: list[tuple[int, Finding]] = []
     for column in frame.columns:
         cells = frame[column].tolist()
-        is_changed = False
+        is_changed = pd.api.types.infer_dtype(frame[column], skipna=True) not in {"string", "empty"}
+        if is_changed:  # what is checked is what is sent: out of masking types, every kind of blank as none
+            cells = [true_value(value) for value in cells]
         for row, value in enumerate(cells):
             if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
                 body = PAYER if column in PAYER.members else BANK_DETAILS
@@ -105,6 +107,10 @@ def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def frame_of(said: Sequence[tuple[int, Finding]]) -> pd.DataFrame:
     """Return findings by rows as a frame, as the checks of tables give it, about no step."""
-    columns = {name: pd.array([getattr(each, name) for _, each in said], dtype="string") for name in COLUMNS}
-    step = pd.array([""] * len(said), dtype="string")
+    numbers: dict[Finding, int] = {}
+    places = np.array([numbers.setdefault(each, len(numbers)) for _, each in said], np.int64)
+    columns = {
+        name: pd.array([getattr(each, name) for each in numbers], dtype="string").take(places) for name in COLUMNS
+    }
+    step = pd.array([""], dtype="string").take(np.zeros(len(said), np.int64))
     return pd.DataFrame({"row": np.array([row for row, _ in said], np.int64), **columns, "step": step})

@@ -82,7 +82,9 @@ def _labelled(table: Table) -> pd.DataFrame:
 def _frame(table: Table) -> pd.DataFrame:
     why = reasons(table)
     why |= dict.fromkeys(np.flatnonzero(table.waiting).tolist(), NO_PAYER)
-    ids = [shown_id(table.id_at(row)) for row in range(len(table))]
+    ids: list[Any] = [None] * len(table)
+    for row in table.order.tolist():
+        ids[row] = shown_id(table.id_at(row))
     columns = {
         "client_user_id": pd.array(ids, dtype="string"),
         "payer": _sent(table, "payer"),

@@ -54,6 +54,10 @@ def each(
             stop.because(INTERRUPTED)
             with suppress(KeyboardInterrupt):  # the calls under way are left; the journal has them as sent
                 _await(threads, beat)
+        except BaseException:
+            stop.because("payerkit made a mistake.")
+            _await(threads, lambda: None)  # they use what the caller closes
+            raise
     if broken:
         raise broken[0]
 

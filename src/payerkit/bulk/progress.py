@@ -32,6 +32,12 @@ class Progress:
             return
         with self._lock:
             ended, states = self._ended, dict(self._states)
+        try:
+            self._draw(ended, states)
+        except OSError:  # where it was drawn is gone, and no reason to end a run
+            self._bar = None
+
+    def _draw(self, ended: int, states: dict[str, int]) -> None:
         self._bar.update(ended - self._bar.n)
         failed = states.get("refused", 0) + states.get("not_sent", 0)
         self._bar.set_postfix(

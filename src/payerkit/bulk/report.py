@@ -119,7 +119,9 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     """Return what the journal knows of each row of a table."""
     table = tasks.table
     why = reasons(table)
-    rows = [_row(tasks, journal, row, why.get(row), stopped) for row in range(len(table))]
+    rows: list[dict[str, Any]] = [{}] * len(table)
+    for row in table.order.tolist():
+        rows[row] = _row(tasks, journal, row, why.get(row), stopped)
     columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
     texts = {name: pd.array(columns[name], dtype="string") for name in COLUMNS if name not in {"attempts", "retryable"}}
     frame = pd.DataFrame({**columns, **texts}, index=table.labels)

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
-import numpy as np
-
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.pace import Pace, Stop
 from payerkit.bulk.parts import Step
@@ -117,8 +115,12 @@ def _run(client: Client, table: Table, path: str | Path, options: Options, *, pr
         journal.cut_off()
         tasks = Tasks(table, journal.secret)
         run = _Run(own, tasks, journal, options)
-        run.go(shown=progress)
-        report = make_report(tasks, journal, run.stop.reason)
+        try:
+            run.go(shown=progress)
+            report = make_report(tasks, journal, run.stop.reason)
+        except KeyboardInterrupt:  # between two steps, or while the report was made
+            run.stop.because(INTERRUPTED)
+            report = make_report(tasks, journal, run.stop.reason)
     if run.stop.reason == INTERRUPTED:
         raise InterruptedRun(str(report), report=report)
     return report
@@ -164,7 +166,7 @@ class _Run:
         table = self._table
         if step == "payer":
             wanted = table.has(step) & ~table.blocked
-            yield from ((row,) for row in np.flatnonzero(wanted).tolist() if table.payer_row(row) == row)
+            yield from ((row,) for row in table.order[wanted[table.order]].tolist() if table.payer_row(row) == row)
             return
         wanted = table.has(step) & ~table.blocked
         for rows in table.groups():
@@ -221,7 +223,7 @@ class _Run:
         if not self._journal.has_lost():
             return
         lost = [unit for unit in self._units(step) if self._lost(step, unit)]
-        if lost and step == "bank_details" and not self._list_tells():
+        if self.stop or (lost and step == "bank_details" and not self._list_tells()):
             return  # they stay unknown in this run
         while lost and not self.stop:
             self._progress.say(f"looking into {len(lost)} unknown")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.pace import Pace
+from payerkit.bulk.pace import Ended, Pace
 from payerkit.bulk.tasks import Task, digest
 from payerkit.client import Client
 from payerkit.creating import payer_call, payment_detail_call
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
 from payerkit.listing import payment_details_call
-from payerkit.masking import clean, holds_email
+from payerkit.masking import ACCOUNTS, MASK, clean, holds_email
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.names import first, wire_name
 
@@ -26,6 +27,13 @@ LOOKS = 2
 
 _STATUSES = ("kyc_status", "agreement_status", "user_id", "status", "id")
 _LINKS = ("agreement_url", "kyc_url")
+_TELLING = frozenset({"account_number", "iban", "rib_number", "account_name"})
+"""Members of which a list shows one at least if it is to tell one account from another."""
+_HIDDEN = re.compile(r"[•*xX.]{2,} ?(\w{1,4})")
+
+
+_LATER = (NotSent, RateLimited, WrongKey)
+"""Nothing was done, and the next run may do it."""
 
 
 class Sender:
@@ -38,7 +46,7 @@ class Sender:
         """Send a task until it is known what became of it, or that nobody knows; return that. Raises Ended."""
         try:
             return self._send(task)
-        except (NotSent, RateLimited, WrongKey):
+        except _LATER:
             return "not_sent"  # noted at each try
 
     def _send(self, task: Task) -> State:
@@ -48,8 +56,10 @@ class Sender:
         except UnknownOutcome as error:
             self._journal.doubt(task.key, _reason(error, task.client_user_id))
             return "unknown"
-        except (NotSent, RateLimited, WrongKey):
-            raise
+        except _LATER as error:
+            if not self._pace.is_forbidden(error):
+                raise
+            return self._settle(task, "refused", error)
         except InvalidInput as error:
             return self._settle(task, "not_sent", error)
         except PayerkitError as error:
@@ -63,7 +73,7 @@ class Sender:
             if task.step == "payer":
                 return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.opened))
             return self._client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.opened))
-        except (NotSent, RateLimited, WrongKey) as error:
+        except _LATER as error:
             self._settle(task, "not_sent", error, final=False)
             raise
 
@@ -85,14 +95,16 @@ class Sender:
     def _listed(self, client_user_id: str) -> list[dict[str, Any]]:
         try:
             return self._pace.call(lambda: self._client.send(payment_details_call(client_user_id)))
-        except NotFound:  # a payer who is not there has no accounts
-            return []
+        except NotFound as error:
+            if error.foreign:
+                raise
+            return []  # a payer who is not there has no accounts
 
     def shows(self, client_user_id: str, payment_details_id: str) -> bool:
-        """Tell whether a payer's list has an account; False if nobody can tell. Raises Ended if the run ends."""
+        """Tell whether a payer's list has an account; False if nobody can tell."""
         try:
             return any(str(record.get("id")) == payment_details_id for record in self._listed(client_user_id))
-        except PayerkitError:
+        except (PayerkitError, Ended):
             return False
 
     def look_for(self, tasks: Sequence[Task], delay: float) -> None:
@@ -165,17 +177,17 @@ def is_due(entry: Entry | None, delay: float) -> bool:
 
 
 def fits(values: Mapping[str, str], record: Mapping[str, Any]) -> bool:
-    """Tell whether a listed account may be the one that was sent: all that is in both is equal, and its number is."""
+    """Tell whether a listed account may be the one that was sent: all that is in both is equal, and tells enough."""
     listed = {wire_name(name): value for name, value in record.items() if isinstance(value, str)}
-    pairs = [(name, value, listed[wire_name(name)]) for name, value in values.items() if wire_name(name) in listed]
-    return bool(pairs) and all(_equal(sent, stored) for _, sent, stored in pairs)
+    pairs = {name: (value, listed[wire_name(name)]) for name, value in values.items() if wire_name(name) in listed}
+    return not _TELLING.isdisjoint(pairs) and all(_equal(name, *pair) for name, pair in pairs.items())
 
 
-def _equal(sent: str, stored: str) -> bool:
-    """Compare a value with what a list shows of it, which may hide all but the last characters."""
-    shown = stored.lstrip("•*xX. ")
-    if shown != stored and len(shown) <= 4:
-        return sent.endswith(shown)
+def _equal(name: str, sent: str, stored: str) -> bool:
+    """Compare a value with what a list shows of it, which may hide all but the last characters of a number."""
+    hidden = _HIDDEN.fullmatch(stored)
+    if hidden is not None and wire_name(name) in ACCOUNTS:
+        return sent.endswith(hidden[1])
     return sent.casefold() == stored.casefold()
 
 
@@ -185,17 +197,21 @@ def _facts(members: Mapping[str, Any], client_user_id: str) -> dict[str, str]:
     return {
         name: text
         for name, text in told.items()
-        if isinstance(text, str) and not (name in _LINKS and _tells(text, client_user_id))
+        if isinstance(text, str) and not _tells(text, client_user_id, is_link=name in _LINKS)
     }
 
 
-def _tells(url: str, client_user_id: str) -> bool:
-    """Tell whether a link says whom it is for: by the id, however it is encoded, or by an e-mail address."""
-    return holds_email(url) or client_user_id.casefold() in unquote_plus(unquote_plus(url)).casefold()
+def _tells(text: str, client_user_id: str, *, is_link: bool) -> bool:
+    """Tell whether a text says whom it is about: it is the id, or a link with it in any encoding; or an e-mail."""
+    whose = client_user_id.casefold()
+    read = unquote_plus(unquote_plus(text)).casefold() if is_link else text.casefold()
+    return holds_email(text) or (whose in read if is_link else whose == read)
 
 
 def _reason(error: Exception, client_user_id: str) -> str:
     """Return an error in one line that tells nothing about the payer."""
     fields = [f"{problem.field}: {problem.message}" for problem in getattr(error, "fields", ())]
     message = getattr(error, "message", type(error).__name__)
-    return clean(" ".join([message, *fields]), [client_user_id]) if not isinstance(error, InvalidInput) else message
+    if isinstance(error, InvalidInput):
+        return message
+    return re.sub(r"\S+@\S+", MASK, clean(" ".join([message, *fields]), [client_user_id]))

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ Places = npt.NDArray[np.int64]
 class Table:
     """The rows by position, 0 for the first; `labels` are what the caller calls them.
 
-    codes: a number for each payer by row, -1 without an id. findings: one row a finding, with the position of its row
-    and its step. blocked: rows that cannot be sent. waiting: rows that could be, if the payer whom they need could.
+    codes: a number for each payer by row, -1 without an id. order: the rows of one payer after the other, in the order
+    in which payers first occur; reading is fast in this order. findings: one row a finding, with the position of its
+    row and its step. blocked: rows that cannot be sent. waiting: rows that could be, if the payer whom they need could.
     Raises InvalidInput for what is no table of rows to send.
     """
 
@@ -37,6 +39,8 @@ class Table:
         self._has = {step: filled(self._frame, step, members) for step, members in self._members.items()}
         self._nowhere = np.zeros(len(self), bool)
         self.codes = _numbers(self._frame[ID])
+        self.order = np.argsort(self.codes, kind="stable")
+        self._place = np.argsort(self.order)
         self.findings = self._together(parts)
         self.blocked = np.zeros(len(self), bool)
         self.blocked[self.findings.loc[self.findings["severity"] == "error", "row"].to_numpy(np.int64)] = True
@@ -58,7 +62,8 @@ class Table:
 
     def id_at(self, row: int) -> str | None:
         """Return the client user id of a row."""
-        value = self._cell(ID, row)
+        block, place = self._block_of(row)
+        value = block[ID][place]
         return None if value is None else str(value)
 
     def payer_row(self, row: int) -> int:
@@ -72,28 +77,31 @@ class Table:
 
     def values(self, step: Step, row: int) -> dict[str, Any]:
         """Return what a row gives for a step, by our names."""
-        block, place = self._block(row // _BLOCK), row % _BLOCK
+        block, place = self._block_of(row)
         cells = ((member, block[column][place]) for member, column in self._members[step].items())
         return {member: value for member, value in cells if value is not None}
 
-    def _cell(self, column: str, row: int) -> Any:
-        return self._block(row // _BLOCK)[column][row % _BLOCK]
+    def _block_of(self, row: int) -> tuple[dict[str, list[Any]], int]:
+        number, place = divmod(int(self._place[row]), _BLOCK)
+        return self._block(number), place
 
     def _read_block(self, number: int) -> dict[str, list[Any]]:
         """Return some rows as Python's own values: one by one, pandas gives them slowly."""
-        part = self._frame.iloc[number * _BLOCK : (number + 1) * _BLOCK]
+        part = self._frame.iloc[self.order[number * _BLOCK : (number + 1) * _BLOCK]]
         return {column: _python(part[column]) for column in self._frame.columns}
 
     def fingerprint(self, secret: bytes) -> bytes:
         """Return what tells this table from another one: its rows, in their order, and what is asked for."""
         whole = hashlib.blake2b(json.dumps([self._members, len(self)]).encode(), key=secret)
+        whole.update(self.order.tobytes())
         for number in range(-(-len(self) // _BLOCK)):
-            whole.update(json.dumps(list(self._block(number).values()), default=str).encode())
+            columns = [[_told(cell) for cell in cells] for cells in self._block(number).values()]
+            whole.update(json.dumps(columns).encode())
         return whole.digest()
 
     def groups(self) -> Iterator[Places]:
         """Yield the rows of one payer after the other, in the order in which payers first occur."""
-        order = np.argsort(self.codes, kind="stable")
+        order = self.order
         ends = np.flatnonzero(np.diff(self.codes[order], append=-2)) + 1
         start = 0
         for end in ends.tolist():
@@ -158,6 +166,14 @@ def _python(column: pd.Series[Any]) -> list[Any]:
     cells = column.to_numpy(object, copy=True)
     cells[column.isna().to_numpy(bool)] = None
     return list(cells)
+
+
+def _told(cell: Any) -> str | None:
+    """Return what stands for a cell; of what is never sent, the kind is enough where the value is none that lasts."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    lasts = isinstance(cell, Number) or hasattr(cell, "isoformat")
+    return repr(cell) if lasts else type(cell).__name__
 
 
 def _numbers(column: pd.Series[Any]) -> Places:

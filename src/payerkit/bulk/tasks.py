@@ -45,12 +45,21 @@ class Tasks:
     def task(self, step: Step, row: int) -> Task:
         """Return what a row asks for."""
         client_user_id, values = str(self.table.id_at(row)), self.table.values(step, row)
+        if not all(isinstance(value, str) for value in values.values()):
+            raise TypeError("what is sent is text, and the checks let nothing else pass")
         model = Payer if step == "payer" else BankDetails
         members = {wire_name(name): value for name, value in values.items()}
-        body = Body(members, lambda: model.of(values, {}).private_values())
+        body = Body(members, lambda: (*model.of(values, {}).private_values(), *self._private_of_payer(step, row)))
         key = digest(self._secret, step, client_user_id, body.content)
         self._keys[step][row] = np.void(key)
         return Task(step, client_user_id, values, body, key)
+
+    def _private_of_payer(self, step: Step, row: int) -> tuple[str, ...]:
+        """Return what a service may repeat of the payer of an account, who is not in its body."""
+        payer = self.table.payer_row(row)
+        if step == "payer" or payer < 0 or self.table.blocked[payer]:
+            return ()
+        return Payer.of(self.table.values("payer", payer), {}).private_values()
 
     def key(self, step: Step, row: int) -> bytes:
         """Return the key of what a row asks for."""

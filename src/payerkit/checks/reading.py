@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -22,7 +22,7 @@ def is_blank(value: Any) -> bool:
     if isinstance(value, Decimal):
         return value.is_nan()
     if isinstance(value, Real):
-        return math.isnan(value)
+        return bool(value != value)  # noqa: PLR0124 - what is not itself is no number; large ones have no float
     name = type(value).__name__
     return name in {"NAType", "NaTType"} or (name == "datetime64" and str(value) == "NaT")
 
@@ -39,7 +39,12 @@ def trimmed(body: Body, name: str, value: Any) -> tuple[Any, Finding | None]:
     """Return a value without the blanks around it, and the info that there were some; an id stays as typed."""
     if not isinstance(value, str) or body.members[name].is_id or value == value.strip():
         return value, None
-    info = Finding(
+    return value.strip(), _trimmed(name)
+
+
+@cache
+def _trimmed(name: str) -> Finding:
+    return Finding(
         field=name,
         wire_name=wire_name(name),
         message="Blanks around it were taken away.",
@@ -47,7 +52,6 @@ def trimmed(body: Body, name: str, value: Any) -> tuple[Any, Finding | None]:
         severity="info",
         basis="Forms and tables are typed and copied by hand.",
     )
-    return value.strip(), info
 
 
 def named(body: Body, given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:

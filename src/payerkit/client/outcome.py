@@ -90,9 +90,11 @@ class Judge(Generic[T]):
         says = f" It says: {complaint.message}" if complaint.message else ""
         is_foreign = not complaint.is_any and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
-        return self._error(
+        error = self._error(
             kind, f"{words} ({status} on {self.call.name}).{says}", fields=complaint.fields, advice=advice
         )
+        error.foreign = not complaint.is_any
+        return error
 
     def _redirect(self, status: int) -> PayerkitError:
         try:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Secret, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from payerkit.checks.reading import faults, is_blank
+from payerkit.checks.reading import faults, true_value
 from payerkit.checks.specification import Body
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
@@ -45,7 +45,7 @@ class Sent(Wire):
         if found:
             problems = [_problem(finding) for finding in found]
             raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
-        return handler({name: None if is_blank(value) else value for name, value in data.items()})
+        return handler({name: true_value(value) for name, value in data.items()})
 
     @classmethod
     def of(cls, given: Any, fields: dict[str, Any]) -> Self:

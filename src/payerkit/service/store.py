@@ -44,9 +44,9 @@ class Store:
         self._origin = Origin(settings.seed)
         self._writing = threading.Lock()
         try:
-            self.identity = self._kept("identity", self._origin.uuid("service"))
+            self.identity = self._kept("identity", Origin().uuid("service"))  # never the same, even with a seed
         except IntegrityError:  # another service made its first entries at this moment
-            self.identity = self._kept("identity", self._origin.uuid("service"))
+            self.identity = self._kept("identity", Origin().uuid("service"))
 
     def api_key(self, fresh: str) -> str:
         """Return the API key that the database keeps, for those that have no file beside them."""
