@@ -21,6 +21,7 @@ from pydantic import SecretStr
 import payerkit
 from bulk_tables import payer_rows
 from far_end import FarEnd, Received, close, reply
+from payerkit.bulk import parts
 from payerkit.bulk import run as runs
 from payerkit.bulk.pace import Stop
 from payerkit.bulk.pool import each
@@ -388,3 +389,13 @@ def test_a_secret_in_a_row_is_a_value(connected: Callable[..., Client]) -> None:
 
         assert "123-45-6789" == json.loads(far_end.ledger[0].body)["ssn"]
     assert "Chase" == BankDetails.of({**BANK_DETAILS, "bankName": SecretStr("Chase")}, {}).bank_name
+
+
+def test_findings_do_not_depend_on_how_many_rows_are_checked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are checked part by part, so that checking a long table needs little memory; nothing is lost between."""
+    rows = payer_rows(200)
+    whole = Table(rows).findings
+    monkeypatch.setattr(parts, "_ROWS", 7)
+
+    pd.testing.assert_frame_equal(whole, Table(rows).findings)
+    assert len(whole) > 200

@@ -21,6 +21,9 @@ Step = Literal["payer", "bank_details"]
 Flags = npt.NDArray[np.bool_]
 ID = "client_user_id"
 
+_ROWS = 2**14
+"""Rows that are checked at a time: checking needs several times the memory of what is checked."""
+
 _NOTHING = finding(PAYER, "", "nothing_to_send", "The row has nothing to send.")
 
 
@@ -70,8 +73,9 @@ def filled(frame: pd.DataFrame, step: Step, members: Mapping[str, str]) -> Flags
 
 def _check(frame: pd.DataFrame, step: Step, members: Mapping[str, str]) -> pd.DataFrame:
     part = frame.loc[filled(frame, step, members), list(members.values())].set_axis(list(members), axis=1)
-    found = check_payers(part) if step == "payer" else check_all_bank_details(part)
-    return found.assign(step=pd.array([step] * len(found), dtype="string"))
+    check = check_payers if step == "payer" else check_all_bank_details
+    found = [check(part.iloc[start : start + _ROWS]) for start in range(0, max(len(part), 1), _ROWS)]
+    return pd.concat(found, ignore_index=True).assign(step=pd.Series(step, range(sum(map(len, found))), "string"))
 
 
 def _ids(frame: pd.DataFrame, members: Mapping[Step, Mapping[str, str]]) -> pd.DataFrame:
