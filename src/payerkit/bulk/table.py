@@ -95,7 +95,8 @@ class Table:
         whole = hashlib.blake2b(json.dumps([self._members, len(self)]).encode(), key=secret)
         whole.update(self.order.tobytes())
         for number in range(-(-len(self) // _BLOCK)):
-            columns = [[_told(cell) for cell in cells] for cells in self._block(number).values()]
+            block = sorted(self._block(number).items())  # by name: the order of columns means nothing
+            columns = [[_told(cell) for cell in cells] for _, cells in block]
             whole.update(json.dumps(columns).encode())
         return whole.digest()
 
