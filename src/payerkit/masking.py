@@ -67,7 +67,7 @@ def mask_name(name: str) -> str:
 
 def holds_email(text: str) -> bool:
     """Tell whether an id or a link holds an e-mail address, as those of platforms often do."""
-    return re.search("@|%(25)*40", text) is not None
+    return "@" in text or ("%" in text and re.search("%(25)*40", text) is not None)
 
 
 class ApiKey:

@@ -28,7 +28,7 @@ from thin_server import thin_server
 GOALS = {0.02: (40, 4000, 100), 0.1: (90, 4000, 20)}
 """By latency in seconds: how often faster it should be, rows of a table, rows of the loop."""
 
-ROUNDS = 3
+ROUNDS = 5
 WORKERS = 128
 MEMORY = 80
 

@@ -116,6 +116,8 @@ class Pace:
         return at
 
     def _reached(self, took: float, *, accepted: bool = False) -> None:
+        if not self._unreached and took <= self.longest and self._accepted >= accepted:
+            return  # nothing new, as nearly always, and the lock is everybody's
         with self._lock:
             self._unreached = 0
             self._accepted = self._accepted or accepted

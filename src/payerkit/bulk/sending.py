@@ -17,7 +17,7 @@ from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, Rate
 from payerkit.listing import payment_details_call
 from payerkit.masking import ACCOUNTS, MASK, clean, holds_email
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.names import first, wire_name
+from payerkit.names import wire_name
 
 SENDS = 2
 """Times that a task is sent if its outcome was not known."""
@@ -27,6 +27,7 @@ LOOKS = 2
 
 _STATUSES = ("kyc_status", "agreement_status", "user_id", "status", "id")
 _LINKS = ("agreement_url", "kyc_url")
+_FACTS = [(name, wire_name(name)) for name in (*_STATUSES, *_LINKS)]
 _TELLING = frozenset({"account_number", "iban", "rib_number", "account_name"})
 """Members of which a list shows one at least if it is to tell one account from another."""
 _HIDDEN = re.compile(r"[•*xX.]{2,} ?(\w{1,4})")
@@ -193,19 +194,20 @@ def _equal(name: str, sent: str, stored: str) -> bool:
 
 def _facts(members: Mapping[str, Any], client_user_id: str) -> dict[str, str]:
     """Return what the journal keeps of an answer: statuses, ids, and links unless they tell who it is about."""
-    told = {name: first(members, wire_name(name), name) for name in (*_STATUSES, *_LINKS)}
-    return {
-        name: text
-        for name, text in told.items()
-        if isinstance(text, str) and not _tells(text, client_user_id, is_link=name in _LINKS)
-    }
+    facts = {}
+    for name, wire in _FACTS:
+        text = members.get(wire) or members.get(name)
+        if isinstance(text, str) and not _tells(text, client_user_id, is_link=name in _LINKS):
+            facts[name] = text
+    return facts
 
 
 def _tells(text: str, client_user_id: str, *, is_link: bool) -> bool:
     """Tell whether a text says whom it is about: it is the id, or a link with it in any encoding; or an e-mail."""
-    whose = client_user_id.casefold()
-    read = unquote_plus(unquote_plus(text)).casefold() if is_link else text.casefold()
-    return holds_email(text) or (whose in read if is_link else whose == read)
+    read, whose = text.casefold(), client_user_id.casefold()
+    if is_link and ("%" in read or "+" in read):
+        read = unquote_plus(unquote_plus(read))
+    return (whose in read if is_link else whose == read) or holds_email(text)
 
 
 def _reason(error: Exception, client_user_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from pydantic_core import to_json
@@ -45,7 +46,7 @@ class Tasks:
     def task(self, step: Step, row: int) -> Task:
         """Return what a row asks for."""
         client_user_id, values = str(self.table.id_at(row)), self.table.values(step, row)
-        if not all(isinstance(value, str) for value in values.values()):
+        if not all(map(isinstance, values.values(), repeat(str))):
             raise TypeError("what is sent is text, and the checks let nothing else pass")
         model = Payer if step == "payer" else BankDetails
         members = {wire_name(name): value for name, value in values.items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from typing import Self
 
 from payerkit.client.answer import AnswerTooLarge
 
@@ -37,6 +38,17 @@ class Exchange:
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
         self._handled = sys.exception()
+
+    def __enter__(self) -> Self:
+        """Be ended at the deadline."""
+        _watchdog.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Tell the deadline apart from other ends: a shut socket can look like a whole and empty answer."""
+        _watchdog.discard(self)
+        if self._expired and not self.interrupted:
+            self.fail(TimeoutError("no whole answer before the deadline" if self.sent else "no connection in time"))
 
     def fail(self, error: BaseException) -> None:
         """Note why the exchange did not come to its end.
@@ -73,11 +85,6 @@ class Exchange:
             except OSError:
                 return  # closed already
 
-    def settle(self) -> None:
-        """Tell the deadline apart from other ends: a shut socket can look like a whole and empty answer."""
-        if self._expired and not self.interrupted:
-            self.fail(TimeoutError("no whole answer before the deadline" if self.sent else "no connection in time"))
-
 
 def _innermost(error: BaseException, handled: BaseException | None) -> BaseException:
     """Return the first cause. `handled`: what the caller is just handling; it comes before and is none of ours."""
@@ -101,39 +108,29 @@ class _Watchdog:
         self._thread: threading.Thread | None = None
 
     def add(self, exchange: Exchange) -> None:
+        self._watched.add(exchange)  # without the lock, which all calls would share
+        if self._thread is not None and exchange.until >= self._wakes:
+            return
         with self._changed:
-            self._watched.add(exchange)
             if self._thread is None:
-                self._wakes = exchange.until
                 self._thread = threading.Thread(target=self._run, name="payerkit-deadlines", daemon=True)
                 self._thread.start()
-            elif exchange.until < self._wakes:
-                self._changed.notify()
+            self._changed.notify()
 
     def discard(self, exchange: Exchange) -> None:
-        with self._changed:
-            self._watched.discard(exchange)
+        self._watched.discard(exchange)
 
     def _run(self) -> None:
         with self._changed:
             while True:
-                now = time.monotonic()
-                for exchange in [late for late in self._watched if late.until <= now]:
-                    self._watched.discard(exchange)
-                    exchange.expire()
-                self._wakes = min((each.until for each in self._watched), default=now + _NAP)
+                self._wakes = math.inf  # who comes from here on waits for the lock, and wakes this thread again
+                now, watched = time.monotonic(), self._watched.copy()
+                for exchange in watched:
+                    if exchange.until <= now:
+                        self._watched.discard(exchange)
+                        exchange.expire()
+                self._wakes = min((each.until for each in watched if each.until > now), default=now + _NAP)
                 self._changed.wait(self._wakes - now)
 
 
 _watchdog = _Watchdog()
-
-
-@contextmanager
-def watched(exchange: Exchange) -> Iterator[None]:
-    """Make the watchdog end an exchange at its deadline."""
-    _watchdog.add(exchange)
-    try:
-        yield
-    finally:
-        _watchdog.discard(exchange)
-        exchange.settle()

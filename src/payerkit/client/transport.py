@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from payerkit.client.answer import Answer
 from payerkit.client.call import Call
-from payerkit.client.exchange import Exchange, watched
+from payerkit.client.exchange import Exchange
 from payerkit.client.sockets import Connections
 from payerkit.errors import InvalidInput
 
@@ -69,7 +69,7 @@ class Transport:
 
     def perform(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
         """Send a call, read its answer, and note in the exchange what happened. Only an interrupt is raised."""
-        with watched(exchange):
+        with exchange:
             try:
                 self._send_and_read(call, headers, exchange, timeout)
             except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
