@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import struct
@@ -151,18 +152,18 @@ def cut(status: int, body: bytes) -> Behaviour:
 def tunnel(port: int) -> Behaviour:
     """Be a proxy: open a tunnel to a port of this machine, whatever address was asked for, until either end closes."""
 
-    def pump(source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while piece := source.recv(65536):
-                target.sendall(piece)
-            target.shutdown(socket.SHUT_WR)
-
     def behave(connection: socket.socket, _: Received) -> None:
         with socket.create_connection(("127.0.0.1", port), 20) as other:
             connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            back = threading.Thread(target=pump, args=(other, connection), daemon=True)
-            back.start()
-            pump(connection, other)
-            back.join(5)
+            across = {connection: other, other: connection}
+            # In one thread: TLS is not to be read and written by two at once.
+            while readable := select.select(list(across), [], [], 20)[0]:
+                for ready in readable:
+                    piece = ready.recv(65536)
+                    while isinstance(ready, ssl.SSLSocket) and ready.pending():
+                        piece += ready.recv(65536)
+                    if not piece:
+                        return
+                    across[ready].sendall(piece)
 
     return behave
