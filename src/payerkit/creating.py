@@ -26,7 +26,10 @@ def payer_call(client_user_id: str, body: Body, read: Callable[[Any], T]) -> Cal
 
 
 def payment_detail_call(client_user_id: str, body: Body, read: Callable[[Any], T]) -> Call[T]:
-    """Return the call that stores an account. read: as above. Raises InvalidInput for an id that is not sent."""
+    """Return the call that stores an account. read: makes the result of the parsed answer.
+
+    Raises InvalidInput for an id that is not sent.
+    """
     return Call(
         operation="create_payment_detail",
         method="POST",

@@ -118,7 +118,7 @@ def create_payment_detail(
     What `check_bank_details` doubts is sent all the same, and is in `.findings` of what comes back.
     `POST /v1/payer/{clientUserId}/payment-details`, specification 2.1 and 2.2.
     """
-    check_id(client_user_id, "client_user_id")
+    check_id(client_user_id, "client_user_id")  # what is wrong with it is told before what is wrong with the details
     details = BankDetails.of(details, fields)
     read = partial(PaymentDetail.read, sent=details)
     return client.send(payment_detail_call(client_user_id, Body.of(details), read))

@@ -30,7 +30,7 @@ _LONGEST_WAIT = 3600.0
 _UNREACHABLE = 20
 """Calls in a row that never left this machine; then the run ends."""
 
-_WRONG = 3
+_FORBIDDEN = 3
 """Calls that are forbidden before any is accepted; then it is the key, and the run ends."""
 
 
@@ -70,7 +70,7 @@ class Pace:
         self._next = 0.0
         self._until = 0.0
         self._unreached = 0
-        self._wrong = 0
+        self._forbidden = 0
         self._accepted = False
         self.longest = 0.0
         """The longest that an answer took, in seconds."""
@@ -111,6 +111,7 @@ class Pace:
             raise Ended
 
     def _moment(self) -> float:
+        """Return the next moment that nobody has, and take it; asked with the lock held."""
         at = max(time.monotonic(), self._next, self._until)
         self._next = at + self._gap
         return at
@@ -130,23 +131,25 @@ class Pace:
         else:
             self._reached(took)
         if isinstance(error, WrongKey):
-            self._count_wrong(error)
+            self._count_forbidden(error)
         elif error.retry_after is not None:
             self._hold(error, error.retry_after)
         return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
 
     def _hold(self, error: PayerkitError, seconds: float) -> None:
+        """Make all wait; end the run if that is too long."""
         if seconds > _LONGEST_WAIT:
             self._stop.because(f"{error.message} Call again then.")
             return
         with self._lock:
             self._until = max(self._until, time.monotonic() + seconds)
 
-    def _count_wrong(self, error: PayerkitError) -> None:
+    def _count_forbidden(self, error: PayerkitError) -> None:
         """End the run if the key is not accepted: by one 401, or by some 403 before anything was accepted."""
         with self._lock:
-            self._wrong += 1
-            is_over = error.status_code != HTTPStatus.FORBIDDEN or (self._wrong >= _WRONG and not self._accepted)
+            self._forbidden += 1
+            is_keys = self._forbidden >= _FORBIDDEN and not self._accepted
+            is_over = error.status_code != HTTPStatus.FORBIDDEN or is_keys
         if is_over:
             self._stop.because(f"{error.message} {error.advice}")
 

@@ -74,8 +74,9 @@ def filled(frame: pd.DataFrame, step: Step, members: Mapping[str, str]) -> Flags
 def _check(frame: pd.DataFrame, step: Step, members: Mapping[str, str]) -> pd.DataFrame:
     part = frame.loc[filled(frame, step, members), list(members.values())].set_axis(list(members), axis=1)
     check = check_payers if step == "payer" else check_all_bank_details
-    found = [check(part.iloc[start : start + _ROWS]) for start in range(0, max(len(part), 1), _ROWS)]
-    return pd.concat(found, ignore_index=True).assign(step=pd.Series(step, range(sum(map(len, found))), "string"))
+    starts = range(0, max(len(part), 1), _ROWS)
+    found = pd.concat([check(part.iloc[start : start + _ROWS]) for start in starts], ignore_index=True)
+    return found.assign(step=pd.Series(step, found.index, "string"))
 
 
 def _ids(frame: pd.DataFrame, members: Mapping[Step, Mapping[str, str]]) -> pd.DataFrame:

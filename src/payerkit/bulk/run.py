@@ -143,7 +143,7 @@ class _Run:
 
     def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options) -> None:
         self.stop = Stop()
-        self._all, self._table, self._journal, self._options = tasks, tasks.table, journal, options
+        self._by_row, self._table, self._journal, self._options = tasks, tasks.table, journal, options
         self._pace = Pace(options.rate, self.stop)
         self._sender = Sender(client, journal, self._pace)
         self._failed: set[Unit] = set()
@@ -176,7 +176,7 @@ class _Run:
 
     def _tasks(self, step: Step, unit: Unit) -> list[Task]:
         """Return the tasks of a unit; rows that ask for the same are one task."""
-        tasks = (self._all.task(step, row) for row in unit)
+        tasks = (self._by_row.task(step, row) for row in unit)
         return list({task.key: task for task in tasks}.values())
 
     def _send_payer(self, unit: Unit) -> None:
@@ -204,7 +204,7 @@ class _Run:
     def _is_done(self, payer: int) -> bool:
         if self._table.blocked[payer]:
             return False
-        entry = self._journal.entry(self._all.key("payer", payer))
+        entry = self._journal.entry(self._by_row.key("payer", payer))
         return entry is not None and entry.state == "done"
 
     def _unsent(self, step: Step, unit: Unit) -> list[Task]:

@@ -31,7 +31,7 @@ _FACTS = [(name, wire_name(name)) for name in (*_STATUSES, *_LINKS)]
 _TELLING = frozenset({"account_number", "iban", "rib_number", "account_name"})
 """Members of which a list shows one at least if it is to tell one account from another."""
 _HIDDEN = re.compile(r"[•*xX.]{2,} ?(\w{1,4})")
-
+"""A number of which a list shows the end."""
 
 _LATER = (NotSent, RateLimited, WrongKey)
 """Nothing was done, and the next run may do it."""
@@ -178,7 +178,7 @@ def is_due(entry: Entry | None, delay: float) -> bool:
 
 
 def fits(values: Mapping[str, str], record: Mapping[str, Any]) -> bool:
-    """Tell whether a listed account may be the one that was sent: all that is in both is equal, and tells enough."""
+    """Tell whether a listed account may be the one that was sent: all in both is equal, its number or holder too."""
     listed = {wire_name(name): value for name, value in record.items() if isinstance(value, str)}
     pairs = {name: (value, listed[wire_name(name)]) for name, value in values.items() if wire_name(name) in listed}
     return not _TELLING.isdisjoint(pairs) and all(_equal(name, *pair) for name, pair in pairs.items())

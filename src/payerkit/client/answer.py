@@ -23,7 +23,7 @@ class AnswerTooLarge(Exception):  # noqa: N818 - never leaves the client
 
 
 def _called(function: Callable[Concatenate[Answer, P], None]) -> Callable[Concatenate[Answer, P], None]:
-    """Make a function one that the parser calls; it puts an error of its own over whatever interrupts us there."""
+    """Make a function one that the parser calls. An interrupt is kept: the parser raises another error for it."""
 
     @wraps(function)
     def call(answer: Answer, /, *arguments: P.args, **options: P.kwargs) -> None:
@@ -52,7 +52,7 @@ class Answer:
         self._content = bytearray()
         self._is_whole = False
         self._parser = HttpResponseParser(self)
-        # Gateways do both; nobody else's request or answer is on this connection, so neither is dangerous here.
+        # Some gateways write so. Dangerous it is where several parties share a connection, and nobody shares this one.
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
 
     def read(self, sock: socket.socket) -> bytes:
@@ -118,9 +118,9 @@ class Answer:
     @_called
     def on_headers_complete(self) -> None:
         """Note the status, unless it only says that the answer is yet to come."""
-        status = self._parser.get_status_code()
         if self._is_whole:
             return
+        status = self._parser.get_status_code()
         if status >= 200:
             self.status = status
         else:

@@ -7,7 +7,6 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from itertools import count
 from typing import Any, Generic, NamedTuple, Never, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
@@ -88,7 +87,9 @@ class Client:
         started = time.monotonic()
         until = started + self.timeout.total
         unknown: PayerkitError | None = None
-        for attempt in count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             tried = self._attempt(call, started, until)
             result = tried.result
             if not isinstance(result, PayerkitError):
@@ -99,7 +100,6 @@ class Client:
             wait = _wait(result, attempt)
             if is_last or time.monotonic() + wait >= until or not self._waited(wait, unknown):
                 raise unknown or result
-        raise AssertionError  # the last attempt returns or raises
 
     def _attempt(self, call: Call[T], started: float, until: float) -> _Attempt[T]:
         exchange = Exchange(until=until, is_write=call.is_write)

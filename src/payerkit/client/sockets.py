@@ -90,9 +90,8 @@ class Connections:
     def _open(self, exchange: Exchange, seconds: float) -> socket.socket:
         with self._lock:
             pool = self._pool = self._pool or self._way()
-        connection = pool.connection(exchange, seconds)
-        exchange.hold(connection.sock)
-        sock: socket.socket = connection.sock
+        sock: socket.socket = pool.open(exchange, seconds)
+        exchange.hold(sock)
         return sock
 
     def _way(self) -> Any:
@@ -114,7 +113,7 @@ class _Connection(HTTPConnection):
     """A connection that an exchange can end while it is being opened, and whose addresses share one limit of time."""
 
     exchange: Exchange
-    _opening: socket.socket | None = None
+    _handle: socket.socket | None = None
 
     def _new_conn(self) -> socket.socket:
         seconds = self.timeout or 0.0
@@ -130,16 +129,16 @@ class _Connection(HTTPConnection):
                 problem = error
                 continue
             # Another handle: TLS takes this one over, and the exchange must be able to end it all the same.
-            self._opening = sock.dup()
-            self.exchange.hold(self._opening)
+            self._handle = sock.dup()
+            self.exchange.hold(self._handle)
             return sock
         raise problem
 
-    def opened(self) -> None:
-        """Forget how it was opened."""
-        if self._opening is not None:
+    def drop_handle(self) -> None:
+        """Close what the exchange could end the opening by."""
+        if self._handle is not None:
             self.exchange.let_go()
-            self._opening.close()
+            self._handle.close()
 
 
 class _TLSConnection(_Connection, HTTPSConnection):
@@ -173,8 +172,8 @@ class _Pool(HTTPConnectionPool):
 
     ConnectionCls = _Connection
 
-    def connection(self, exchange: Exchange, seconds: float) -> _Connection:
-        """Return an open connection. Raises what stood in the way, with nothing of the request sent."""
+    def open(self, exchange: Exchange, seconds: float) -> socket.socket:
+        """Return an open connection's socket. Raises what stood in the way, with nothing of the request sent."""
         connection: Any = self._new_conn()
         connection.exchange, connection.timeout = exchange, seconds
         try:
@@ -186,9 +185,9 @@ class _Pool(HTTPConnectionPool):
             connection.close()
             raise
         finally:
-            connection.opened()
-        opened: _Connection = connection
-        return opened
+            connection.drop_handle()
+        sock: socket.socket = connection.sock
+        return sock
 
 
 class _TLSPool(HTTPSConnectionPool, _Pool):

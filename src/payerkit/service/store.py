@@ -43,10 +43,11 @@ class Store:
         self._settings = settings
         self._origin = Origin(settings.seed)
         self._writing = threading.Lock()
+        fresh = Origin().uuid("service")  # never the same, even with a seed
         try:
-            self.identity = self._kept("identity", Origin().uuid("service"))  # never the same, even with a seed
+            self.identity = self._kept("identity", fresh)
         except IntegrityError:  # another service made its first entries at this moment
-            self.identity = self._kept("identity", Origin().uuid("service"))
+            self.identity = self._kept("identity", fresh)
 
     def api_key(self, fresh: str) -> str:
         """Return the API key that the database keeps, for those that have no file beside them."""
