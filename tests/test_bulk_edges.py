@@ -21,14 +21,14 @@ from pydantic import SecretStr
 import payerkit
 from bulk_tables import payer_rows
 from far_end import FarEnd, Received, close, reply
-from payerkit.bulk import parts
+from payerkit.bulk import partitions
 from payerkit.bulk import run as runs
-from payerkit.bulk.pace import Stop
-from payerkit.bulk.pool import each
 from payerkit.bulk.progress import Progress
+from payerkit.bulk.rate_limit import StopSignal
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
-from payerkit.client import Body, Client
+from payerkit.bulk.workers import each
+from payerkit.client import Client, RequestBody
 from payerkit.errors import InterruptedRun, InvalidInput
 from payerkit.models import BankDetails, Payer
 from payerkit.models.fields import SocialSecurityNumber
@@ -87,7 +87,7 @@ def test_a_cell_is_sent_as_a_call_sends_it_or_not_at_all(member: str, cell: Any)
     row = {**PAYER, member: cell}
     table = Table(pd.DataFrame([row], dtype=object))
     try:
-        alone = Body.of(Payer.of(row, {})).content
+        alone = RequestBody.of(Payer.of(row, {})).content
     except InvalidInput:
         assert table.blocked.tolist() == [True]
         return
@@ -335,7 +335,7 @@ def test_no_thread_outlives_a_mistake_in_the_one_that_waits() -> None:
         raise RuntimeError("a mistake")
 
     with pytest.raises(RuntimeError, match="a mistake"):
-        each(work, range(100), workers=4, stop=Stop(), beat=beat)
+        each(work, range(100), workers=4, stop=StopSignal(), beat=beat)
 
     assert 4 == len(ended)
 
@@ -395,7 +395,7 @@ def test_findings_do_not_depend_on_how_many_rows_are_checked_at_a_time(monkeypat
     """Rows are checked part by part, so that checking a long table needs little memory; nothing is lost between."""
     rows = payer_rows(200)
     whole = Table(rows).findings
-    monkeypatch.setattr(parts, "_ROWS", 7)
+    monkeypatch.setattr(partitions, "_ROWS", 7)
 
     pd.testing.assert_frame_equal(whole, Table(rows).findings)
     assert len(whole) > 200

@@ -23,7 +23,7 @@ import payerkit
 from bulk_tables import payer_row
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.pace import Pace, Stop
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks, digest
@@ -321,7 +321,7 @@ def test_what_may_be_anothers_is_nobodys(client: SandboxClient, path: Path) -> N
             journal.sent(task.key)
             journal.doubt(task.key, "no answer")
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
-        Sender(client, journal, Pace(None, Stop())).look_for([first, second], 50)
+        Sender(client, journal, RateLimiter(None, StopSignal())).look_for([first, second], 50)
         entries = [journal.entry(task.key) for task in (first, second)]
 
     assert [("unknown", True), ("unknown", False)] == [(entry.state, entry.final) for entry in entries if entry]

@@ -17,8 +17,8 @@ import pytest
 
 from bulk_tables import Account, Row, account_of, payer_rows, rows_of, stored
 from payerkit.connection import connect
-from payerkit.controls import SandboxControls
-from payerkit.names import wire_name
+from payerkit.sandbox_controls import SandboxControls
+from payerkit.wire import wire_name
 from processes import running
 
 RUNNER = Path(__file__).with_name("bulk_runner.py")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit import onboarding
+from payerkit.cli import onboard as onboarding
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import payerkit
-from payerkit import cli
+from payerkit.cli import main as cli
 from payerkit.errors import InvalidInput
 from payerkit.models import Payment
 from published import ANSWERS
-from test_verdicts import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, data, payment
+from test_review import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, data, payment
 
 UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from examples import ACCOUNTS, BASES, EXAMPLES, Example
 from payerkit.checks import people, places
-from payerkit.checks.bodies import check_bank_details, check_payer
+from payerkit.checks.one import check_bank_details, check_payer
 from payerkit.checks.requirements import requirements
-from payerkit.checks.specification import BODIES
-from payerkit.checks.tables import rules
+from payerkit.checks.rulebook import rules
+from payerkit.checks.schema import BODIES
 from payerkit.errors import InvalidInput
 from payerkit.findings import Findings
 from payerkit.models import BankDetails, Payer
-from payerkit.names import our_name
+from payerkit.wire import our_name
 from published import BANK_DETAILS, PAYER, PUBLISHED
 
 CHECKS: dict[str, Callable[..., Findings]] = {"Payer": check_payer, "BankDetails": check_bank_details}

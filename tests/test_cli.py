@@ -19,7 +19,7 @@ from cryptography.fernet import Fernet
 from nbclient import NotebookClient
 
 import payerkit
-from payerkit import cli
+from payerkit.cli import main as cli
 from processes import running
 from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 

@@ -168,7 +168,7 @@ def test_what_may_be_repeated_survives_a_fault(name: str, fault: str, connected:
 
 def payload(answer: Any) -> bytes:
     """Return an answer as a service writes it."""
-    return payerkit.client.Body(answer).content
+    return payerkit.client.RequestBody(answer).content
 
 
 def test_constant_write_that_stays_unknown_is_told_so(connected: Connect) -> None:

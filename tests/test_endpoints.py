@@ -196,7 +196,7 @@ LISTS: list[tuple[Any, int]] = [
 @pytest.mark.parametrize(("answer", "rows"), LISTS)
 def test_lists_are_read_in_every_shape(connected: Callable[..., Client], answer: Any, rows: int) -> None:
     """Every shape of a list that was seen becomes a frame."""
-    with FarEnd([reply(200, payerkit.client.Body(answer).content)]) as far:
+    with FarEnd([reply(200, payerkit.client.RequestBody(answer).content)]) as far:
         assert rows == len(payerkit.list_payment_details(connected(far.url), "user-123"))
 
 
@@ -214,14 +214,14 @@ def test_lists_are_read_in_every_shape(connected: Callable[..., Client], answer:
 )
 def test_what_is_no_list_is_not_an_empty_one(connected: Callable[..., Client], answer: Any) -> None:
     """An answer without a list does not say that there are no accounts."""
-    with FarEnd([reply(200, payerkit.client.Body(answer).content)]) as far, pytest.raises(UnreadableAnswer):
+    with FarEnd([reply(200, payerkit.client.RequestBody(answer).content)]) as far, pytest.raises(UnreadableAnswer):
         payerkit.list_payment_details(connected(far.url), "user-123")
 
 
 def test_every_2xx_is_a_success(connected: Callable[..., Client]) -> None:
     """The service's 200 and 201 are not checked to the digit."""
     for status in (200, 201, 202):
-        with FarEnd([reply(status, payerkit.client.Body(ANSWERS["create_payer"]).content)]) as far:
+        with FarEnd([reply(status, payerkit.client.RequestBody(ANSWERS["create_payer"]).content)]) as far:
             assert payerkit.create_payer(connected(far.url), PAYER).kyc_status == "not_started"
 
 
@@ -235,7 +235,7 @@ def test_a_filter_reaches_the_service_whole(connected: Callable[..., Client]) ->
 
 def test_account_keys_depend_on_the_api_key(connected: Callable[..., Client]) -> None:
     """Whoever has another API key cannot compare the account keys of a frame."""
-    answer = payerkit.client.Body(ANSWERS["list_payment_details"]).content
+    answer = payerkit.client.RequestBody(ANSWERS["list_payment_details"]).content
     with FarEnd([reply(200, answer)]) as far:
         clients = [connected(far.url), connected(far.url), Client(far.url, "another key".replace(" ", "-"))]
         keys = [payerkit.list_payment_details(client, "user-123")["account_key"].iloc[0] for client in clients]

@@ -13,17 +13,17 @@ import pytest
 import payerkit
 from far_end import FarEnd, close, drip, message, reply
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
-from payerkit.checks import specification
+from payerkit.checks import schema
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnknownOutcome
 from payerkit.forms import lookups
-from payerkit.forms.fields import form_fields
 from payerkit.forms.form import Form
+from payerkit.forms.form_fields import form_fields
 from payerkit.masking import ACCOUNTS, HIDDEN
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.fields import Text, about
-from payerkit.models.sending import Sent
-from payerkit.names import our_name, wire_name
+from payerkit.models.sent import Sent
+from payerkit.wire import our_name, wire_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 
 ORDER = {
@@ -108,10 +108,10 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
     class Wider(Payer):
         """A payer with one member more."""
 
-        specified = specification.Body(
+        specified = schema.Schema(
             "Payer",
             "2.4",
-            {**specification.PAYER.members, "occupation": specification.Member(specification.TEXT, required=False)},
+            {**schema.PAYER.members, "occupation": schema.Member(schema.TEXT, required=False)},
         )
         occupation: Annotated[Text | None, about("Occupation", "What they do.", "baker", "Compliance")] = None
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payerkit.frames import payment_details_frame
-from payerkit.names import our_name
+from payerkit.wire import our_name
 from published import ANSWERS
 
 SECRET = b"a secret of tests"

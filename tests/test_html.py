@@ -6,7 +6,7 @@ import pytest
 
 from payerkit import html
 from payerkit.html import is_web_address
-from payerkit.urls import is_loopback
+from payerkit.wire import is_loopback
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from payerkit import lab
+from payerkit.cli import lab
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 import payerkit
 from far_end import FarEnd, close, drip, message, raw, reply, reset, tunnel
-from payerkit.client import Body, Client, Timeout
+from payerkit.client import Client, RequestBody, Timeout
 from payerkit.client import sockets as pool
 from payerkit.client.exchange import Exchange
 from payerkit.client.transport import Transport
@@ -31,7 +31,7 @@ from published import ANSWERS, PAYER
 from tls import make_certificate
 
 Connect = Callable[..., Client]
-GOOD = reply(200, Body(ANSWERS["create_payer"]).content)
+GOOD = reply(200, RequestBody(ANSWERS["create_payer"]).content)
 
 
 @pytest.fixture(scope="module")

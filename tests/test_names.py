@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from payerkit.models import BankDetails, Payer
-from payerkit.names import our_name, wire_name
+from payerkit.wire import our_name, wire_name
 from published import BANK_DETAILS, PAYER
 
 

@@ -10,8 +10,9 @@ import pytest
 from fastapi.routing import APIRoute
 
 import payerkit
-from payerkit import cli, endpoints, errors
-from payerkit.service import calls
+from payerkit import endpoints, errors
+from payerkit.cli import main as cli
+from payerkit.service import routes
 
 README = Path(__file__).parent.parent.joinpath("README.md").read_text("utf-8")
 
@@ -34,7 +35,7 @@ ROWS = table("The five calls")
 def functions() -> dict[str, object]:
     """Return the public functions of the endpoints by name."""
     members = inspect.getmembers(endpoints, inspect.isfunction)
-    return {name: each for name, each in members if each.__module__ == endpoints.__name__ and name[0] != "_"}
+    return {name: each for name, each in members if each.__module__ == endpoints.__name__ and name in payerkit.__all__}
 
 
 def test_table_has_every_call_of_the_specification() -> None:
@@ -69,8 +70,8 @@ def _model(parameter: inspect.Parameter) -> str:
 
 
 def _routes() -> set[str]:
-    routes = [route for route in calls.router.routes if isinstance(route, APIRoute)]
-    return {f"{method} {route.path.replace(':path', '')}" for route in routes for method in route.methods or ()}
+    api = [route for route in routes.router.routes if isinstance(route, APIRoute)]
+    return {f"{method} {route.path.replace(':path', '')}" for route in api for method in route.methods or ()}
 
 
 def test_errors_are_listed() -> None:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from payerkit.errors import InvalidInput
 from payerkit.models import BankDetails, Payer, PaymentOrder
-from payerkit.models.sending import Sent
+from payerkit.models.sent import Sent
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 BODIES = [

@@ -28,8 +28,7 @@ from payerkit.errors import (
     UnknownOutcome,
     UnreadableAnswer,
 )
-from payerkit.service.faults import HEADER
-from payerkit.service.plan import SHARES, parse_plan
+from payerkit.service.faults import HEADER, SHARES, parse_fault_plan
 from published import BANK_DETAILS, PAYER
 
 STATUS = "/v2/payer/user-123"
@@ -309,7 +308,7 @@ def test_a_plan_is_text(client: SandboxClient, plan: Any) -> None:
 
 def test_a_plan_is_read_as_it_is_written() -> None:
     """Seconds, shares and blanks around them; the whole may be met."""
-    plan = parse_plan(" latency = 0.02,cut=33.3% , refuse=66.7%,slow_for=1.5")
+    plan = parse_fault_plan(" latency = 0.02,cut=33.3% , refuse=66.7%,slow_for=1.5")
 
     assert (0.02, 1.5, {"cut": Decimal("33.3"), "refuse": Decimal("66.7")}) == (
         plan.latency,
@@ -317,4 +316,4 @@ def test_a_plan_is_read_as_it_is_written() -> None:
         plan.shares,
     )
     assert ["cut", "refuse", "refuse"] == [plan.fault(Decimal(draw)) for draw in ("33.2", "33.3", "99.9999")]
-    assert parse_plan("cut=5%").fault(Decimal(5)) is None
+    assert parse_fault_plan("cut=5%").fault(Decimal(5)) is None

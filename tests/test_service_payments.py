@@ -17,11 +17,11 @@ from sqlalchemy.orm import Session
 
 from payerkit.onchain.currencies import Currency, currencies, find_currency
 from payerkit.onchain.deployments import find_deployment
-from payerkit.service.calldata import big_number, payment_reference
 from payerkit.service.database import open_database
+from payerkit.service.encoding import big_number, payment_reference
+from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, convert, parse_amount, parse_rate, to_decimal
 from payerkit.service.payments import pay
-from payerkit.service.problems import Problem
 from payerkit.service.settings import Settings
 from payerkit.service.wallet import Holding, Wallet
 

@@ -17,12 +17,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import Base, Meta, open_database, sqlite_file
-from payerkit.service.origin import Origin
+from payerkit.service.encryption import ENCRYPTION_KEY, RecordCipher, api_key, encryption_key, new_encryption_key
+from payerkit.service.identifiers import Identifiers
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.states import Decided, is_compliant
 from payerkit.service.store import Store
-from payerkit.service.vault import ENCRYPTION_KEY, Vault, api_key, encryption_key, new_encryption_key
 from published import BANK_DETAILS, PAYER
 
 KEY = new_encryption_key()
@@ -62,7 +62,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 def test_everything_survives_a_restart(database: str | Path) -> None:
     """A second service on the same database finds payers, details and its own identity."""
-    stores = [Store(open_database(database), Vault(KEY), Settings()) for _ in range(2)]
+    stores = [Store(open_database(database), RecordCipher(KEY), Settings()) for _ in range(2)]
     payer = stores[0].save_payer({**PAYER, "clientUserId": str(database)})
     record = stores[0].add_detail(str(database), BANK_DETAILS)
 
@@ -75,7 +75,7 @@ def test_everything_survives_a_restart(database: str | Path) -> None:
 
 def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     """Eight writers, in two services on one database, store all they were given."""
-    stores = [Store(open_database(database), Vault(KEY), Settings(seed=5)) for _ in range(2)]
+    stores = [Store(open_database(database), RecordCipher(KEY), Settings(seed=5)) for _ in range(2)]
     stores[0].save_payer({**PAYER, "clientUserId": "many"})
 
     def write(store: Store) -> None:
@@ -97,10 +97,10 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
 
 def test_another_key_is_noticed(database: str | Path) -> None:
     """A database that was written with another key is not opened half."""
-    Store(open_database(database), Vault(KEY), Settings())._engine.dispose()
+    Store(open_database(database), RecordCipher(KEY), Settings())._engine.dispose()
     engine = open_database(database)
     with pytest.raises(SetupError, match=f"set {ENCRYPTION_KEY}"):
-        Store(engine, Vault(new_encryption_key()), Settings())
+        Store(engine, RecordCipher(new_encryption_key()), Settings())
     engine.dispose()
 
 
@@ -146,7 +146,7 @@ def test_services_may_start_at_once(postgres: str) -> None:
     def start() -> str:
         opened = open_database(postgres)
         try:
-            return Store(opened, Vault(KEY), Settings()).identity
+            return Store(opened, RecordCipher(KEY), Settings()).identity
         finally:
             opened.dispose()
 
@@ -228,7 +228,7 @@ def test_a_lost_key_is_told(tmp_path: Path) -> None:
 def test_a_key_that_is_none_is_told() -> None:
     """A key in the environment that is no Fernet key is refused, and not repeated."""
     with pytest.raises(SetupError, match="not a Fernet key") as caught:
-        Vault("my-secret-word")
+        RecordCipher("my-secret-word")
 
     assert "my-secret-word" not in str(caught.value)
 
@@ -282,8 +282,8 @@ def test_settings_that_make_no_sense_are_refused(options: dict[str, Any], word: 
 
 def test_seeded_ids_depend_on_what_they_are_of() -> None:
     """The same seed and subject give the same id; another subject, another id; no seed, chance."""
-    seeded = [Origin(1).uuid("payer", "a"), Origin(1).uuid("payer", "a"), Origin(1).uuid("payer", "b")]
+    seeded = [Identifiers(1).uuid("payer", "a"), Identifiers(1).uuid("payer", "a"), Identifiers(1).uuid("payer", "b")]
 
     assert (seeded[0], True) == (seeded[1], seeded[0] != seeded[2])
-    assert Origin().uuid("payer", "a") != Origin().uuid("payer", "a")
-    assert (1, 1) == (Origin(1).now(6) - Origin(1).now(5), Origin(2).now(1) - Origin(1).now(0))
+    assert Identifiers().uuid("payer", "a") != Identifiers().uuid("payer", "a")
+    assert (1, 1) == (Identifiers(1).now(6) - Identifiers(1).now(5), Identifiers(2).now(1) - Identifiers(1).now(0))

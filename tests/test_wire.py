@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.client.wire import Body, fill, read_complaint, read_json
+from payerkit.client.wire import RequestBody, fill, read_complaint, read_json
 from payerkit.errors import InvalidInput
-from payerkit.ids import check_id
 from payerkit.models import Payer
+from payerkit.wire import check_id
 from published import PAYER, PUBLISHED
 
 ROUTE = "/v1/payer/{clientUserId}/payment-details"
@@ -81,7 +81,7 @@ def test_every_id_arrives_or_is_refused(value: str) -> None:
 
 def test_body_shows_its_length_only() -> None:
     """A body in a frame of a traceback tells nothing."""
-    body = Body.of(Payer.of(PAYER, {}))
+    body = RequestBody.of(Payer.of(PAYER, {}))
 
     assert repr(body) == f"<body of {len(body.content)} bytes>"
     assert json.loads(body.content) == PAYER
@@ -89,7 +89,7 @@ def test_body_shows_its_length_only() -> None:
 
 def test_fingerprints_tell_bodies_apart_and_need_the_key() -> None:
     """A fingerprint depends on body and key."""
-    one, other = Body({"ssn": "1"}), Body({"ssn": "2"})
+    one, other = RequestBody({"ssn": "1"}), RequestBody({"ssn": "2"})
     prints = {one.fingerprint(b"key"), other.fingerprint(b"key"), one.fingerprint(b"another key")}
 
     assert ({12}, 3) == ({len(each) for each in prints}, len(prints))

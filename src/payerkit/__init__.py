@@ -9,16 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from payerkit.bulk.many import list_many
+    from payerkit.bulk.list_many import list_many
     from payerkit.bulk.plan import Plan, plan_onboarding
-    from payerkit.bulk.reading import read_bank_details, read_payers
+    from payerkit.bulk.read import read_bank_details, read_payers
     from payerkit.bulk.report import Report
     from payerkit.bulk.run import add_bank_details, onboard
-    from payerkit.checks.bodies import check_bank_details, check_payer
-    from payerkit.checks.frames import check_all_bank_details, check_payers
+    from payerkit.checks.many import check_all_bank_details, check_payers
+    from payerkit.checks.one import check_bank_details, check_payer
     from payerkit.client import Client, Timeout
     from payerkit.connection import SandboxClient, connect, sandbox
-    from payerkit.controls import SandboxControls
     from payerkit.endpoints import (
         create_payer,
         create_payment_detail,
@@ -55,10 +54,11 @@ if TYPE_CHECKING:
         PaymentOrder,
         Transaction,
     )
-    from payerkit.onchain.bulk import decode_calldata
+    from payerkit.models.files import read_payment
+    from payerkit.onchain.decode_many import decode_calldata
     from payerkit.onchain.frames import decode_transactions
-    from payerkit.onchain.verdicts import check_payment
-    from payerkit.saved import read_payment
+    from payerkit.onchain.review import check_payment
+    from payerkit.sandbox_controls import SandboxControls
 
 __version__ = "0.1.0"
 
@@ -123,16 +123,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "bulk.many": ("list_many",),
+    "bulk.list_many": ("list_many",),
     "bulk.plan": ("Plan", "plan_onboarding"),
-    "bulk.reading": ("read_bank_details", "read_payers"),
+    "bulk.read": ("read_bank_details", "read_payers"),
     "bulk.report": ("Report",),
     "bulk.run": ("add_bank_details", "onboard"),
-    "checks.bodies": ("check_bank_details", "check_payer"),
-    "checks.frames": ("check_all_bank_details", "check_payers"),
+    "checks.one": ("check_bank_details", "check_payer"),
+    "checks.many": ("check_all_bank_details", "check_payers"),
     "client": ("Client", "Timeout"),
     "connection": ("SandboxClient", "connect", "sandbox"),
-    "controls": ("SandboxControls",),
+    "sandbox_controls": ("SandboxControls",),
     "endpoints": (
         "create_payer",
         "create_payment_detail",
@@ -169,10 +169,10 @@ _HOMES = {
         "PaymentOrder",
         "Transaction",
     ),
-    "onchain.bulk": ("decode_calldata",),
+    "onchain.decode_many": ("decode_calldata",),
     "onchain.frames": ("decode_transactions",),
-    "onchain.verdicts": ("check_payment",),
-    "saved": ("read_payment",),
+    "onchain.review": ("check_payment",),
+    "models.files": ("read_payment",),
 }
 
 

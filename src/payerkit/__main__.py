@@ -1,5 +1,5 @@
 """`python -m payerkit`, where the command is not on the path."""
 
-from payerkit.cli import main
+from payerkit.cli.main import main
 
 raise SystemExit(main())

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit.client import Client, Timeout
-from payerkit.controls import SandboxControls
-from payerkit.errors import InvalidInput
-from payerkit.tracebacks import trimmed
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:
     from payerkit.service.server import Service
@@ -25,7 +24,7 @@ BASE_URL = "PAYERKIT_BASE_URL"
 API_KEY = "PAYERKIT_API_KEY"
 
 
-@trimmed
+@without_internal_frames
 def connect(
     base_url: str | None = None,
     *,
@@ -82,7 +81,7 @@ class SandboxClient(Client):
         return f"<Client of the sandbox at {self.base_url}>"
 
 
-@trimmed
+@without_internal_frames
 def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     *,
     seed: int | str | None = None,

@@ -11,11 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from payerkit.client import Body, Call, Client, check_client
-from payerkit.creating import payer_call, payment_detail_call
-from payerkit.errors import InvalidInput
-from payerkit.ids import check_id
-from payerkit.listing import CREATE_FIRST, payment_details_call
+from payerkit.client import Call, Client, RequestBody, check_client
+from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.models import (
     AgreementUpdate,
     BankDetails,
@@ -25,10 +22,13 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
-from payerkit.tracebacks import trimmed
+from payerkit.wire import check_id
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+from payerkit.wire import first
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,7 +43,7 @@ _MAY_BE_MISSING = (
 def _call(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate[Client, P], R]:
     """Make a function one of the calls: its client is checked, and its errors arise where it is called."""
 
-    @trimmed
+    @without_internal_frames
     @wraps(function)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_client(client)
@@ -61,7 +61,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     `POST /v2/payer`, specification 2.4 and 2.5.
     """
     payer = Payer.of(payer, fields)
-    return client.send(payer_call(payer.client_user_id, Body.of(payer), partial(PayerStatus.read, sent=payer)))
+    return client.send(payer_call(payer.client_user_id, RequestBody.of(payer), partial(PayerStatus.read, sent=payer)))
 
 
 @_call
@@ -95,7 +95,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
         method="PATCH",
         route="/v1/payer/{clientUserId}",
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        body=Body({"agreementCompleted": completed}),
+        body=RequestBody({"agreementCompleted": completed}),
         client_user_id=client_user_id,
         read=AgreementUpdate.read,
         repeatable=True,
@@ -121,7 +121,7 @@ def create_payment_detail(
     check_id(client_user_id, "client_user_id")  # what is wrong with it is told before what is wrong with the details
     details = BankDetails.of(details, fields)
     read = partial(PaymentDetail.read, sent=details)
-    return client.send(payment_detail_call(client_user_id, Body.of(details), read))
+    return client.send(payment_detail_call(client_user_id, RequestBody.of(details), read))
 
 
 @_call
@@ -154,8 +154,73 @@ def initiate_payment(
         operation="initiate_payment",
         method="POST",
         route="/v1/pay",
-        body=Body.of(order),
+        body=RequestBody.of(order),
         read=partial(Payment.read, order=order),
         settle="Nothing has moved: a wallet has to sign first. Call again, and sign what one answer holds, not two.",
     )
     return client.send(call)
+
+
+T = TypeVar("T")
+
+
+def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that registers a payer. read: makes the result of the parsed answer."""
+    return Call(
+        operation="create_payer",
+        method="POST",
+        route="/v2/payer",
+        body=body,
+        client_user_id=client_user_id,
+        read=read,
+        settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
+    )
+
+
+def payment_detail_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that stores an account. read: makes the result of the parsed answer.
+
+    Raises InvalidInput for an id that is not sent.
+    """
+    return Call(
+        operation="create_payment_detail",
+        method="POST",
+        route="/v1/payer/{clientUserId}/payment-details",
+        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
+        body=body,
+        client_user_id=client_user_id,
+        read=read,
+        settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
+        "Only if there is none more, call again.",
+        hints={404: CREATE_FIRST},
+    )
+
+
+CREATE_FIRST = "Create the payer first, with create_payer()."
+_LISTS = ("paymentDetails", "payment_details")
+
+
+def payment_details_call(client_user_id: str, *, payment_details_id: str | None = None) -> Call[list[dict[str, Any]]]:
+    """Return the call; its result are the records. Raises InvalidInput for an id that is not sent."""
+    query = {}
+    if payment_details_id is not None:
+        query["paymentDetailsId"] = check_id(payment_details_id, "payment_details_id")
+    return Call(
+        operation="list_payment_details",
+        method="GET",
+        route="/v1/payer/{clientUserId}/payment-details",
+        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
+        query=query,
+        read=_read_list,
+        hints={404: CREATE_FIRST},
+    )
+
+
+def _read_list(answer: Any) -> list[dict[str, Any]]:
+    """Return the records of a list; null counts as none. Raises ValueError for what is no list of objects."""
+    if isinstance(answer, dict) and not answer.keys().isdisjoint(_LISTS):
+        answer = first(answer, *_LISTS)
+        answer = [] if answer is None else answer
+    if not isinstance(answer, list) or not all(isinstance(record, dict) for record in answer):
+        raise ValueError("a list of payment details was due")
+    return answer

@@ -18,8 +18,10 @@ No message, field or attribute of an error holds a secret value or a request's b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import wraps
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +174,26 @@ class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a p
     def __init__(self, message: str, *, report: Any = None, **facts: Any) -> None:
         super().__init__(message, **facts)
         self.report = report
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a public function raise our errors as if they arose in its call.
+
+    The frames in between hold what was given, secrets too, for whoever looks at a traceback with its variables; and in
+    a notebook they would bury the message. Errors that are not ours are faults of ours, and keep every frame.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (PayerkitError, KeyboardInterrupt) as error:
+            problem = error.with_traceback(None)
+        args, kwargs = (), {}  # type: ignore[assignment]  # this frame is the one that stays
+        raise problem
+
+    return call

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from payerkit.masking import mask
-from payerkit.names import our_name, wire_name
+from payerkit.wire import our_name, wire_name
 
 LISTED = (
     "id",

@@ -9,7 +9,7 @@ from typing import Any, Never
 from urllib.parse import quote, quote_plus
 
 from payerkit.html import escape, visible
-from payerkit.names import wire_name
+from payerkit.wire import wire_name
 
 MASK = "••••"
 

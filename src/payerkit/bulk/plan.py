@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.parts import Step
+from payerkit.bulk.partitions import Step
 from payerkit.bulk.report import NO_PAYER, reasons, shown_id
 from payerkit.bulk.table import Table
-from payerkit.tracebacks import trimmed
+from payerkit.errors import without_internal_frames
 
 
-@trimmed
+@without_internal_frames
 def plan_onboarding(rows: Any) -> Plan:
     """Return what `onboard` would do with a table, or `add_bank_details` with one of accounts; nothing is sent.
 

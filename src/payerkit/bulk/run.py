@@ -13,17 +13,16 @@ from types import UnionType
 from typing import Any
 
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.pace import Pace, Stop
-from payerkit.bulk.parts import Step
-from payerkit.bulk.pool import INTERRUPTED, each
+from payerkit.bulk.partitions import Step
 from payerkit.bulk.progress import Progress
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.sending import Sender, is_due, is_lost
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks, digest
+from payerkit.bulk.workers import INTERRUPTED, each
 from payerkit.client import Client, check_client
-from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError
-from payerkit.tracebacks import trimmed
+from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 
 Unit = tuple[int, ...]
 """Rows that one thread works on, one after the other."""
@@ -39,7 +38,7 @@ SETTLE = 10.0
 """Seconds after which a write that was on its way must have landed; longer if the service was slower."""
 
 
-@trimmed
+@without_internal_frames
 def onboard(  # noqa: PLR0913 - what can be chosen, each by name
     client: Client,
     rows: Any,
@@ -65,7 +64,7 @@ def onboard(  # noqa: PLR0913 - what can be chosen, each by name
     return _run(client, Table(rows), journal, Options(workers, rate, settle), progress=progress)
 
 
-@trimmed
+@without_internal_frames
 def add_bank_details(  # noqa: PLR0913 - what can be chosen, each by name
     client: Client,
     rows: Any,
@@ -142,9 +141,9 @@ class _Run:
     """One run over a table: each step for all rows, then a second look at what is not known."""
 
     def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options) -> None:
-        self.stop = Stop()
+        self.stop = StopSignal()
         self._by_row, self._table, self._journal, self._options = tasks, tasks.table, journal, options
-        self._pace = Pace(options.rate, self.stop)
+        self._pace = RateLimiter(options.rate, self.stop)
         self._sender = Sender(client, journal, self._pace)
         self._failed: set[Unit] = set()
 

@@ -9,15 +9,14 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.pace import Ended, Pace
+from payerkit.bulk.rate_limit import RateLimiter, RunStopped
 from payerkit.bulk.tasks import Task, digest
 from payerkit.client import Client
-from payerkit.creating import payer_call, payment_detail_call
+from payerkit.endpoints import payer_call, payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
-from payerkit.listing import payment_details_call
 from payerkit.masking import ACCOUNTS, MASK, clean, holds_email
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.names import wire_name
+from payerkit.wire import wire_name
 
 SENDS = 2
 """Times that a task is sent if its outcome was not known."""
@@ -40,11 +39,11 @@ _LATER = (NotSent, RateLimited, WrongKey)
 class Sender:
     """Sends tasks, and notes in the journal what became of each; safe to share by threads."""
 
-    def __init__(self, client: Client, journal: Journal, pace: Pace) -> None:
+    def __init__(self, client: Client, journal: Journal, pace: RateLimiter) -> None:
         self._client, self._journal, self._pace = client, journal, pace
 
     def send(self, task: Task) -> State:
-        """Send a task until it is known what became of it, or that nobody knows; return that. Raises Ended."""
+        """Send a task until it is known what became of it, or that nobody knows; return that. Raises RunStopped."""
         try:
             return self._send(task)
         except _LATER:
@@ -87,7 +86,7 @@ class Sender:
         return state
 
     def know_accounts(self, task: Task) -> None:
-        """Note which accounts a payer has before any is sent. Raises PayerkitError, or Ended, if nobody can tell."""
+        """Note which accounts a payer has before any is sent. Raises PayerkitError or RunStopped if nobody can tell."""
         payer = digest(self._journal.secret, task.client_user_id)
         if self._journal.known_accounts(payer) is None:
             records = self._listed(task.client_user_id)
@@ -105,7 +104,7 @@ class Sender:
         """Tell whether a payer's list has an account; False if nobody can tell."""
         try:
             return any(str(record.get("id")) == payment_details_id for record in self._listed(client_user_id))
-        except (PayerkitError, Ended):
+        except (PayerkitError, RunStopped):
             return False
 
     def look_for(self, tasks: Sequence[Task], delay: float) -> None:

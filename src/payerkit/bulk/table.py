@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.bulk.parts import ID, Flags, Part, Step, filled, frame_of, parts_of
-from payerkit.checks.reading import is_blank
-from payerkit.checks.specification import PAYER, finding
+from payerkit.bulk.partitions import ID, Flags, Part, Step, filled, frame_of, parts_of
+from payerkit.checks.inputs import is_blank
+from payerkit.checks.schema import PAYER, finding
 
 _BLOCK = 1024
 Places = npt.NDArray[np.int64]

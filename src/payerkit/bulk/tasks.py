@@ -9,11 +9,11 @@ from itertools import repeat
 import numpy as np
 from pydantic_core import to_json
 
-from payerkit.bulk.parts import Step
+from payerkit.bulk.partitions import Step
 from payerkit.bulk.table import Table
-from payerkit.client import Body
+from payerkit.client import RequestBody
 from payerkit.models import BankDetails, Payer
-from payerkit.names import wire_name
+from payerkit.wire import wire_name
 
 _KEY = 16
 
@@ -29,7 +29,7 @@ class Task:
     step: Step
     client_user_id: str
     values: dict[str, str]
-    body: Body
+    body: RequestBody
     key: bytes
 
     def __repr__(self) -> str:
@@ -50,7 +50,9 @@ class Tasks:
             raise TypeError("what is sent is text, and the checks let nothing else pass")
         model = Payer if step == "payer" else BankDetails
         members = {wire_name(name): value for name, value in values.items()}
-        body = Body(members, lambda: (*model.of(values, {}).private_values(), *self._private_of_payer(step, row)))
+        body = RequestBody(
+            members, lambda: (*model.of(values, {}).private_values(), *self._private_of_payer(step, row))
+        )
         key = digest(self._secret, step, client_user_id, body.content)
         self._keys[step][row] = np.void(key)
         return Task(step, client_user_id, values, body, key)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from payerkit._tables import rows
 from payerkit.checks.texts import bare, capitals
-from payerkit.tables import rows
 
 _COUNTRY_HABITS = {
     "UK": "GB",

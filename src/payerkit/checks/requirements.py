@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import starmap
 
+from payerkit._tables import rows
 from payerkit.checks.banks import is_iban
 from payerkit.checks.places import currencies
 from payerkit.checks.rules import Rule
 from payerkit.checks.texts import bare, capitals
-from payerkit.tables import rows
 
 _FORMAT = re.compile("([0-9]+)(?:-([0-9]+))? (digits|letters or digits)").fullmatch
 _CLASSES = {"digits": "[0-9]", "letters or digits": "[0-9A-Za-z]"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from payerkit.findings import Finding, Severity
-from payerkit.names import wire_name
+from payerkit.wire import wire_name
 
 Fault = bool | str
 """What a checker returns: False if all is well; True if not, or the words for the place `{}` of the message."""
@@ -32,17 +32,17 @@ class Rule:
     basis: str
     severity: Severity = "warning"
 
-    def say(self, fault: Fault) -> Finding | None:
+    def say(self, check_field: Fault) -> Finding | None:
         """Return the finding for what the checker returned; None if all is well."""
-        if fault is False:
+        if check_field is False:
             return None
         return Finding(
             field=self.field,
             wire_name=wire_name(self.field),
-            message=self.message.replace("{}", str(fault)),
+            message=self.message.replace("{}", str(check_field)),
             code=self.code,
             severity=self.severity,
-            hint=self.hint.replace("{}", str(fault)),
+            hint=self.hint.replace("{}", str(check_field)),
             basis=self.basis,
         )
 

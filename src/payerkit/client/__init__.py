@@ -3,6 +3,6 @@
 from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
 from payerkit.client.transport import Timeout
-from payerkit.client.wire import Body
+from payerkit.client.wire import RequestBody
 
-__all__ = ["Body", "Call", "Client", "Timeout", "check_client"]
+__all__ = ["Call", "Client", "RequestBody", "Timeout", "check_client"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
-from payerkit.client.wire import Body, fill
+from payerkit.client.wire import RequestBody, fill
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Call(Generic[T]):
     read: Callable[[Any], T]
     ids: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
-    body: Body | None = None
+    body: RequestBody | None = None
     client_user_id: str | None = None
     repeatable: bool = False
     settle: str = ""

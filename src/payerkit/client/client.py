@@ -24,7 +24,7 @@ from payerkit.errors import (
     UnreadableAnswer,
 )
 from payerkit.masking import ApiKey
-from payerkit.urls import is_loopback
+from payerkit.wire import is_loopback
 
 T = TypeVar("T")
 

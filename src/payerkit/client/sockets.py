@@ -28,7 +28,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from payerkit.client.exchange import Exchange
 from payerkit.errors import InvalidInput
-from payerkit.urls import is_loopback
+from payerkit.wire import is_loopback
 
 MAX_IDLE = 15.0
 """Seconds after which a connection is not trusted with a write: the service may be about to close it."""

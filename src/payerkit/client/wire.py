@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.masking import clean
-from payerkit.names import our_name
+from payerkit.wire import our_name
 
 
 def fill(route: str, ids: Mapping[str, str]) -> str:
@@ -31,7 +31,7 @@ class Sendable(Protocol):
         """Return the true values of what is not shown."""
 
 
-class Body:
+class RequestBody:
     """A request's body. It shows its length only, and knows which values must not turn up in a message.
 
     Raises InvalidInput for text that cannot be sent.

@@ -7,18 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from payerkit import html
-from payerkit.checks.bodies import check_bank_details
+from payerkit.checks.one import check_bank_details
 from payerkit.checks.places import currencies
 from payerkit.checks.requirements import needed
 from payerkit.client import Client
-from payerkit.endpoints import create_payment_detail
+from payerkit.endpoints import create_payment_detail, payment_details_call
 from payerkit.errors import PayerkitError
-from payerkit.forms.drawing import Shown
-from payerkit.forms.form import Form
+from payerkit.forms.form import Form, Shown
 from payerkit.html import visible
-from payerkit.ids import check_id
-from payerkit.listing import payment_details_call
 from payerkit.models import BankDetails, PaymentDetail
+from payerkit.wire import check_id
 
 _RAILS = ("local", "swift", "wire")
 _ALWAYS = {"rails", "state"}

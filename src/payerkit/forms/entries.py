@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from payerkit.checks.reading import faults, named, trimmed, true_value
+from payerkit.checks.inputs import faults, named, strip_blanks, unwrap_secret
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
-from payerkit.forms.fields import form_fields
+from payerkit.forms.form_fields import form_fields
 from payerkit.models.fields import Hidden
-from payerkit.models.sending import Sent
+from payerkit.models.sent import Sent
 
 S = TypeVar("S", bound=Sent)
 
@@ -32,7 +32,7 @@ class Entries(Generic[S]):
 
     def take(self, name: str, value: Any) -> None:
         """Keep the value of a field, without the blanks around it; an empty one takes away what was there."""
-        value, info = trimmed(self.model.specified, name, true_value(value))
+        value, info = strip_blanks(self.model.specified, name, unwrap_secret(value))
         self._trimmed.pop(name, None)
         self._told.pop(name, None)
         self._values.pop(name, None)
@@ -88,7 +88,7 @@ class Entries(Generic[S]):
 
     def build(self) -> S:
         """Return the values as an object. Raises InvalidInput, with every field at fault."""
-        return self.model.of({name: true_value(value) for name, value in self._values.items()}, {})
+        return self.model.of({name: unwrap_secret(value) for name, value in self._values.items()}, {})
 
     def forget(self, names: Iterable[str]) -> None:
         """Drop the values of some fields, and what was known of them."""

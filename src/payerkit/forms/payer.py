@@ -8,14 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.checks.bodies import check_payer
+from payerkit.checks.one import check_payer
 from payerkit.endpoints import create_payer, get_payer_status, update_agreement
 from payerkit.errors import NotFound
-from payerkit.forms.drawing import Shown
-from payerkit.forms.form import Form
+from payerkit.forms.form import Form, Shown
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
-from payerkit.urls import is_loopback
+from payerkit.wire import is_loopback
 
 _SIGNED = {"completed", "signed"}
 

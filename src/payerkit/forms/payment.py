@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from payerkit.endpoints import initiate_payment
 from payerkit.findings import Findings
-from payerkit.forms.drawing import Shown
-from payerkit.forms.form import Form
+from payerkit.forms.form import Form, Shown
 from payerkit.models import Payment, PaymentOrder
-from payerkit.onchain.verdicts import check_payment
+from payerkit.onchain.review import check_payment
 
 
 class PaymentForm(Form):

@@ -1,6 +1,6 @@
 """The objects that are sent to the service and answered by it: snake_case here, the service's names on the wire."""
 
-from payerkit.models.answered import (
+from payerkit.models.responses import (
     AgreementUpdate,
     PayerStatus,
     Payment,

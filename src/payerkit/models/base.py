@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from payerkit import html
 from payerkit.masking import mask
-from payerkit.names import wire_name
+from payerkit.wire import wire_name
 
 
 class Wire(BaseModel):

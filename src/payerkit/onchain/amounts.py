@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import ROUND_UP, Context, Decimal, DecimalException
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from payerkit.errors import InvalidInput
 from payerkit.findings import Severity
 from payerkit.onchain.currencies import Currency, currency_hash, find_by_hash, find_currency
-from payerkit.onchain.lines import Line
+from payerkit.onchain.effects import Effect
 
 EXACT = Context(prec=200)
 """More digits than any product of amounts and rates here has, so that nothing is rounded."""
@@ -47,7 +48,7 @@ def units(base: int | None, decimals: int | None) -> Decimal | None:
     return None if base is None or decimals is None else Decimal(base).scaleb(-decimals, EXACT)
 
 
-def judge(line: Line, order: Any, token: Currency, rate: Decimal | None) -> Judgement:
+def judge(line: Effect, order: Any, token: Currency, rate: Decimal | None) -> Judgement:
     """Return how the amount of a line compares with the order."""
     asked, invoice = _number(order.amount), find_currency(str(order.invoice_currency))
     if asked is None:
@@ -66,7 +67,7 @@ def judge(line: Line, order: Any, token: Currency, rate: Decimal | None) -> Judg
     return _judge_rate(line, asked, token, rate)
 
 
-def _judge_rate(line: Line, asked: Decimal, token: Currency, rate: Decimal) -> Judgement:
+def _judge_rate(line: Effect, asked: Decimal, token: Currency, rate: Decimal) -> Judgement:
     exact = EXACT.multiply(EXACT.divide(asked, rate), Decimal(10) ** token.decimals)
     due, paid = int(exact.to_integral_value(ROUND_UP)), Decimal(line.amount or 0)
     if abs(paid - exact) < 1:  # rounded up or down
@@ -76,7 +77,7 @@ def _judge_rate(line: Line, asked: Decimal, token: Currency, rate: Decimal) -> J
     return Judgement("amount_off_rate", "warning", words) if off <= _CLOSE else _differs(words)
 
 
-def _judge_request(line: Line, asked: Decimal, invoice: Currency) -> Judgement:
+def _judge_request(line: Effect, asked: Decimal, invoice: Currency) -> Judgement:
     """Compare a payment that is converted when it is executed: it names the amount in the request's currency."""
     decimals = 8 if invoice.kind == "fiat" else 18 if invoice.kind == "native" else invoice.decimals
     named = invoice.address if invoice.kind == "erc20" else currency_hash(invoice)
@@ -112,7 +113,7 @@ def text(base: int | None, token: Currency | None) -> str:
     return f"{base} base units" if found is None or token is None else f"{found.normalize(EXACT):f} {token.id}"
 
 
-def line_text(line: Line, base: int, token: Currency | None) -> str:
+def line_text(line: Effect, base: int, token: Currency | None) -> str:
     """Return an amount of a line: in the token, or in the request's currency where it is converted later."""
     if line.unit != "request":
         return text(base, token)
@@ -130,3 +131,28 @@ def line_text(line: Line, base: int, token: Currency | None) -> str:
 def _plain(price: Decimal) -> str:
     """Return a price with eight digits that count."""
     return f"{price.normalize(Context(prec=8)):f}"
+
+
+_HEX = re.compile(r"0[xX][0-9a-fA-F]{1,64}")
+_DECIMAL = re.compile(r"[0-9]{1,78}")
+
+
+def wei_of(value: Any) -> int | None:
+    """Return a transaction's value as an integer of wei; None for a form that was never published.
+
+    Published forms: the number 0, "0x0", a decimal string, {"type": "BigNumber", "hex": "0x..."}. A number of
+    more than 256 bits is no value that a transaction can carry.
+    """
+    if isinstance(value, dict) and value.get("type", "BigNumber") == "BigNumber" and value.keys() <= {"type", "hex"}:
+        value = value.get("hex")
+    if isinstance(value, str):
+        value = _integer(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value < 2**256 else None
+
+
+def _integer(text: str) -> int | None:
+    if _HEX.fullmatch(text):
+        return int(text, 16)
+    return int(text) if _DECIMAL.fullmatch(text) else None

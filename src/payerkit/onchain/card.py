@@ -8,11 +8,11 @@ from payerkit import html
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.onchain.addresses import spelled
 from payerkit.onchain.amounts import line_text, text
-from payerkit.onchain.approvals import UNLIMITED
-from payerkit.onchain.case import PAYS
-from payerkit.onchain.lines import Line
-from payerkit.onchain.steps import Step, asset, contract_name, network_of, read_steps
-from payerkit.onchain.verdicts import check_payment
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.review import check_payment
+from payerkit.onchain.review_approvals import UNLIMITED
+from payerkit.onchain.review_base import PAYS
+from payerkit.onchain.transactions import DecodedTransaction, asset, contract_name, network_of, read_steps
 
 _MARKS = {"error": "✗ stop", "warning": "! look", "info": "✓ ok"}
 _VERDICTS = {
@@ -47,7 +47,7 @@ def card(payment: Any) -> str:
     return "<div>" + "".join(parts) + "</div>"
 
 
-def _step(step: Step, network: str | None, found: PaymentFindings) -> str:
+def _step(step: DecodedTransaction, network: str | None, found: PaymentFindings) -> str:
     function = step.call.function
     rows = [
         ("Goes to", f"<code>{html.escape(step.to)}</code>"),
@@ -61,12 +61,12 @@ def _step(step: Step, network: str | None, found: PaymentFindings) -> str:
     return html.table(rows, caption=f"Transaction {step.number + 1}{_what(step)}")
 
 
-def _what(step: Step) -> str:
+def _what(step: DecodedTransaction) -> str:
     does = {line.does for line in step.lines}
     return f": {', '.join(sorted(does))}" if does else ""
 
 
-def _line(line: Line, network: str | None) -> list[tuple[str, str]]:
+def _line(line: Effect, network: str | None) -> list[tuple[str, str]]:
     token = asset(line.token, network)
     place = "" if line.place is None else f" {line.place + 1}"
     rows = []
@@ -90,7 +90,7 @@ def _findings(found: list[Finding]) -> list[tuple[str, str]]:
     return [(_MARKS[each.severity], html.escape(f"{each.message} {each.hint}".rstrip())) for each in ranked]
 
 
-def fingerprint(step: Step) -> str:
+def fingerprint(step: DecodedTransaction) -> str:
     """Return keccak-256 of a transaction's data, to compare with what a signing device shows; "" without data."""
     from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
 
@@ -99,7 +99,7 @@ def fingerprint(step: Step) -> str:
     return f"0x{keccak(step.call.data).hex()}" if step.call.data else "no data"
 
 
-def _drawing(steps: tuple[Step, ...], network: str | None) -> str:
+def _drawing(steps: tuple[DecodedTransaction, ...], network: str | None) -> str:
     """Return the flow of a payment: wallet, contract, payee and fee; nothing if not exactly one is made."""
     paying = [(step, line) for step in steps for line in step.lines if line.does in PAYS and line.recipient]
     if len(paying) != 1:

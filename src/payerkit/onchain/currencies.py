@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
-from payerkit.tables import rows
+from payerkit._tables import rows
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit.tables import rows
+from payerkit._tables import rows
 
 CURRENT = {
     "AuthCaptureEscrow": "0.1.0",

@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from payerkit.errors import without_internal_frames
 from payerkit.html import visible
 from payerkit.onchain.addresses import spelled
 from payerkit.onchain.amounts import units
-from payerkit.onchain.calls import NOTES
+from payerkit.onchain.calldata import NOTES
 from payerkit.onchain.currencies import find_by_hash
-from payerkit.onchain.lines import Line
-from payerkit.onchain.steps import Step, asset, contract_name, network_of, read_steps
-from payerkit.tracebacks import trimmed
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.transactions import DecodedTransaction, asset, contract_name, network_of, read_steps
 
 TEXTS = (
     "network",
@@ -56,7 +56,7 @@ COLUMNS = (
 """The columns of decoded transactions, in their order."""
 
 
-@trimmed
+@without_internal_frames
 def decode_transactions(payment: Any, *, network: str | None = None) -> pd.DataFrame:
     """Return what the transactions of a payment do: one row a call, and one a payment of a batch.
 
@@ -78,7 +78,7 @@ def decode_transactions(payment: Any, *, network: str | None = None) -> pd.DataF
     return frame.astype({"step": "int64", "place": "Int64", "canonical": "boolean"} | dict.fromkeys(TEXTS, "string"))
 
 
-def _rows(step: Step, network: str | None) -> list[dict[str, Any]]:
+def _rows(step: DecodedTransaction, network: str | None) -> list[dict[str, Any]]:
     function, note = step.call.function, NOTES[step.call.code]
     shared = dict.fromkeys(COLUMNS) | {
         "step": step.number,
@@ -94,7 +94,7 @@ def _rows(step: Step, network: str | None) -> list[dict[str, Any]]:
     return [shared | _columns(line, network, note) for line in step.lines] or [shared]
 
 
-def _columns(line: Line, network: str | None, note: str) -> dict[str, Any]:
+def _columns(line: Effect, network: str | None, note: str) -> dict[str, Any]:
     token = asset(line.token, network)
     decimals = _decimals(line, token)
     converted = "Converted when it is executed: amount and fee are in units of the request's currency."
@@ -116,7 +116,7 @@ def _columns(line: Line, network: str | None, note: str) -> dict[str, Any]:
     }
 
 
-def _decimals(line: Line, token: Any) -> int | None:
+def _decimals(line: Effect, token: Any) -> int | None:
     if line.unit == "request":
         currency = find_by_hash(line.path[0]) if line.path else None
         return None if currency is None else 8 if currency.kind == "fiat" else 18

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit.onchain.types import Type, parse_signature
-from payerkit.tables import rows
+from payerkit._tables import rows
+from payerkit.onchain.abi import Type, parse_signature
 
 
 @dataclass(frozen=True, slots=True)

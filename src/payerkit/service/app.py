@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from payerkit.service import calls, controls, pages
+from payerkit.service import pages, routes, sandbox_routes
+from payerkit.service.errors import Problem, answer_invalid, answer_problem
 from payerkit.service.faults import Faults
-from payerkit.service.gate import Gate
-from payerkit.service.problems import Problem, answer_invalid, answer_problem
+from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
 
@@ -29,12 +29,12 @@ def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
     """Return the service over a database, guarded by a key."""
     faults = Faults(settings.faults, settings.seed)
 
-    async def routes(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         state = {"store": store, "settings": settings, "faults": faults}
         await _routes()({**scope, "state": state}, receive, send)
 
     # Around everything, so that a failure's answer is labelled, too.
-    return Gate(routes, faults, identity=store.identity, api_key=api_key, settings=settings)
+    return RequestGuard(serve, faults, identity=store.identity, api_key=api_key, settings=settings)
 
 
 @cache
@@ -43,8 +43,8 @@ def _routes() -> ASGIApp:
     app = FastAPIOffline(
         title="payerkit sandbox", version="1", description=_ABOUT, redoc_url=None, redirect_slashes=False
     )
-    app.include_router(calls.router, tags=["the API"])
-    app.include_router(controls.router)
+    app.include_router(routes.router, tags=["the API"])
+    app.include_router(sandbox_routes.router)
     app.include_router(pages.router)
     handlers: dict[Any, Any] = {
         Problem: answer_problem,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import socket
 import struct
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from email.utils import formatdate
 from typing import Any
@@ -20,9 +21,70 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from payerkit.service.origin import Origin
-from payerkit.service.plan import Plan, parse_plan
-from payerkit.service.problems import Problem
+from payerkit.service.errors import Problem
+from payerkit.service.identifiers import Identifiers
+
+SHARES = (
+    "refuse",
+    "refuse_date",
+    "reset_before",
+    "reset_after",
+    "cut",
+    "fail_before",
+    "fail_after",
+    "slow",
+)
+"""Faults that a share of the calls meets; `faults.py` says what each does."""
+
+_SECONDS = ("latency", "slow_for")
+_NUMBER = r"[0-9]{1,4}(\.[0-9]{1,6})?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultPlan:
+    """Seconds before every call, seconds until a slow write lands, and percents of the calls by fault."""
+
+    latency: float = 0.0
+    slow_for: float = 1.0
+    shares: Mapping[str, Decimal] = field(default_factory=dict)
+
+    def fault(self, draw: Decimal) -> str | None:
+        """Return the fault of the call that drew this number from 0 to 100, None for no fault."""
+        for name, percent in self.shares.items():
+            if draw < percent:
+                return name
+            draw -= percent
+        return None
+
+
+def parse_fault_plan(text: str) -> FaultPlan:
+    """Return the plan that a text describes; an empty one has no faults. Raises ValueError for what is no plan."""
+    given: dict[str, str] = {}
+    for item in text.split(",") if text.strip() else ():
+        name, _, value = (part.strip() for part in item.partition("="))
+        if name in given:
+            raise ValueError(f"{name} is given twice")
+        if name not in (*_SECONDS, *SHARES):
+            raise ValueError(f"{name!r} is no fault; there are {', '.join((*_SECONDS, *SHARES))}")
+        given[name] = value
+    shares = {name: _percent(name, value) for name, value in given.items() if name in SHARES}
+    if sum(shares.values()) > 100:
+        raise ValueError("the shares are more than 100% together")
+    seconds = {name: _seconds(name, value) for name, value in given.items() if name in _SECONDS}
+    return FaultPlan(**seconds, shares=shares)
+
+
+def _seconds(name: str, value: str) -> float:
+    if not re.fullmatch(_NUMBER, value):
+        raise ValueError(f"{name}: give seconds, such as {name}=0.5")
+    return float(value)
+
+
+def _percent(name: str, value: str) -> Decimal:
+    if not re.fullmatch(f"{_NUMBER}%", value):
+        raise ValueError(f"{name}: give a share of the calls, such as {name}=5%")
+    return Decimal(value.removesuffix("%"))
+
 
 HEADER = "x-payerkit-faults"
 """Header with a plan for one request; it counts instead of the service's."""
@@ -39,7 +101,7 @@ class Faults:
     """
 
     def __init__(self, plan: str, seed: int | str | None) -> None:
-        self._secret = Origin(seed).digits(32, "faults")
+        self._secret = Identifiers(seed).digits(32, "faults")
         self._slow_writes: set[asyncio.Task[Any]] = set()
         self.set_plan(plan)
 
@@ -47,7 +109,7 @@ class Faults:
         """Follow this plan from now on, and count anew. Raises Problem for what is no plan."""
         self._plan, self._seen = _parsed(text, "plan"), Counter[bytes]()
 
-    async def met(self, app: ASGIApp, scope: Scope, receive: Receive, line: Line) -> ASGIApp:
+    async def met(self, app: ASGIApp, scope: Scope, receive: Receive, line: ServerConnection) -> ASGIApp:
         """Wait as planned; return what answers the call, the application itself or a fault. Raises Problem."""
         if not scope["path"].startswith(_API):
             return app
@@ -72,7 +134,7 @@ class Faults:
         return Decimal(int.from_bytes(drawn)) * 100 / 2**32
 
 
-class Line:
+class ServerConnection:
     """The connection on which a request came, to be broken off.
 
     ASGI has no word for that. uvicorn, with h11 as with httptools, hands on `send` as a method of the object that holds
@@ -120,7 +182,7 @@ class _Met:
     scope: Scope
     receive: Receive
     send: Send
-    line: Line
+    line: ServerConnection
     slow_for: float
     slow_writes: set[asyncio.Task[Any]]
 
@@ -209,8 +271,8 @@ _ACTS: Mapping[str, Callable[[_Met], Awaitable[None]]] = {
 }
 
 
-def _parsed(text: str, place: str) -> Plan:
+def _parsed(text: str, place: str) -> FaultPlan:
     try:
-        return parse_plan(text)
+        return parse_fault_plan(text)
     except ValueError as error:
         raise Problem.of(place, f"is no plan: {error}", "plan") from None

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import LedgerRow
-from payerkit.service.vault import Vault
+from payerkit.service.encryption import RecordCipher
 
 _INSERT = insert(LedgerRow)
 
@@ -20,7 +20,7 @@ What = Literal["payer", "payment_detail", "agreement"]
 class Ledger:
     """The ledger as one transaction of the database sees it; its rows are sealed, since ids are."""
 
-    def __init__(self, session: Session, vault: Vault) -> None:
+    def __init__(self, session: Session, vault: RecordCipher) -> None:
         self._session = session
         self._vault = vault
 

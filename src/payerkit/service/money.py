@@ -8,9 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
+from payerkit._tables import rows
 from payerkit.onchain.currencies import Currency
-from payerkit.service.problems import Problem
-from payerkit.tables import rows
+from payerkit.service.errors import Problem
 
 _AMOUNT = re.compile(r"[0-9]{1,78}(?:\.[0-9]{1,78})?")
 LARGEST = 2**256 - 1

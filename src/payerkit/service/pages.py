@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service.calls import TheStore
+from payerkit.service.routes import TheStore
 from payerkit.service.states import (
     AGREEMENT_OPEN,
     KYC_OPEN,

@@ -15,11 +15,11 @@ from sqlalchemy.orm import Session
 
 from payerkit.onchain.currencies import Currency, currencies, find_currency
 from payerkit.onchain.deployments import Deployment, find_deployment
-from payerkit.service.calldata import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, call, payment_reference
 from payerkit.service.database import PaymentRow, RateRow
+from payerkit.service.encoding import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, call, payment_reference
+from payerkit.service.errors import Problem, Problems
+from payerkit.service.identifiers import Identifiers
 from payerkit.service.money import LARGEST, Rates, convert, parse_amount
-from payerkit.service.origin import Origin
-from payerkit.service.problems import Problem, Problems
 from payerkit.service.settings import Settings
 from payerkit.service.wallet import GAS, GAS_PRICE, Wallet
 
@@ -45,7 +45,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UnsignedTransaction:
     """One transaction: what it is for, where it goes, its data, and the wei sent along."""
 
     kind: str
@@ -64,7 +64,7 @@ def pay(session: Session, body: Mapping[str, str], settings: Settings) -> dict[s
     wallet = Wallet(session)
     asked = json.dumps([body[name] for name in ("payee", "amount", "invoiceCurrency", "paymentCurrency")])
     place = session.scalar(select(func.count()).where(PaymentRow.order == asked))
-    origin = Origin(settings.seed)
+    origin = Identifiers(settings.seed)
     request_id = "01" + origin.digits(32, "request", asked, place).hex()
     reference = payment_reference(request_id, origin.digits(8, "salt", asked, place).hex(), order.payee)
     steps = _steps(order, reference, settings.fee_recipient, wallet)
@@ -133,27 +133,30 @@ def _contract(currency: Currency) -> Deployment:
     return contract
 
 
-def _steps(order: Order, reference: bytes, fee_address: str, wallet: Wallet) -> list[Step]:
+def _steps(order: Order, reference: bytes, fee_address: str, wallet: Wallet) -> list[UnsignedTransaction]:
     contract = to_checksum_address(order.contract.address)
     if order.currency.kind == "native":
         data = call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
-        return [Step("native", contract, data, wei=order.total)]
+        return [UnsignedTransaction("native", contract, data, wei=order.total)]
     token = to_checksum_address(order.currency.address)
     arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
-    return [*_approvals(order, token, contract, wallet), Step("token", contract, call(PAY_TOKEN, arguments))]
+    return [
+        *_approvals(order, token, contract, wallet),
+        UnsignedTransaction("token", contract, call(PAY_TOKEN, arguments)),
+    ]
 
 
-def _approvals(order: Order, token: str, contract: str, wallet: Wallet) -> list[Step]:
+def _approvals(order: Order, token: str, contract: str, wallet: Wallet) -> list[UnsignedTransaction]:
     """Return what lets the contract take the total: nothing where it may already, a reset first where it must be."""
     allowance = wallet.holding(order.currency).allowance
     if allowance >= order.total:
         return []
     has_to_reset = allowance > 0 and order.currency.id in _RESET_FIRST
     amounts = [0, order.total] if has_to_reset else [order.total]
-    return [Step("approve", token, call(APPROVE, [contract, amount])) for amount in amounts]
+    return [UnsignedTransaction("approve", token, call(APPROVE, [contract, amount])) for amount in amounts]
 
 
-def _metadata(order: Order, steps: list[Step], wallet: Wallet) -> dict[str, Any]:
+def _metadata(order: Order, steps: list[UnsignedTransaction], wallet: Wallet) -> dict[str, Any]:
     payment = len(steps) - 1
     gas = sum(GAS[step.kind] for step in steps) * GAS_PRICE
     sent_along = sum(step.wei for step in steps)

@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from payerkit.service import vault
+from payerkit.service import encryption
 from payerkit.service.app import create_app
 from payerkit.service.database import open_database, sqlite_file
 from payerkit.service.settings import Settings, SetupError
@@ -62,12 +62,12 @@ class Service:
             if db is None:
                 db, environment = _throw_away(opened, environment)
             file = sqlite_file(db)
-            keeper = vault.Vault(vault.encryption_key(file, environment))
-            api_key = vault.api_key(file, environment)
+            keeper = encryption.RecordCipher(encryption.encryption_key(file, environment))
+            api_key = encryption.api_key(file, environment)
             engine = open_database(db)
             opened.callback(engine.dispose)
             store = Store(engine, keeper, settings)
-            self.api_key = api_key or store.api_key(vault.new_api_key())
+            self.api_key = api_key or store.api_key(encryption.new_api_key())
             app = create_app(store, settings, self.api_key)
             self._opened = opened.pop_all()
         self._socket = listening
@@ -134,12 +134,12 @@ def _listen(host: str, port: int) -> socket.socket:
 def _key_place(db: str | Path | None) -> str:
     """Return where the API key is kept; "" if it is nowhere but in the process."""
     file = None if db is None else sqlite_file(db)
-    return "" if file is None else f"in the file {vault.beside(file, 'api-key')}"
+    return "" if file is None else f"in the file {encryption.beside(file, 'api-key')}"
 
 
 def _throw_away(opened: ExitStack, environment: Mapping[str, str]) -> tuple[Path, Mapping[str, str]]:
     """Return a file that goes when the service stops, and an environment that gives it keys of its own."""
     folder = Path(tempfile.mkdtemp(prefix="payerkit-sandbox-"))
     opened.callback(shutil.rmtree, folder, ignore_errors=True)
-    key = environment.get(vault.API_KEY) or vault.new_api_key()
-    return folder / "sandbox.db", {vault.ENCRYPTION_KEY: vault.new_encryption_key(), vault.API_KEY: key}
+    key = environment.get(encryption.API_KEY) or encryption.new_api_key()
+    return folder / "sandbox.db", {encryption.ENCRYPTION_KEY: encryption.new_encryption_key(), encryption.API_KEY: key}

@@ -11,7 +11,7 @@ from types import UnionType
 
 from eth_utils import is_checksum_address
 
-from payerkit.service.plan import parse_plan
+from payerkit.service.faults import parse_fault_plan
 
 BURN = "0x000000000000000000000000000000000000dEaD"
 """Where a fee of nothing goes: the address of the one complete answer that was published."""
@@ -71,7 +71,7 @@ def _check_faults(plan: object) -> None:
     if not isinstance(plan, str):
         raise SetupError('faults: give a plan as text, such as "latency=0.02, reset_after=5%".')
     try:
-        parse_plan(plan)
+        parse_fault_plan(plan)
     except ValueError as error:
         raise SetupError(f"faults: {error}.") from None
 

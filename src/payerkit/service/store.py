@@ -13,12 +13,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import WRITE, DetailRow, Meta, PayerRow
+from payerkit.service.encryption import RecordCipher
+from payerkit.service.errors import Problem
+from payerkit.service.identifiers import Identifiers
 from payerkit.service.ledger import Ledger
-from payerkit.service.origin import Origin
-from payerkit.service.problems import Problem
 from payerkit.service.settings import Settings
 from payerkit.service.states import NOT_STARTED, Decided, detail_state, is_approved, payer_states
-from payerkit.service.vault import Vault
 
 _NEVER_RETURNED = {"documentNumber"}
 
@@ -37,13 +37,13 @@ class StoredPayer:
 class Store:
     """The database behind the API."""
 
-    def __init__(self, engine: Engine, vault: Vault, settings: Settings) -> None:
+    def __init__(self, engine: Engine, vault: RecordCipher, settings: Settings) -> None:
         self._engine = engine
         self._vault = vault
         self._settings = settings
-        self._origin = Origin(settings.seed)
+        self._origin = Identifiers(settings.seed)
         self._writing = threading.Lock()
-        fresh = Origin().uuid("service")  # never the same, even with a seed
+        fresh = Identifiers().uuid("service")  # never the same, even with a seed
         try:
             self.identity = self._kept("identity", fresh)
         except IntegrityError:  # another service made its first entries at this moment

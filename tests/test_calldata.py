@@ -1,0 +1,293 @@
+"""Call data: every known function is read, every other byte is told, nothing fails and nothing takes long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi import encode
+from eth_hash.auto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+from payerkit.onchain.abi import Type, parse_signature
+from payerkit.onchain.calldata import MAX_BYTES, NOTES, read_call
+from payerkit.onchain.deployments import CURRENT
+from payerkit.onchain.effects import NATIVE, read_lines
+from payerkit.onchain.functions import Function, functions
+
+D = "(address,uint256,address[],bytes,uint256,uint256,uint256)"
+A = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,address,bytes)"
+C = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,uint16,address,address,bytes)"
+P = "(address,address,address,address,uint128,uint128,uint128,uint32,uint32,uint8,uint256,uint256,bool)"
+PUBLISHED = {
+    "0x095ea7b3": "approve(address,uint256)",
+    "0xa9059cbb": "transfer(address,uint256)",
+    "0x23b872dd": "transferFrom(address,address,uint256)",
+    "0x39509351": "increaseAllowance(address,uint256)",
+    "0xa457c2d7": "decreaseAllowance(address,uint256)",
+    "0xd505accf": "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)",
+    "0x0784bca3": "transferFromWithReference(address,address,uint256,bytes)",
+    "0xc219a14d": "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)",
+    "0xeb7d8df3": "transferWithReference(address,bytes)",
+    "0xb868980b": "transferWithReferenceAndFee(address,bytes,uint256,address)",
+    "0xd7c95e98": "transferExactEthWithReferenceAndFee(address,uint256,bytes,uint256,address)",
+    "0x3af2c012": "transferFromWithReferenceAndFee(address,uint256,address[],bytes,uint256,address,uint256,uint256)",
+    "0xac473c8a": "transferWithReferenceAndFee(address,uint256,address[],bytes,uint256,address,uint256)",
+    "0x73535e55": "batchEthPaymentsWithReference(address[],uint256[],bytes[],uint256[],address)",
+    "0xc6e6d98b": "batchERC20PaymentsWithReference(address,address[],uint256[],bytes[],uint256[],address)",
+    "0xfa733142": "batchERC20PaymentsMultiTokensWithReference(address[],address[],uint256[],bytes[],uint256[],address)",
+    "0x92cddb91": f"batchPayments((uint256,{D}[])[],address[][],address)",
+    "0x9af8a581": f"batchERC20Payments({D}[],address[][],address)",
+    "0xa4b519ff": f"batchMultiERC20Payments({D}[],address[][],address)",
+    "0xb677bf0e": f"batchMultiERC20ConversionPayments({D}[],address[][],address)",
+    "0x333ec062": f"batchNativePayments({D}[],bool,address)",
+    "0x0e48b8db": f"batchNativeConversionPayments({D}[],bool,address)",
+    "0xbe68a196": "createERC20SingleRequestProxy(address,address,bytes,address,uint256)",
+    "0xd46d6fa5": "createEthereumSingleRequestProxy(address,bytes,address,uint256)",
+    "0x024c6e72": "triggerERC20Payment()",
+    "0xa986459c": "rescueERC20Funds(address)",
+    "0x063c27f8": "rescueNativeFunds()",
+    "0xac7a9e00": f"triggerRecurringPayment({P},bytes,uint8,bytes)",
+    "0x5f2993bf": "swapTransferWithReference(address,address,uint256,uint256,address[],bytes,uint256,address,uint256)",
+    "0x8d09fe2b": "swapTransferWithReference(address,uint256,uint256,address[],bytes,uint256,address,uint256)",
+    "0xad6d6106": "swapTransferWithReference(address,address,uint256,uint256,address[],address[],bytes,uint256,address,"
+    "uint256,uint256)",
+    "0xb2964b11": "swapTransferWithReference(address,uint256,uint256,address[],address[],bytes,uint256,address,"
+    "uint256,uint256)",
+    "0x325a00f0": "payEscrow(address,address,uint256,bytes,uint256,address)",
+    "0x314ee2d9": "payOwner(uint256,uint256,bytes,uint256,address)",
+    "0x03af28e0": f"authorizePayment({A})",
+    "0xf2842470": f"authorizeCommercePayment({A})",
+    "0xa2615767": "capturePayment(bytes8,uint256,uint16,address)",
+    "0x246b52d3": f"chargePayment({C})",
+    "0x4eff2760": "voidPayment(bytes8)",
+    "0xafda9d20": "reclaimPayment(bytes8)",
+    "0xf9b777ea": "refundPayment(bytes8,uint256,address,bytes)",
+}
+"""The published selectors and canonical signatures, written down apart from the table under test."""
+
+FUNCTIONS = sorted(functions().values(), key=lambda function: function.selector)
+ONE, TWO = "0x" + "11" * 20, "0x" + "22" * 20
+FEE_PROXY = bytes.fromhex("c219a14d")
+TYPES = ["address", "address", "uint256", "bytes", "uint256", "address"]
+PAYMENT = [ONE, TWO, 5, b"12345678", 1, ONE]
+
+
+def sample(kind: Type, seed: int = 1) -> Any:
+    """Return a value of a type, with two items in every list, and no two values alike by chance."""
+    if kind.kind == "tuple":
+        return tuple(sample(part, seed * 7 + place) for place, part in enumerate(kind.parts))
+    if kind.kind == "array":
+        return [sample(kind.parts[0], seed + 1), sample(kind.parts[0], seed + 2)]
+    if kind.kind == "address":
+        return f"0x{seed % 251 + 1:040x}"
+    if kind.kind == "bool":
+        return seed % 2 == 0
+    if kind.kind == "bytes":
+        return bytes([seed % 251]) * 8
+    if kind.kind.startswith("bytes"):
+        return bytes([seed % 251]) * int(kind.kind[5:])
+    return 2 ** (int(kind.kind[4:])) - 1 - seed % 100
+
+
+def encoded(function: Function, values: tuple[Any, ...]) -> str:
+    """Return call data."""
+    types = [part.canonical for part in function.arguments.parts]
+    return "0x" + (function.selector + encode(types, values)).hex()
+
+
+def fee_proxy_call(tail: bytes = b"", arguments: bytes | None = None) -> str:
+    """Return a call of the fee proxy, with other arguments or more behind them."""
+    return "0x" + (FEE_PROXY + (encode(TYPES, PAYMENT) if arguments is None else arguments) + tail).hex()
+
+
+def test_functions_are_those_that_are_published() -> None:
+    """Selectors and signatures are the published ones, and each selector is its signature's."""
+    assert {f"0x{each.selector.hex()}": each.signature for each in FUNCTIONS} == PUBLISHED
+    assert [] == [each for each in FUNCTIONS if keccak(each.signature.encode())[:4] != each.selector]
+
+
+def test_contracts_of_functions_are_known() -> None:
+    """A function names contracts that have deployments, or those that have none of their own."""
+    undeployed = {"ERC20", "ERC20SingleRequestProxy", "EthereumSingleRequestProxy", "ERC20BatchPayments"}
+
+    assert {contract for each in FUNCTIONS for contract in each.contracts} <= set(CURRENT) | undeployed
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: f"{each.name}-{each.selector.hex()}")
+def test_every_function_is_read_back(function: Function) -> None:
+    """Arguments of every function come back as they were encoded, by our names; more behind them is told."""
+    values = sample(function.arguments)
+    data = encoded(function, values)
+    call, longer = read_call(data), read_call(data + "00")
+
+    assert (function, "", True) == (call.function, call.code, call.canonical)
+    assert values == plain(call.arguments)
+    if values:
+        assert ("not_canonical", False) == (longer.code, longer.canonical)
+
+
+def plain(arguments: Any) -> Any:
+    """Return named arguments as the tuples that they were encoded from."""
+    if isinstance(arguments, dict):
+        return tuple(plain(item) for item in arguments.values())
+    return [plain(item) for item in arguments] if isinstance(arguments, list) else arguments
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: f"{each.name}-{each.selector.hex()}")
+def test_a_cut_call_is_told_wherever_it_is_cut(function: Function) -> None:
+    """Each number of bytes less is told; nothing is read from what is not there."""
+    data = bytes.fromhex(encoded(function, sample(function.arguments))[2:])
+    codes = {read_call("0x" + data[:length].hex()).code for length in range(4, len(data))}
+
+    assert codes <= {"cut", "unknown", "reference_only", "not_canonical", "too_much"}
+    assert all(read_call("0x" + data[:length].hex()).canonical is not True for length in range(4, len(data)))
+
+
+UNREADABLE = [
+    (None, "missing"),
+    (5, "not_hex"),
+    ("0x12g4", "not_hex"),
+    ("0xb868980b...00", "elided"),
+    ("0xb868980b…", "elided"),
+    ("0x095ea7b", "odd"),
+    ("", "empty"),
+    ("0x", "empty"),
+    ("0x1234", "too_short"),
+    ("0x0102030405060708", "reference_only"),
+    ("0xdeadbeef" + "00" * 32, "unknown"),
+    ("0x" + "00" * (MAX_BYTES + 1), "too_long"),
+    ("0xc219a14d", "cut"),
+]
+
+
+@pytest.mark.parametrize(("data", "code"), UNREADABLE, ids=lambda value: str(value)[:20])
+def test_what_is_no_call_is_told(data: Any, code: str) -> None:
+    """Each way of not being a known call has its own words."""
+    call = read_call(data)
+
+    assert (code, None) == (call.code, call.canonical)
+    assert NOTES[code]
+
+
+WORD = (32).to_bytes(32)
+HEAD = encode(TYPES, PAYMENT)
+MALFORMED = [
+    ("trailing bytes", fee_proxy_call(b"\x00"), "not_canonical"),
+    ("a second call appended", fee_proxy_call(FEE_PROXY + HEAD), "not_canonical"),
+    ("padding not zero", fee_proxy_call(arguments=HEAD[:-1] + b"\x01"), "cut"),
+    ("padding missing", fee_proxy_call(arguments=HEAD[:-24]), "cut"),
+    ("junk between head and tail", fee_proxy_call(arguments=encode(TYPES, PAYMENT)[:96] + (224).to_bytes(32)
+     + HEAD[128:192] + b"\x07" * 32 + HEAD[192:]), "not_canonical"),
+    ("dirty address", fee_proxy_call(arguments=b"\x01" + HEAD[1:]), "cut"),
+    ("place outside", fee_proxy_call(arguments=HEAD[:96] + (2**64).to_bytes(32) + HEAD[128:]), "cut"),
+    ("place of 2^256-1", fee_proxy_call(arguments=HEAD[:96] + b"\xff" * 32 + HEAD[128:]), "cut"),
+    ("length of 2^255", fee_proxy_call(arguments=HEAD[:192] + (2**255).to_bytes(32) + HEAD[224:]), "too_much"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "code"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
+def test_malformed_calls_are_told(data: str, code: str) -> None:
+    """What is executed with bytes unexplained, or not at all, is never canonical, and never fails here."""
+    call = read_call(data)
+
+    assert (code, True) == (call.code, call.canonical is not True)
+
+
+def test_a_small_bomb_is_not_decoded() -> None:
+    """Lists that share their items decode to millions of values; they are refused by their size on paper."""
+    function = functions()[bytes.fromhex("9af8a581")]
+    inner = (400).to_bytes(32) + (0).to_bytes(32) * 400
+    shared = (400).to_bytes(32) + (400 * 32).to_bytes(32) * 400 + inner
+    head = (96).to_bytes(32) + (128).to_bytes(32) + (0).to_bytes(32)
+    call = read_call("0x" + (function.selector + head + (0).to_bytes(32) + shared).hex())
+
+    assert ("too_much", None) == (call.code, call.arguments)
+
+
+@given(st.binary(max_size=300), st.sampled_from([*(each.selector for each in FUNCTIONS), b"", b"\x00"]))
+def test_random_bytes_never_fail(data: bytes, selector: bytes) -> None:
+    """Whatever the bytes are, they are read or told."""
+    call = read_call("0x" + (selector + data).hex())
+    lines = read_lines(call, to=ONE, value=7)
+
+    assert call.code in NOTES
+    assert bool(lines) <= (call.arguments is not None or call.code in {"empty", "reference_only"})
+
+
+@given(st.text(max_size=60))
+def test_random_texts_never_fail(data: str) -> None:
+    """No text is an error of ours."""
+    assert read_call(data).code in NOTES
+
+
+@pytest.mark.parametrize("signature", ["f(", "f)", "(uint256)", "f(uint256))"])
+def test_a_broken_signature_is_not_taken(signature: str) -> None:
+    """A row of the table that is no signature fails when it is read."""
+    with pytest.raises((ValueError, IndexError)):
+        parse_signature(signature)
+
+
+def line_values(data: str, *, value: int = 0) -> list[tuple[Any, ...]]:
+    """Return what each line of a call pays, with what, to whom, with which fee."""
+    lines = read_lines(read_call(data), to=TWO, value=value)
+    return [(line.place, line.token, line.recipient, line.amount, line.fee, line.unit) for line in lines]
+
+
+def call_of(selector: str, *values: Any) -> str:
+    """Return call data of a known function."""
+    return encoded(functions()[bytes.fromhex(selector)], values)
+
+
+DETAIL = (ONE, 5, [TWO], b"12345678", 1, 0, 0)
+CONVERTED = (TWO, 6, [ONE, TWO], b"87654321", 2, 9, 0)
+LINES = [
+    (call_of("a9059cbb", ONE, 5), 0, [(None, TWO, ONE, 5, None, "token")]),  # the token is the contract
+    (call_of("c219a14d", *PAYMENT), 0, [(None, ONE, TWO, 5, 1, "token")]),
+    (call_of("b868980b", ONE, b"12345678", 3, TWO), 10, [(None, NATIVE, ONE, 7, 3, "native")]),  # value without fee
+    (call_of("b868980b", ONE, b"12345678", 11, TWO), 10, [(None, NATIVE, ONE, None, 11, "native")]),  # would revert
+    (call_of("eb7d8df3", ONE, b"12345678"), 10, [(None, NATIVE, ONE, 10, None, "native")]),
+    (call_of("3af2c012", ONE, 5, [ONE, TWO], b"1", 1, TWO, 9, 0), 0, [(None, TWO, ONE, 5, 1, "request")]),
+    (
+        call_of("fa733142", [ONE, TWO], [TWO, ONE], [5, 6], [b"1", b"2"], [1, 2], ONE),
+        0,
+        [(0, ONE, TWO, 5, 1, "token"), (1, TWO, ONE, 6, 2, "token")],
+    ),
+    (
+        call_of("73535e55", [ONE, TWO], [5, 6], [b"1", b"2"], [1, 2], ONE),
+        14,
+        [(0, NATIVE, ONE, 5, 1, "native"), (1, NATIVE, TWO, 6, 2, "native")],
+    ),
+    (
+        call_of("92cddb91", [(2, [DETAIL]), (0, [CONVERTED]), (3, [DETAIL])], [], ONE),
+        6,
+        [(0, TWO, ONE, 5, 1, "token"), (1, TWO, TWO, 6, 2, "request"), (2, NATIVE, ONE, 5, 1, "native")],
+    ),
+    (call_of("9af8a581", [DETAIL, DETAIL], [], ONE), 0, [(n, TWO, ONE, 5, 1, "token") for n in (0, 1)]),
+    ("0x0102030405060708", 9, [(None, NATIVE, TWO, 9, None, "native")]),  # the legacy form: a reference and no call
+    ("0x", 9, [(None, NATIVE, TWO, 9, None, "native")]),
+    ("0xdeadbeef", 0, []),
+]
+
+
+@pytest.mark.parametrize(("data", "value", "lines"), LINES, ids=lambda item: str(item)[:12])
+def test_lines_say_who_is_paid_what(data: str, value: int, lines: list[tuple[Any, ...]]) -> None:
+    """Each payment of a call is a line: a batch has as many as it pays, with their place."""
+    assert lines == line_values(data, value=value)
+
+
+def test_a_batch_whose_lists_differ_is_a_fault() -> None:
+    """Lists of different lengths revert on chain; every payment is shown, and the fault is told."""
+    lines = read_lines(read_call(call_of("73535e55", [ONE], [5, 6], [b"1"], [1], ONE)), to=ONE, value=7)
+
+    assert [(ONE, 5, True), (None, 6, True)] == [(line.recipient, line.amount, bool(line.fault)) for line in lines]
+
+
+def test_a_batch_takes_the_first_of_a_path() -> None:
+    """Whatever follows in the path, the batch contract takes its first entry; more than one is a fault."""
+    (line,) = read_lines(
+        read_call(call_of("9af8a581", [(ONE, 5, [TWO, ONE], b"1", 1, 0, 0)], [], ONE)), to=ONE, value=0
+    )
+
+    assert (TWO, True) == (line.token, bool(line.fault))

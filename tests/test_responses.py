@@ -1,0 +1,264 @@
+"""What is answered: everything that was published or seen is read, nothing is lost, nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from payerkit.models import (
+    AgreementUpdate,
+    Payer,
+    PayerStatus,
+    Payment,
+    PaymentDetail,
+    PaymentOrder,
+    Transaction,
+)
+from payerkit.models.responses import Response
+from payerkit.onchain.amounts import wei_of
+from published import ANSWERS, ORDER
+
+MODELS: list[tuple[type[Response], str]] = [
+    (PayerStatus, "create_payer"),
+    (PayerStatus, "get_payer_status"),
+    (AgreementUpdate, "update_agreement"),
+    (PaymentDetail, "create_payment_detail"),
+    (Payment, "pay_native"),
+    (Payment, "pay_token"),
+    (Payment, "pay_complete"),
+]
+
+
+@pytest.mark.parametrize(("model", "name"), MODELS)
+def test_published_answers_are_read(model: type[Response], name: str) -> None:
+    """A published answer fits, and comes out again as it came."""
+    answer = model.read(ANSWERS[name])
+
+    assert ((), ANSWERS[name]) == (answer.odd, answer.to_dict(reveal=True))
+
+
+def test_statuses_are_found_inside_and_beside() -> None:
+    """The two published shapes of a status read alike."""
+    inside = PayerStatus.read(ANSWERS["create_payer"])
+    beside = PayerStatus.read(ANSWERS["get_payer_status"])
+
+    assert ("not_started", "not_started", None) == (inside.kyc_status, inside.agreement_status, inside.is_compliant)
+    assert ("completed", "completed", True) == (beside.kyc_status, beside.agreement_status, beside.is_compliant)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"requestId": "01ab"},
+        {"requestID": "01ab"},  # as the published examples spell it
+        {"requestId": "01ab", "requestID": "01ab"},
+        {"request_id": "01ab"},
+        {"requestId": None, "requestID": "01ab"},  # one of them empty
+    ],
+)
+def test_request_id_is_read_in_every_spelling(answer: dict[str, str]) -> None:
+    """All spellings of the request id are the request id."""
+    assert Payment.read(answer).request_id == "01ab"
+
+
+@pytest.mark.parametrize(
+    ("value", "wei"),
+    [
+        (0, 0),
+        ("0x0", 0),
+        ("12", 12),
+        ({"type": "BigNumber", "hex": "0x038d7ea4c68000"}, 10**15),
+        ({"hex": "0x10"}, 16),  # as other consumers of the service accept it
+        (2**256 - 1, 2**256 - 1),
+        (str(2**256 - 1), 2**256 - 1),
+        (2**256, None),  # no transaction carries more
+        (-1, None),
+        (1.0, None),  # a float is no exact number
+        (True, None),
+        ("", None),
+        ("0x", None),
+        ("1e18", None),
+        ("٣", None),  # digits of another script
+        ("9" * 5000, None),  # longer than Python turns into a number
+        ({"type": "Other", "hex": "0x1"}, None),
+        ({"type": "BigNumber"}, None),
+        ({"type": "BigNumber", "hex": "-0x1"}, None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_value_is_an_exact_integer_or_none(value: Any, wei: int | None) -> None:
+    """The published forms of a value become one integer; any other stays as it came, and is None here."""
+    transaction = Transaction.read({"value": value})
+
+    assert (wei, value) == (transaction.wei, transaction.value)
+
+
+@given(st.integers(min_value=0, max_value=2**256 - 1))
+def test_every_value_survives_in_every_form(number: int) -> None:
+    """A number of wei is the same in all published forms."""
+    assert {number} == {wei_of(form) for form in (number, str(number), hex(number), {"hex": f"0x{number:064X}"})}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = sorted({field.alias or "" for model, _ in MODELS for field in model.model_fields.values()} | {"status"})
+
+
+@pytest.mark.parametrize("model", [PayerStatus, AgreementUpdate, PaymentDetail, Payment])
+@given(answer=st.dictionaries(st.sampled_from(NAMES) | st.text(), JSON, max_size=6))
+def test_no_answer_fails_to_be_read_and_shown(model: type[Response], answer: dict[str, Any]) -> None:
+    """Whatever object a service answers, it is read, kept and shown."""
+    read = model.read(answer)
+
+    assert all(isinstance(view, str) for view in (repr(read), str(read), read._repr_html_()))
+    assert set(answer) == set(read.to_dict())
+
+
+@pytest.mark.parametrize("answer", [None, [], "text", 1, True])
+def test_what_is_no_object_is_no_answer(answer: Any) -> None:
+    """Something else than an object has no members to read."""
+    with pytest.raises(ValueError, match="a JSON object was due"):
+        PayerStatus.read(answer)
+
+
+def test_odd_members_are_named_and_kept() -> None:
+    """A member that does not fit is None, named as odd, and still there."""
+    status = PayerStatus.read({"userId": 7, "isCompliant": "yes", "kycStatus": "brand_new_word", "extra": {"a": 1}})
+
+    assert (None, None, "brand_new_word") == (status.user_id, status.is_compliant, status.kyc_status)
+    assert {"userId", "isCompliant"} == set(status.odd)
+    assert ({"a": 1}, 7) == (status.extra, status.to_dict()["userId"])  # type: ignore[attr-defined]
+
+
+def test_odd_transactions_keep_the_answer() -> None:
+    """A transaction that is none, and metadata of a new kind, never lose the rest of the payment."""
+    payment = Payment.read(
+        {
+            "requestId": "01ab",
+            "transactions": [{"data": "0xb868980b...00", "to": "0x11BF2fDA23bF0A98365e1A4e04A87C9339e8687"}, "text"],
+            "metadata": {"routeType": "lifi", "protocolFee": {"percentage": "0.1"}, "stepsRequired": "2"},
+        }
+    )
+
+    assert ("0xb868980b...00", "text") == (payment.transactions[0].data, payment.transactions[1].unreadable)  # type: ignore[attr-defined]
+    assert payment.metadata is not None
+    assert ("lifi", None, ("stepsRequired",)) == (
+        payment.metadata.routeType,  # type: ignore[attr-defined]
+        payment.metadata.steps_required,
+        payment.metadata.odd,
+    )
+
+
+@pytest.mark.parametrize("transactions", [None, "text", {"0": {}}])
+def test_transactions_are_always_a_sequence(transactions: Any) -> None:
+    """Whoever goes through the transactions never meets something else than a tuple."""
+    assert () == Payment.read({"transactions": transactions}).transactions
+
+
+def test_payment_remembers_its_order() -> None:
+    """The order is kept with the payment, since the answer does not name the network."""
+    order = PaymentOrder.of(ORDER, {})
+
+    assert order is Payment.read(ANSWERS["pay_native"], order=order).order
+
+
+@pytest.mark.parametrize(
+    "member", ["accountNumber", "account_number", "routingNumber", "iban", "IBAN", "ribNumber", "ssn", "documentNumber"]
+)
+def test_secrets_are_masked_in_every_spelling(member: str) -> None:
+    """A secret is masked by its name, however a service spells it, on the top and inside, in every view and dump."""
+    detail = PaymentDetail.read({"payment_detail": {member: "253009233489", "bank": {member: "253009233489"}}})
+    views = [repr(detail), str(detail), detail._repr_html_(), str(detail.to_dict())]
+    dumps = [str(detail.model_dump()), detail.model_dump_json()]
+
+    assert [] == [view for view in views + dumps if "253009233489" in view]
+    assert detail.to_dict(reveal=True)["payment_detail"][member] == "253009233489"
+
+
+def test_account_numbers_of_an_answer_are_masked() -> None:
+    """An answer that repeats account numbers shows them masked, wherever they stand."""
+    detail = PaymentDetail.read(
+        {"payment_detail": {"accountNumber": "253009233489", "bank": {"iban": "DE8937040044"}, "ssn": "123456789"}}
+    )
+    views = [repr(detail), str(detail), detail._repr_html_(), str(detail.to_dict()), str(detail.account_number)]
+
+    assert [] == [view for view in views for secret in ("253009233489", "DE8937040044", "123456789") if secret in view]
+    assert detail.to_dict(reveal=True)["payment_detail"]["accountNumber"] == "253009233489"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "hidden"),
+    [
+        ("https://example.com/kyc/1", 'href="https://example.com/kyc/1"', "opens on the machine"),
+        ("http://127.0.0.1:8000/kyc/1", "opens on the machine that runs this notebook", "nothing"),
+        ("https://example.com/a?email=john.doe%40example.com", "take it from <code>.kyc_url</code>", "john.doe"),
+        ("https://example.com/a?email=john@x.com", "the link holds an e-mail address", "john@x.com"),
+        ("https://example.com/a?email=john%2540x.com", "the link holds an e-mail address", "john"),  # encoded twice
+        ("//example.com/a?email=john@x.com", "the link holds an e-mail address", "john"),  # no scheme
+        ("javascript:alert(1)", "javascript:alert(1)", "href"),
+        ("https://example.com/\u202e", "\\u202e", "href"),
+    ],
+)
+def test_links_are_shown_without_a_persons_data(url: str, shown: str, hidden: str) -> None:
+    """A link is a link if it is one, says where it opens, and does not carry an e-mail address into a file."""
+    view = PayerStatus.read({"kycUrl": url})._repr_html_()
+
+    assert (True, False) == (shown in view, hidden in view)
+
+
+def test_server_text_is_escaped() -> None:
+    """A status word is text, whatever it says."""
+    assert "<b>" not in PayerStatus.read({"kycStatus": "<b>approved</b>"})._repr_html_()
+
+
+def test_payment_counts_its_transactions_as_people_do() -> None:
+    """The table says "transaction 1" for the first one, in the rows of the metadata as well."""
+    view = Payment.read(ANSWERS["pay_token"])._repr_html_()
+
+    assert re.search("Approval</th><td[^>]*>transaction 1<", view)
+
+
+@pytest.mark.parametrize("wrapper", ["payment_detail", "paymentDetail"])
+def test_a_record_is_found_in_either_wrapper(wrapper: str) -> None:
+    """An empty wrapper beside a filled one does not hide the record."""
+    empty = {"payment_detail": None, "paymentDetail": None}
+
+    assert PaymentDetail.read({**empty, wrapper: {"id": "pd_1"}}).id == "pd_1"
+
+
+def test_a_person_is_shown_by_initials_and_a_business_by_name() -> None:
+    """The holder of an account tells about a person, unless it is a business."""
+    person, business, unknown = (
+        PaymentDetail.read({"accountName": "Jane Smith", "beneficiaryType": kind})
+        for kind in ("individual", "business", None)
+    )
+
+    assert ("J•••• S••••", "Jane Smith", "J•••• S••••") == tuple(
+        detail.masked("account_name", detail.account_name) for detail in (person, business, unknown)
+    )
+    assert ("Jane" in repr(person), "Jane" in person._repr_html_(), "Jane" in repr(business)) == (False, False, True)
+
+
+def test_missing_values_are_dashes() -> None:
+    """What a service left out is shown as left out, not as the word None."""
+    assert "None" not in Payment.read({"transactions": [{}]})._repr_html_()
+
+
+def test_payment_shows_what_was_asked_for() -> None:
+    """Whoever looks at a payment sees payee, amount and currencies without looking elsewhere."""
+    view = Payment.read(ANSWERS["pay_native"], order=PaymentOrder.of(ORDER, {}))._repr_html_()
+
+    assert [] == [value for value in ORDER.values() if value not in view]
+
+
+def test_answers_are_no_bodies() -> None:
+    """What is answered keeps unknown members, what is sent refuses them."""
+    assert ("allow", "forbid") == (PayerStatus.model_config["extra"], Payer.model_config["extra"])

@@ -1,0 +1,201 @@
+"""What only a sandbox has: rates, the demo wallet, states set by hand, the ledger."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from sqlalchemy.orm import Session
+
+import payerkit
+from payerkit.connection import SandboxClient
+from payerkit.errors import InvalidInput, NotFound, Refused
+from payerkit.service.database import open_database
+from payerkit.service.encryption import RecordCipher, encryption_key
+from payerkit.service.ledger import Ledger
+from published import BANK_DETAILS, PAYER
+
+ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", "invoice_currency": "EUR"}
+
+
+@pytest.fixture
+def client() -> Iterator[SandboxClient]:
+    """Give a sandbox that a test may turn upside down."""
+    with payerkit.sandbox() as sandbox:
+        payerkit.create_payer(sandbox, PAYER)
+        yield sandbox
+
+
+def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
+    """A payment is converted at the rate that the sandbox tells."""
+    before = client.sandbox.rate("EUR")
+    client.sandbox.set_rate("EUR", "2.5")
+    payment = payerkit.initiate_payment(client, **ORDER, payment_currency="ETH-sepolia-sepolia")
+
+    assert (Decimal("1.10"), Decimal("2.5"), 10**16) == (
+        before,
+        client.sandbox.rate("eur"),
+        payment.transactions[0].wei,
+    )
+
+
+@pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "a lot", "", "1E+1000000"])
+def test_rates_that_are_none_are_refused(client: SandboxClient, usd: str) -> None:
+    """A rate is a positive decimal."""
+    with pytest.raises(Refused, match="positive decimal"):
+        client.sandbox.set_rate("EUR", usd)
+
+
+def test_wallet_decides_what_a_payment_says(client: SandboxClient) -> None:
+    """Balance, gas and allowance of the demo wallet show in the payment."""
+
+    def metadata() -> tuple[bool | None, bool | None, int]:
+        payment = payerkit.initiate_payment(client, **ORDER, payment_currency="fUSDC-sepolia")
+        assert payment.metadata is not None
+        return payment.metadata.has_enough_balance, payment.metadata.has_enough_gas, len(payment.transactions)
+
+    assert (True, True, 2) == metadata()
+    client.sandbox.set_wallet("fUSDC-sepolia", balance="10.999999")
+    client.sandbox.set_wallet("ETH-sepolia-sepolia", balance="0")
+    assert (False, False, 2) == metadata()
+    client.sandbox.set_wallet("fUSDC-sepolia", balance=Decimal(11), allowance="11")
+    assert (True, False, 1) == metadata()
+    assert {"balance": Decimal(11), "allowance": Decimal(11)} == client.sandbox.wallet("fUSDC-sepolia")
+
+
+def test_states_can_be_set(client: SandboxClient) -> None:
+    """Every state can be practised, by name."""
+    detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+    client.sandbox.complete_kyc("user-123")
+    client.sandbox.complete_agreement("user-123")
+    client.sandbox.decide(str(detail.id), status="failed")
+    status = payerkit.get_payer_status(client, "user-123")
+
+    assert ("approved", "signed", True) == (status.kyc_status, status.agreement_status, status.is_compliant)
+    assert ["failed"] == payerkit.list_payment_details(client, "user-123")["status"].to_list()
+
+
+def test_what_is_not_there_is_refused(client: SandboxClient) -> None:
+    """Unknown payers, details, currencies and states are told as such."""
+    with pytest.raises(NotFound):
+        client.sandbox.complete_kyc("nobody")
+    with pytest.raises(NotFound):
+        client.sandbox.decide("nothing")
+    with pytest.raises(NotFound):
+        client.sandbox.rate("XXX-nowhere")
+    with pytest.raises(Refused):
+        client.sandbox.complete_kyc("user-123", status="perfect")
+    with pytest.raises(InvalidInput):
+        client.sandbox.complete_kyc("..")
+    with pytest.raises(Refused, match="digits"):
+        client.sandbox.set_wallet("fUSDC-sepolia", balance="0.0000001")
+
+
+def test_floats_are_refused(client: SandboxClient) -> None:
+    """A float is not exact, so it is no amount; nor is a boolean."""
+    for amount in (1.1, True):
+        with pytest.raises(InvalidInput, match="as text"):
+            client.sandbox.set_rate("EUR", amount)  # type: ignore[arg-type]
+
+
+def test_others_sandboxes_can_be_controlled(client: SandboxClient) -> None:
+    """A client of a sandbox that runs elsewhere has no controls by itself; they are made from it."""
+    elsewhere = payerkit.connect(client.base_url, api_key=client.sandbox.reveal_key())
+    payerkit.SandboxControls(elsewhere).complete_kyc("user-123")
+
+    assert (None, "approved") == (elsewhere.sandbox, payerkit.get_payer_status(elsewhere, "user-123").kyc_status)
+    elsewhere.close()
+
+
+def test_what_cannot_be_sent_is_refused(client: SandboxClient) -> None:
+    """Input that no request carries ends in our error, here as everywhere."""
+    with pytest.raises(InvalidInput):
+        client.sandbox.complete_kyc("user-123", status="\ud800")
+    with pytest.raises(InvalidInput):
+        client.sandbox.rate(None)  # type: ignore[arg-type]
+
+
+COLUMNS = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
+
+
+def test_the_ledger_has_its_columns_without_rows() -> None:
+    """A sandbox that has stored nothing has a ledger all the same."""
+    with payerkit.sandbox() as empty:
+        ledger = empty.sandbox.ledger()
+
+    assert (COLUMNS, 0) == ({name: str(kind) for name, kind in ledger.dtypes.items()}, len(ledger))
+
+
+def test_the_ledger_tells_what_was_stored_in_order(client: SandboxClient) -> None:
+    """One row a write of the API, none for what was refused, read, or set by a control."""
+    detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+    payerkit.update_agreement(client, "user-123")
+    with pytest.raises(NotFound):
+        payerkit.create_payment_detail(client, "nobody", BANK_DETAILS)
+    with pytest.raises(NotFound):
+        payerkit.update_agreement(client, "nobody")
+    payerkit.list_payment_details(client, "user-123")
+    client.sandbox.complete_agreement("user-123")
+    payerkit.create_payer(client, {**PAYER, "clientUserId": "another"})
+    ledger = client.sandbox.ledger()
+
+    assert list(COLUMNS) == list(ledger.columns)
+    assert [1, 2, 3, 4] == list(ledger["number"])
+    assert ["payer", "payment_detail", "agreement", "payer"] == list(ledger["what"])
+    assert ["user-123", "user-123", "user-123", "another"] == list(ledger["client_user_id"])
+    assert [detail.id] == list(ledger["id"].dropna())
+
+
+def test_fingerprints_tell_accounts_apart(client: SandboxClient) -> None:
+    """The same account twice has one fingerprint, another account another, and none of them says what it is of."""
+    for number in ("1", "2", "1"):
+        payerkit.create_payment_detail(client, "user-123", {**BANK_DETAILS, "accountNumber": number})
+    prints = list(client.sandbox.ledger()["fingerprint"])[1:]
+
+    assert (prints[0], True) == (prints[2], prints[0] != prints[1])
+    with payerkit.sandbox() as other:
+        payerkit.create_payer(other, PAYER)
+        assert client.sandbox.ledger()["fingerprint"][0] != other.sandbox.ledger()["fingerprint"][0]
+
+
+def test_the_ledger_survives_a_restart(tmp_path: Path) -> None:
+    """With a database the ledger goes on where it was."""
+    for _ in range(2):
+        with payerkit.sandbox(db=tmp_path / "team.db") as client:
+            payerkit.create_payer(client, PAYER)
+            ledger = client.sandbox.ledger()
+
+    assert ([1, 2], 1) == (list(ledger["number"]), ledger["fingerprint"].nunique())
+
+
+def test_a_database_from_before_the_ledger_is_opened(tmp_path: Path) -> None:
+    """What is stored there is found, and the ledger begins."""
+    file = tmp_path / "team.db"
+    with payerkit.sandbox(db=file) as client:
+        payerkit.create_payer(client, PAYER)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("DROP TABLE ledger")
+    with payerkit.sandbox(db=file) as client:
+        before = len(client.sandbox.ledger())
+        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+
+        assert (0, ["payment_detail"]) == (before, list(client.sandbox.ledger()["what"]))
+
+
+def test_a_long_ledger_is_read_whole(tmp_path: Path) -> None:
+    """More rows than the service gives at once arrive, each once."""
+    file = tmp_path / "team.db"
+    vault, engine = RecordCipher(encryption_key(file, {})), open_database(file)
+    with Session(engine) as session, session.begin():
+        for place in range(12_000):
+            Ledger(session, vault).add("payer", f"user-{place}", {"place": place})
+    engine.dispose()
+    with payerkit.sandbox(db=file) as client:
+        ledger = client.sandbox.ledger()
+
+    assert [f"user-{place}" for place in range(12_000)] == list(ledger["client_user_id"])
+    assert (12_000, 12_000) == (ledger["number"].nunique(), ledger["fingerprint"].nunique())
