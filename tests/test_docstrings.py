@@ -1,0 +1,75 @@
+"""The examples in the docstrings of all public names run, and print what they say they print."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit.cli.main import main
+from published import BANK_DETAILS, ORDER, PAYER
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+NAMES = payerkit.__all__
+FUNCTIONS = [name for name in NAMES if inspect.isroutine(getattr(payerkit, name))]
+
+
+def examples(name: str) -> list[doctest.DocTest]:
+    """Return the examples of a public name: of the function, or of the class and its public methods."""
+    public = getattr(payerkit, name)
+    documented = {name: public}
+    if inspect.isclass(public):
+        inherited = [base for base in public.__mro__[1:] if base.__module__.startswith("payerkit.")]
+        documented |= {base.__name__: base for base in inherited if base.__name__ not in NAMES}
+    found = [test for key, value in documented.items() for test in doctest.DocTestFinder().find(value, key, False)]
+    return [test for test in found if test.examples and not any(part[0] == "_" for part in test.name.split(".")[1:])]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the folder in which examples run; it has a table of payers."""
+    monkeypatch.chdir(tmp_path)
+    with Path("payers.csv").open("w", encoding="utf-8") as table, redirect_stdout(table):
+        assert main(["onboard", "--template"]) == 0
+    return tmp_path
+
+
+@contextmanager
+def namespace() -> Iterator[dict[str, Any]]:
+    """Give what an example may use: every public name, pd, three records, and a client with a payer on board."""
+    with payerkit.sandbox(seed="docs") as client:
+        payerkit.create_payer(client, PAYER)
+        payerkit.update_agreement(client, PAYER["clientUserId"])
+        payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
+        records = {"payer": dict(PAYER), "details": dict(BANK_DETAILS), "order": dict(ORDER)}
+        yield {name: getattr(payerkit, name) for name in NAMES} | {"pd": pd, "client": client} | records
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("folder")
+def test_examples_run(name: str) -> None:
+    """Every example prints what its docstring shows."""
+    for test in examples(name):
+        printed: list[str] = []
+        with namespace() as test.globs:
+            failed, _ = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append)
+
+        assert not failed, "".join(printed)
+
+
+@pytest.mark.xfail(strict=False, reason="docstrings are being written")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_have_sections(name: str) -> None:
+    """A public function documents its arguments, what it returns and raises, and shows an example."""
+    function = getattr(payerkit, name)
+    wanted = ["Args", "Returns", "Raises", "Example"] if inspect.signature(function).parameters else ["Returns"]
+    lines = (inspect.getdoc(function) or "").splitlines()
+
+    assert [] == [section for section in wanted if f"{section}:" not in lines]
