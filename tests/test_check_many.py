@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from examples import BASES, EXAMPLES
 from payerkit.checks.many import check_all_bank_details, check_payers
 from payerkit.checks.one import check_bank_details, check_payer
-from payerkit.checks.schema import BODIES
+from payerkit.checks.schema import SCHEMAS
 from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding, Findings
 from published import BANK_DETAILS, PAYER
@@ -72,7 +72,7 @@ def values(member: str) -> st.SearchStrategy[Any]:
 
 def rows(body: str) -> st.SearchStrategy[list[Row]]:
     """Return rows of a table: published bodies with some members changed or missing."""
-    members = [wire for wire, ours in BODIES[body].names.items() if wire != ours or "_" not in ours]
+    members = [wire for wire, ours in SCHEMAS[body].names.items() if wire != ours or "_" not in ours]
     bases = st.sampled_from([record for name, record in BASES.values() if name == body])
     changes = st.dictionaries(st.sampled_from(members), st.none(), max_size=5).flatmap(
         lambda chosen: st.fixed_dictionaries({str(name): values(str(name)) for name in chosen})

@@ -19,7 +19,7 @@ from payerkit.checks import people, places
 from payerkit.checks.one import check_bank_details, check_payer
 from payerkit.checks.requirements import requirements
 from payerkit.checks.rulebook import rules
-from payerkit.checks.schema import BODIES
+from payerkit.checks.schema import SCHEMAS
 from payerkit.errors import InvalidInput
 from payerkit.findings import Findings
 from payerkit.models import BankDetails, Payer
@@ -112,7 +112,7 @@ def test_rules_of_several_members_are_about_each(body: str, code: str, names: st
     base = {our_name(name): value for name, value in example.record({}).items()}
     found = {
         name
-        for name in BODIES[body].members
+        for name in SCHEMAS[body].fields
         for finding in CHECKS[body]({**base, name: bad} if bad else {**base, name: None})
         if (finding.code, finding.field) == (code, name)
     }
@@ -292,7 +292,7 @@ def test_example_phones_of_all_countries_are_possible(region: str) -> None:
 def test_every_body_has_a_section() -> None:
     """A finding of the specification names the section that it is from."""
     assert {"Payer": "2.4", "BankDetails": "2.1", "PaymentOrder": "2.7"} == {
-        name: body.section for name, body in BODIES.items()
+        name: schema.section for name, schema in SCHEMAS.items()
     }
 
 

@@ -111,7 +111,7 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
         specified = schema.Schema(
             "Payer",
             "2.4",
-            {**schema.PAYER.members, "occupation": schema.Member(schema.TEXT, required=False)},
+            {**schema.PAYER.fields, "occupation": schema.SchemaField(schema.TEXT, required=False)},
         )
         occupation: Annotated[Text | None, about("Occupation", "What they do.", "baker", "Compliance")] = None
 

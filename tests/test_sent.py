@@ -49,16 +49,16 @@ def test_members_are_those_of_the_specification(model: type[Sent]) -> None:
 @pytest.mark.parametrize("model", SPECIFIED, ids=lambda model: model.__name__)
 def test_types_repeat_what_the_checks_hold(model: type[Sent]) -> None:
     """A model's members, and which are required, are those that the checks know; so are the choices."""
-    members = model.specified.members
-    choices = {"beneficiary_type", "rails", "account_type"} & set(members)
+    fields = model.specified.fields
+    choices = {"beneficiary_type", "rails", "account_type"} & set(fields)
 
-    assert list(members) == list(model.model_fields)
-    assert {name: member.required for name, member in members.items()} == {
+    assert list(fields) == list(model.model_fields)
+    assert {name: field.required for name, field in fields.items()} == {
         name: field.is_required() for name, field in model.model_fields.items()
     }
     for name in choices:
         values = [value for part in (get_args(model.model_fields[name].annotation) or ()) for value in _flat(part)]
-        assert [True] * len(values) == [bool(members[name].shape.matches(value)) for value in values]
+        assert [True] * len(values) == [bool(fields[name].format.matches(value)) for value in values]
 
 
 def _flat(part: Any) -> list[str]:

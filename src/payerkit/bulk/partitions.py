@@ -13,7 +13,7 @@ import pandas as pd
 from payerkit.bulk.read import members_of, our_names, own_columns
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.many import check_all_bank_details, check_payers
-from payerkit.checks.schema import BANK_DETAILS, PAYER, check_field, finding
+from payerkit.checks.schema import BANK_DETAILS, PAYER, check_field, error_finding
 from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding
 
@@ -24,7 +24,7 @@ ID = "client_user_id"
 _ROWS = 2**14
 """Rows that are checked at a time: checking needs several times the memory of what is checked."""
 
-_NOTHING = finding(PAYER, "", "nothing_to_send", "The row has nothing to send.")
+_NOTHING = error_finding(PAYER, "", "nothing_to_send", "The row has nothing to send.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             cells = [unwrap_secret(value) for value in cells]
         for row, value in enumerate(cells):
             if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
-                body = PAYER if column in PAYER.members else BANK_DETAILS
-                name = column if column in body.members else column.removeprefix("bank_")
+                body = PAYER if column in PAYER.fields else BANK_DETAILS
+                name = column if column in body.fields else column.removeprefix("bank_")
                 text, info = strip_blanks(body, name, value)
                 cells[row] = text or None
                 is_changed = True

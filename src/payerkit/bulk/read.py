@@ -17,7 +17,7 @@ from payerkit.errors import FieldProblem, InvalidInput, without_internal_frames
 
 _BANK = "bank_"
 
-_SHARED = {name: name for name in PAYER.members if name in BANK_DETAILS.members} | {"postal_code": "postcode"}
+_SHARED = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
 """Members of bank details, and the column of the payer that feeds them unless the table has a column for the bank."""
 
 _ADDRESS = frozenset({"address_line1", "address_line2", "city", "state", "postal_code", "country"})
@@ -96,9 +96,9 @@ def members_of(body: Schema, columns: Iterable[str]) -> dict[str, str]:
     """Return the columns that feed the members of a body, by member; empty if none of them is the body's alone."""
     there = set(columns)
     if body is PAYER:
-        found = {name: name for name in PAYER.members if name in there}
+        found = {name: name for name in PAYER.fields if name in there}
     else:
-        found = {name: f"{_BANK}{name}" if name in _SHARED else name for name in BANK_DETAILS.members}
+        found = {name: f"{_BANK}{name}" if name in _SHARED else name for name in BANK_DETAILS.fields}
         apart = _ADDRESS if any(f"{_BANK}{name}" in there for name in _ADDRESS) else frozenset()
         found = {
             name: column if column in there or name in apart else _fallback(name, there)
@@ -115,8 +115,8 @@ def _fallback(name: str, there: set[str]) -> str:
 def own_columns(body: Schema) -> set[str]:
     """Return the columns that are for this body alone: a row without any of them is not about it."""
     if body is PAYER:
-        return set(PAYER.members) - set(_SHARED) - {"client_user_id", "postcode"}
-    return set(BANK_DETAILS.members) - set(_SHARED) | set(_OF_THE_BANK)
+        return set(PAYER.fields) - set(_SHARED) - {"client_user_id", "postcode"}
+    return set(BANK_DETAILS.fields) - set(_SHARED) | set(_OF_THE_BANK)
 
 
 Mapped = Mapping[str, str | None]

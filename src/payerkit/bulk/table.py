@@ -15,7 +15,7 @@ import pandas as pd
 
 from payerkit.bulk.partitions import ID, Flags, Part, Step, filled, frame_of, parts_of
 from payerkit.checks.inputs import is_blank
-from payerkit.checks.schema import PAYER, finding
+from payerkit.checks.schema import PAYER, error_finding
 
 _BLOCK = 1024
 Places = npt.NDArray[np.int64]
@@ -159,7 +159,9 @@ class Table:
         return found
 
 
-_TWICE = finding(PAYER, ID, "id_twice", "The table has two payers under this id.", "Correct the rows with this id.")
+_TWICE = error_finding(
+    PAYER, ID, "id_twice", "The table has two payers under this id.", "Correct the rows with this id."
+)
 
 
 def _python(column: pd.Series[Any]) -> list[Any]:

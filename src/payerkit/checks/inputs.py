@@ -9,7 +9,7 @@ from functools import cache
 from numbers import Real
 from typing import Any
 
-from payerkit.checks.schema import Schema, check_field, finding
+from payerkit.checks.schema import Schema, check_field, error_finding
 from payerkit.findings import Finding
 from payerkit.masking import MASK
 from payerkit.wire import wire_name
@@ -35,9 +35,9 @@ def unwrap_secret(value: Any) -> Any:
     return None if is_blank(value) else value
 
 
-def strip_blanks(body: Schema, name: str, value: Any) -> tuple[Any, Finding | None]:
+def strip_blanks(schema: Schema, name: str, value: Any) -> tuple[Any, Finding | None]:
     """Return a value without the blanks around it, and the info that there were some; an id stays as typed."""
-    if not isinstance(value, str) or body.members[name].is_id or value == value.strip():
+    if not isinstance(value, str) or schema.fields[name].is_id or value == value.strip():
         return value, None
     return value.strip(), _trimmed(name)
 
@@ -54,46 +54,46 @@ def _trimmed(name: str) -> Finding:
     )
 
 
-def named(body: Schema, given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
+def named(schema: Schema, given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
     """Return the true values that are given, by our names, and what is wrong with the names."""
     values: dict[str, Any] = {}
     findings = []
     strangers = []
     for name, value in given.items():
-        ours = body.names.get(name)
+        ours = schema.names.get(name)
         if ours is None:
             strangers.append(name)
         elif ours in values:
-            findings.append(given_twice(body, ours))
+            findings.append(given_twice(schema, ours))
         else:
             values[ours] = unwrap_secret(value)
-    return values, findings + (unknown(body, strangers) if values else nothing_known(body, strangers))
+    return values, findings + (unknown(schema, strangers) if values else nothing_known(schema, strangers))
 
 
-def faults(body: Schema, given: Mapping[Any, Any]) -> Iterator[Finding]:
+def faults(schema: Schema, given: Mapping[Any, Any]) -> Iterator[Finding]:
     """Yield every error of a body that is given by our names or wire names, in the order of its members."""
-    values, findings = named(body, given)
-    for name in body.members:
-        if (found := check_field(body, name, values.get(name))) is not None:
+    values, findings = named(schema, given)
+    for name in schema.fields:
+        if (found := check_field(schema, name, values.get(name))) is not None:
             yield found
     yield from findings
 
 
-def given_twice(body: Schema, name: str) -> Finding:
+def given_twice(schema: Schema, name: str) -> Finding:
     """Return the finding for a member that is given by both of its names."""
-    return finding(body, name, "given_twice", f"Given twice, as {name} and as {wire_name(name)}.")
+    return error_finding(schema, name, "given_twice", f"Given twice, as {name} and as {wire_name(name)}.")
 
 
-def unknown(body: Schema, names: Iterable[object]) -> list[Finding]:
+def unknown(schema: Schema, names: Iterable[object]) -> list[Finding]:
     """Return a finding for each name that is none of a body's, with the member that may have been meant."""
-    return [_stranger(body, str(name)) for name in names]
+    return [_stranger(schema, str(name)) for name in names]
 
 
-def nothing_known(body: Schema, names: Collection[object]) -> list[Finding]:
+def nothing_known(schema: Schema, names: Collection[object]) -> list[Finding]:
     """Return one finding for names of which none is a member's: they may well be values, so they are not repeated."""
-    message = f"None of the names is a field of {body.name}."
+    message = f"None of the names is a field of {schema.name}."
     hint = "Does the table have a row of names, and are they those of the fields?"
-    return [finding(body, "", "unknown_member", message, hint)] if names else []
+    return [error_finding(schema, "", "unknown_member", message, hint)] if names else []
 
 
 def shown(name: str) -> str:
@@ -101,16 +101,16 @@ def shown(name: str) -> str:
     return MASK if "@" in name or sum(map(str.isdigit, name)) > 3 else name
 
 
-def _stranger(body: Schema, name: str) -> Finding:
-    meant = suggestion(body, name)
+def _stranger(schema: Schema, name: str) -> Finding:
+    meant = suggestion(schema, name)
     return Finding(
         field=shown(name),
         wire_name=shown(name),
-        message=f"Not a field of {body.name}.",
+        message=f"Not a field of {schema.name}.",
         code="unknown_member",
         severity="error",
         hint=f"Did you mean {meant}?" if meant else "Leave it out.",
-        basis=body.basis,
+        basis=schema.basis,
     )
 
 
@@ -144,11 +144,11 @@ _HABITS = {
 """What tables call members, by the bare name."""
 
 
-def suggestion(body: Schema, name: str) -> str | None:
+def suggestion(schema: Schema, name: str) -> str | None:
     """Return the member that was most likely meant by a name; None if none is likely."""
     bare = _bare(name)
-    habit = next((ours for ours in _HABITS.get(bare, ()) if ours in body.members), None)
-    names = {_bare(ours): ours for ours in body.members}
+    habit = next((ours for ours in _HABITS.get(bare, ()) if ours in schema.fields), None)
+    names = {_bare(ours): ours for ours in schema.fields}
     close = difflib.get_close_matches(bare, names, n=1, cutoff=0.8)
     return habit or (names[close[0]] if close else None)
 

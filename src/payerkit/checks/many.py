@@ -17,7 +17,7 @@ from payerkit.checks.inputs import given_twice, nothing_known, suggestion, unkno
 from payerkit.checks.one import without
 from payerkit.checks.rulebook import rules
 from payerkit.checks.rules import Rule
-from payerkit.checks.schema import BANK_DETAILS, BODIES, PAYER, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import COLUMNS, Finding
 
@@ -65,45 +65,45 @@ def check_all_bank_details(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -
     return _check(BANK_DETAILS, frame, ignore)
 
 
-def _check(body: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.DataFrame:
+def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.DataFrame:
     if hasattr(frame, "map_partitions"):
         raise InvalidInput("A Dask DataFrame is checked by frame.map_partitions(check_payers, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
-        raise InvalidInput(f"Give a DataFrame with one {body.name} a row; got a {type(frame).__name__}.")
-    wanted = without(rules(body.name), ignore)
-    given, found = _columns(body, frame)
-    wrong = list(_specified(body, given))
+        raise InvalidInput(f"Give a DataFrame with one {schema.name} a row; got a {type(frame).__name__}.")
+    wanted = without(rules(schema.name), ignore)
+    given, found = _columns(schema, frame)
+    wrong = list(_specified(schema, given))
     found += [*wrong, *_Rows(given, wrong).look(wanted)]
-    return _findings_frame(body, frame.index, found)
+    return _findings_frame(schema, frame.index, found)
 
 
-def _columns(body: Schema, frame: pd.DataFrame) -> tuple[dict[str, Column], list[Found]]:
+def _columns(schema: Schema, frame: pd.DataFrame) -> tuple[dict[str, Column], list[Found]]:
     """Return the members as the table has them, and what is wrong with the names of its columns."""
     columns: dict[str, Column] = {}
     found: list[Found] = []
     strangers = []
     for place, name in enumerate(frame.columns):
-        ours = body.names.get(name)
+        ours = schema.names.get(name)
         if ours is None:
             strangers.append(name)
         elif ours in columns:
-            found.append(Found(given_twice(body, ours), np.arange(len(frame))))
+            found.append(Found(given_twice(schema, ours), np.arange(len(frame))))
         else:
             columns[ours] = _column(frame.iloc[:, place])
-    odd = [name for name in strangers if not _is_of_another(body, str(name), columns)]
+    odd = [name for name in strangers if not _is_of_another(schema, str(name), columns)]
     if odd:
-        told = unknown(body, odd) if columns else nothing_known(body, odd)
+        told = unknown(schema, odd) if columns else nothing_known(schema, odd)
         raise InvalidInput(
-            f"{body.name}: columns that are no fields. Rename them, or leave them out.", fields=tuple(told)
+            f"{schema.name}: columns that are no fields. Rename them, or leave them out.", fields=tuple(told)
         )
     nothing = Column((), np.full(len(frame), -1))
-    return {name: columns.get(name, nothing) for name in body.members}, found
+    return {name: columns.get(name, nothing) for name in schema.fields}, found
 
 
-def _is_of_another(body: Schema, name: str, columns: Mapping[str, Column]) -> bool:
+def _is_of_another(schema: Schema, name: str, columns: Mapping[str, Column]) -> bool:
     """Tell whether a column is a member of another body, and not a misnamed one of this, which then lacks it."""
-    is_known = any(name in other.names for other in BODIES.values() if other is not body)
-    meant = suggestion(body, name)
+    is_known = any(name in other.names for other in SCHEMAS.values() if other is not schema)
+    meant = suggestion(schema, name)
     return is_known and (meant is None or meant in columns)
 
 
@@ -125,13 +125,13 @@ def _stand_in(value: Any) -> Hashable:
     return _DAY if hasattr(value, "strftime") else _OTHER
 
 
-def _specified(body: Schema, columns: Mapping[str, Column]) -> Iterator[Found]:
+def _specified(schema: Schema, columns: Mapping[str, Column]) -> Iterator[Found]:
     """Yield what the specification has against the rows."""
     for name, column in columns.items():
-        absent = check_field(body, name, None)
+        absent = check_field(schema, name, None)
         if absent is not None:
             yield Found(absent, np.flatnonzero(column.codes == -1))
-        yield from _spread([check_field(body, name, value) for value in column.distinct], column.codes)
+        yield from _spread([check_field(schema, name, value) for value in column.distinct], column.codes)
 
 
 def _spread(said: Sequence[Finding | None], codes: Codes) -> Iterator[Found]:
@@ -197,9 +197,9 @@ def _combined(columns: Sequence[Column]) -> Column:
     return Column(list(zip(*read, strict=True)), codes)
 
 
-def _findings_frame(body: Schema, index: pd.Index[Any], found: Sequence[Found]) -> pd.DataFrame:
+def _findings_frame(schema: Schema, index: pd.Index[Any], found: Sequence[Found]) -> pd.DataFrame:
     """Return the findings by rows, then by the order of the members, then as they were found."""
-    places = {name: place for place, name in enumerate(body.members)}
+    places = {name: place for place, name in enumerate(schema.fields)}
     orders = [places.get(each.finding.field, len(places)) for each in found]
     sizes = [len(each.rows) for each in found]
     rows = np.concatenate([np.empty(0, np.int64), *(each.rows for each in found)])

@@ -35,31 +35,31 @@ def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
     return _check(BANK_DETAILS, details, ignore)
 
 
-def _check(body: Schema, record: Any, ignore: Iterable[str]) -> Findings:
-    wanted = without(rules(body.name), ignore)
-    values, findings = named(body, _members(body, record))
-    wrong = [found for name in body.members if (found := check_field(body, name, values.get(name))) is not None]
+def _check(schema: Schema, record: Any, ignore: Iterable[str]) -> Findings:
+    wanted = without(rules(schema.name), ignore)
+    values, findings = named(schema, _fields_of(schema, record))
+    wrong = [found for name in schema.fields if (found := check_field(schema, name, values.get(name))) is not None]
     presence = given(values)
     for finding in wrong:
         values[finding.field] = None  # what cannot be sent, no rule reads
     read = {name: value or None for name, value in values.items()} | presence
     findings += [*wrong, *look(wanted, read)]
-    place = {name: at for at, name in enumerate(body.members)}
+    place = {name: at for at, name in enumerate(schema.fields)}
     return Findings(sorted(findings, key=lambda finding: place.get(finding.field, len(place))))
 
 
-def _members(body: Schema, record: Any) -> Mapping[Any, Any]:
-    if getattr(record, "specified", body) is not body:
-        raise InvalidInput(f"Give a {body.name}; this is a {type(record).__name__}.")
+def _fields_of(schema: Schema, record: Any) -> Mapping[Any, Any]:
+    if getattr(record, "specified", schema) is not schema:
+        raise InvalidInput(f"Give a {schema.name}; this is a {type(record).__name__}.")
     if hasattr(record, "columns"):
         raise InvalidInput(
-            f"Give one {body.name}, such as a row; check_payers and check_all_bank_details take a table."
+            f"Give one {schema.name}, such as a row; check_payers and check_all_bank_details take a table."
         )
     if callable(getattr(record, "keys", None)):  # a dict, or a row of a DataFrame
         return record if isinstance(record, Mapping) else dict(record)
-    found = {name: getattr(record, str(name)) for name in body.names if hasattr(record, str(name))}
+    found = {name: getattr(record, str(name)) for name in schema.names if hasattr(record, str(name))}
     if not found:
-        raise InvalidInput(f"Give a {body.name}, or a dict of its members; got a {type(record).__name__}.")
+        raise InvalidInput(f"Give a {schema.name}, or a dict of its members; got a {type(record).__name__}.")
     return found
 
 

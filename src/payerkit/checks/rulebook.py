@@ -10,36 +10,36 @@ from typing import cast
 from payerkit._tables import rows
 from payerkit.checks import requirements
 from payerkit.checks.rules import Fault, Rule
-from payerkit.checks.schema import BANK_DETAILS, BODIES, FILLED, TEXT, Schema
+from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
 from payerkit.findings import Severity
 
 
 @cache
 def rules(name: str) -> tuple[Rule, ...]:
     """Return the rules of a body by its name, in the order of the table."""
-    body = BODIES[name]
-    by_rails = requirements.rules() if body is BANK_DETAILS else ()
-    return (*_of_the_table(body), *by_rails)
+    schema = SCHEMAS[name]
+    by_rails = requirements.rules() if schema is BANK_DETAILS else ()
+    return (*_of_the_table(schema), *by_rails)
 
 
-def _of_the_table(body: Schema) -> Iterator[Rule]:
+def _of_the_table(schema: Schema) -> Iterator[Rule]:
     for row in rows(__package__, "rules"):
-        if row["body"] in {"", body.name}:
-            for member in _members(body, row["about"]):
-                yield _rule(row, member)
+        if row["body"] in {"", schema.name}:
+            for field in _fields_of(schema, row["about"]):
+                yield _rule(row, field)
 
 
-def _members(body: Schema, about: str) -> list[str]:
+def _fields_of(schema: Schema, about: str) -> list[str]:
     if about == "texts":
-        return [name for name, member in body.members.items() if member.shape in {TEXT, FILLED}]
-    return [name for name in about.split() if name in body.members]
+        return [name for name, field in schema.fields.items() if field.format in {TEXT, FILLED}]
+    return [name for name in about.split() if name in schema.fields]
 
 
-def _rule(row: dict[str, str], member: str) -> Rule:
-    named = {"it": member, "it?": f"{member}?"}
+def _rule(row: dict[str, str], field: str) -> Rule:
+    named = {"it": field, "it?": f"{field}?"}
     return Rule(
         code=row["code"],
-        field=member,
+        field=field,
         reads=tuple(named.get(word, word) for word in row["reads"].split()),
         checker=_checker(row["checker"]),
         message=row["message"],
