@@ -1,0 +1,92 @@
+"""The retry policy: what may be repeated, how often, and after how long.
+
+A failed call is repeated only if its error proves that repeating is harmless:
+
+    NotSent, RateLimited            nothing happened: any call is repeated
+    ServiceError, UnreadableAnswer  a read failed: it is repeated
+    UnknownOutcome                  a write may have happened: repeated only if it is idempotent (it sets a constant)
+    any other error                 the same call would fail again: never repeated
+
+`Client` follows `Retries()` for single calls. A run over many rows follows `RUN_RETRIES`, and reconciles writes whose
+outcome is unknown with the limits below (`payerkit.bulk.reconcile`).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+from payerkit.errors import (
+    InvalidInput,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a call is tried, and how long it waits in between.
+
+    Args:
+        attempts: Tries of one call, the first included; 1 for no retries.
+        backoff: Seconds. The wait before retry n is random, between 0 and `backoff * 2**n`.
+        max_backoff: Seconds; no random wait is longer. A `Retry-After` of the service is obeyed exactly instead.
+
+    Raises:
+        InvalidInput: For numbers that are out of range.
+
+    Example:
+        >>> Retries(attempts=5).attempts
+        5
+    """
+
+    attempts: int = 3
+    backoff: float = 0.25
+    max_backoff: float = 8.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.attempts, int) or isinstance(self.attempts, bool) or self.attempts < 1:
+            raise InvalidInput("retries: attempts must be a whole number, 1 or more, such as Retries(attempts=3).")
+        if not all(isinstance(wait, int | float) and 0 <= wait < math.inf for wait in (self.backoff, self.max_backoff)):
+            raise InvalidInput("retries: backoff and max_backoff must be seconds, 0 or more.")
+
+    def allow(self, error: PayerkitError, attempt: int, *, idempotent: bool = False) -> bool:
+        """Return True if a call may be tried again after its attempt number `attempt` (from 1) raised the error."""
+        if attempt >= self.attempts:
+            return False
+        if isinstance(error, UnknownOutcome):
+            return idempotent
+        return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
+
+    def wait_after(self, error: PayerkitError, attempt: int) -> float:
+        """Return the seconds to wait: what the service requested, else full jitter on a doubling bound."""
+        if error.retry_after is not None:
+            return error.retry_after
+        return random.uniform(0, min(self.max_backoff, self.backoff * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
+
+
+RUN_RETRIES = Retries(attempts=6)
+"""Tries of one call in a run; a `Retry-After` holds back all calls of the run."""
+
+LONGEST_WAIT = 3600.0
+"""Seconds; if the service requests a longer wait, the run ends."""
+
+MAX_UNREACHABLE = 20
+"""Calls in a row that never left this machine; then the run ends."""
+
+MAX_FORBIDDEN = 3
+"""Answers 403 before anything is accepted; then it is the key, and the run ends."""
+
+RECONCILE_AFTER = 10.0
+"""Seconds until an unknown write is reconciled; longer if the service was slower than half of that."""
+
+MAX_LOOKUPS = 2
+"""Times that an account is searched for in the payer's list before it is sent again."""
+
+MAX_UNKNOWN_SENDS = 2
+"""Times that a write is sent if each time its outcome was unknown; then it is left to the user."""
