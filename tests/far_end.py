@@ -133,11 +133,12 @@ def hang(connection: socket.socket, _: Received) -> None:
         connection.recv(1)
 
 
-def drip(data: bytes, seconds: float) -> Behaviour:
-    """Send the bytes one by one, so that no wait between two of them is long."""
+def drip(data: bytes, seconds: float, *, at_once: int = 0) -> Behaviour:
+    """Send so many bytes at once, the others one by one, so that no wait between two of them is long."""
 
     def behave(connection: socket.socket, _: Received) -> None:
-        for place in range(len(data)):
+        connection.sendall(data[:at_once])
+        for place in range(at_once, len(data)):
             connection.sendall(data[place : place + 1])
             time.sleep(seconds)
 
@@ -155,15 +156,20 @@ def tunnel(port: int) -> Behaviour:
     def behave(connection: socket.socket, _: Received) -> None:
         with socket.create_connection(("127.0.0.1", port), 20) as other:
             connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            across = {connection: other, other: connection}
-            # In one thread: TLS is not to be read and written by two at once.
-            while readable := select.select(list(across), [], [], 20)[0]:
-                for ready in readable:
-                    piece = ready.recv(65536)
-                    while isinstance(ready, ssl.SSLSocket) and ready.pending():
-                        piece += ready.recv(65536)
-                    if not piece:
-                        return
-                    across[ready].sendall(piece)
+            join_sockets(connection, other)
 
     return behave
+
+
+def join_sockets(one: socket.socket, other: socket.socket) -> None:
+    """Hand on what comes from either socket to the other, until either closes."""
+    across = {one: other, other: one}
+    # In one thread: TLS is not to be read and written by two at once.
+    while readable := select.select(list(across), [], [], 20)[0]:
+        for ready in readable:
+            piece = ready.recv(65536)
+            while isinstance(ready, ssl.SSLSocket) and ready.pending():
+                piece += ready.recv(65536)
+            if not piece:
+                return
+            across[ready].sendall(piece)

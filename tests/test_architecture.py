@@ -15,7 +15,7 @@ import payerkit
 PACKAGE = Path(payerkit.__file__).parent
 FLOORS = [
     {"errors", "html", "_tables"},
-    {"wire", "findings"},
+    {"wire", "findings", "retry"},
     {"masking"},
     {"checks", "onchain"},
     {"models"},

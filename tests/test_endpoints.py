@@ -245,7 +245,7 @@ def test_account_keys_depend_on_the_api_key(connected: Callable[..., Client]) ->
 
 def test_a_forgotten_client_is_told() -> None:
     """Whoever leaves the client out, or gives something else, is told what comes first."""
-    with pytest.raises(InvalidInput, match=r"first argument is a client, .* got a dict"):
+    with pytest.raises(InvalidInput, match=r"first argument must be a client, .* got a dict"):
         payerkit.create_payer(PAYER)  # type: ignore[arg-type]
 
 
@@ -265,7 +265,7 @@ def test_a_limit_says_how_long(connected: Callable[..., Client]) -> None:
     """Whoever has to wait reads how long."""
     with (
         FarEnd([reply(429, "{}", {"Retry-After": "3600"})]) as far,
-        pytest.raises(RateLimited, match="wait 3600 seconds"),
+        pytest.raises(RateLimited, match="asks to wait 3600 seconds"),
     ):
         payerkit.create_payer(connected(far.url), PAYER)
 

@@ -28,6 +28,7 @@ from payerkit.errors import (
     UnknownOutcome,
     UnreadableAnswer,
 )
+from payerkit.retry import Retries
 from payerkit.service.faults import HEADER, SHARES, parse_fault_plan
 from published import BANK_DETAILS, PAYER
 
@@ -54,7 +55,7 @@ def client() -> Iterator[SandboxClient]:
 @pytest.fixture
 def once(client: SandboxClient) -> Iterator[Client]:
     """Give a client of that sandbox that tries each call once."""
-    with Client(client.base_url, client.reveal_key(), attempts=1) as connected:
+    with Client(client.base_url, client.reveal_key(), retries=Retries(attempts=1)) as connected:
         yield connected
 
 
@@ -225,7 +226,7 @@ def rehearse(threads: int) -> tuple[dict[str, str], set[str]]:
     ids = [f"user-{place}" for place in range(400)]
     with (
         payerkit.sandbox(seed=7, faults=MIXED) as sandbox,
-        Client(sandbox.base_url, sandbox.reveal_key(), attempts=1) as once,
+        Client(sandbox.base_url, sandbox.reveal_key(), retries=Retries(attempts=1)) as once,
         ThreadPoolExecutor(threads) as pool,
     ):
         payers = [{**PAYER, "clientUserId": each} for each in ids]

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from payerkit.onchain.decode_many import decode_calldata
     from payerkit.onchain.frames import decode_transactions
     from payerkit.onchain.review import check_payment
+    from payerkit.retry import Retries
     from payerkit.sandbox_controls import SandboxControls
 
 __version__ = "0.1.0"
@@ -89,6 +90,7 @@ __all__ = [
     "RateLimited",
     "Refused",
     "Report",
+    "Retries",
     "SandboxClient",
     "SandboxControls",
     "ServiceError",
@@ -172,6 +174,7 @@ _HOMES = {
     "onchain.decode_many": ("decode_calldata",),
     "onchain.frames": ("decode_transactions",),
     "onchain.review": ("check_payment",),
+    "retry": ("Retries",),
     "models.files": ("read_payment",),
 }
 

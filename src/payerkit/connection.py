@@ -1,4 +1,4 @@
-"""Getting a client: of a real service, or of the embedded one. Notebooks differ in this one line."""
+"""Make a client: `connect()` for a real service, `sandbox()` for the embedded one. Notebooks differ in this line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from payerkit.client import Client, Timeout
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.retry import Retries
 from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:
+    import requests
+
     from payerkit.service.server import Service
     from payerkit.service.settings import Settings
 
@@ -30,30 +33,56 @@ def connect(
     *,
     api_key: str | None = None,
     timeout: Timeout | float | None = None,
+    retries: Retries | None = None,
     pool_size: int = 10,
+    session: requests.Session | None = None,
 ) -> Client:
     """Return a client of a real service. Nothing is sent yet.
 
-    Address and key come from the arguments, else from PAYERKIT_BASE_URL and PAYERKIT_API_KEY; in a notebook a key
-    that is not there is asked for, without showing what is typed. timeout: seconds for a whole call, or a
-    `Timeout`. Raises InvalidInput for an address or a key that cannot be used.
+    Args:
+        base_url: The address of the service; left out, the environment variable PAYERKIT_BASE_URL.
+        api_key: The API key; left out, PAYERKIT_API_KEY, and in a notebook a prompt that does not show what is typed.
+        timeout: Seconds for a whole call, or a `Timeout`; left out, 5 to connect, 30 to read, 60 in all.
+        retries: How often a call is tried, as `Retries`; left out, 3 times. Only what does no harm is repeated.
+        pool_size: Connections that are kept open between calls.
+        session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too)
+            and hooks count. It stays open when the client is closed.
+
+    Returns:
+        The client, to be given to every call. It closes with `client.close()` or at the end of a `with` block.
+
+    Raises:
+        InvalidInput: For an address, a key, a session or limits that cannot be used.
+
+    Example:
+        >>> connect("https://api.example.com", api_key="example-key", timeout=20)
+        <Client of https://api.example.com, key ...>
     """
     address = base_url or os.environ.get(BASE_URL)
     if not address:
-        raise InvalidInput(f'base_url: give it, such as connect("https://api.example.com"), or set {BASE_URL}.')
-    key = api_key or os.environ.get(API_KEY) or _asked_key(address)
-    return Client(address, key, timeout=timeout, pool_size=pool_size)
+        raise InvalidInput(
+            f'base_url: give the address, such as connect("https://api.example.com"), or set {BASE_URL}.'
+        )
+    key = api_key or os.environ.get(API_KEY) or _prompt_for_key(address)
+    return Client(address, key, timeout=timeout, retries=retries, pool_size=pool_size, session=session)
 
 
-def _asked_key(address: str) -> str:
-    """Ask a person in a notebook for the key; elsewhere nobody may be there to answer."""
+def _prompt_for_key(address: str) -> str:
+    """Return the key that the user types, in a notebook; a program may run without a user, so it gets an error."""
     if "ipykernel" not in sys.modules:
-        raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}: it then stands in no file.")
+        raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}, so that the key is in no file.")
     return getpass.getpass(f"API key for {address}: ")
 
 
 class SandboxClient(Client):
-    """A client of the embedded service, which ends with it: at `close()`, with a `with` block, or with Python."""
+    """A client of the embedded service, made by `sandbox()`.
+
+    The service ends at `close()`, at the end of a `with` block, or when Python does.
+
+    Example:
+        >>> client.sandbox.rate("USD")
+        Decimal('1')
+    """
 
     def __init__(self, service: Service, *, seed: int | str | None) -> None:
         super().__init__(service.url, service.api_key)
@@ -62,12 +91,12 @@ class SandboxClient(Client):
 
     @property
     def sandbox(self) -> SandboxControls:
-        """The sandbox's own calls: rates, the demo wallet, states set by hand, faults, the ledger."""
+        """The sandbox's own calls: rates, demo wallet, statuses, faults, ledger."""
         return SandboxControls(self)
 
     @property
     def account_secret(self) -> bytes:
-        """As on a live client, but of a seeded sandbox the same each time."""
+        """As on a live client; with a seed, the same each time."""
         if self._seed is None:
             return super().account_secret
         return hashlib.sha256(f"payerkit accounts {self._seed}".encode()).digest()
@@ -97,16 +126,38 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
 ) -> SandboxClient:
     """Start the embedded service in this process and return a client of it.
 
-    seed: makes ids and references the same each time, for notebooks and tests. db: a path, or an SQLAlchemy address,
-    whose data is there again next time; left out, the data goes with the service. port: 0 for any free one; a sandbox
-    that this process runs there already is replaced. public_url: the address at which a browser reaches the pages,
-    where it is not this machine's. decide_after: seconds until bank details and identity checks are decided.
-    kyc_required: take bank details only after an approved identity check. rate_limit: calls a minute, 0 for any
-    number. fee_percent, fee_address: a fee on top of payments, and who gets it. faults: what calls meet, for
-    rehearsal, such as `"latency=0.02, reset_after=5%"`; the README lists them.
+    The service ends with the client: `with sandbox() as client:`, `client.close()`, or when Python does.
 
-    The service ends with the client: `with sandbox() as client:`, `client.close()`, or when Python does. Raises
-    InvalidInput for what cannot start, ImportError without the extra `payerkit[sandbox]`.
+    Faults, for rehearsal, are a text such as `"latency=0.02, reset_after=5%"`. `latency=S` delays every call by S
+    seconds; `slow_for=S` is how long a slow write takes. The others are shares of the calls: `refuse=P%` (429 with
+    seconds), `refuse_date=P%` (429 with a date), `reset_before=P%` and `reset_after=P%` (the connection breaks before
+    or after the write), `cut=P%` (half a response after the write), `fail_before=P%` (503 before the write),
+    `fail_after=P%` (502 after it), `slow=P%` (the connection breaks, and the write lands later). The header
+    `x-payerkit-faults` sets them for one request.
+
+    Args:
+        seed: Makes ids and references the same each time; for notebooks and tests.
+        db: A path, or an SQLAlchemy address, that keeps the data; left out, the data goes with the service.
+        port: The port to listen on, 0 for any free one; a sandbox that this process runs there already is replaced.
+        public_url: The address at which a browser reaches the pages, where it is not this machine's.
+        decide_after: Seconds until bank details and identity checks are decided.
+        kyc_required: True to accept bank details only after an approved identity check.
+        rate_limit: Calls a minute, 0 for no limit.
+        fee_percent: A fee on top of payments, in percent.
+        fee_address: The wallet that gets the fee.
+        faults: Faults that calls meet, see above; "" for none.
+
+    Returns:
+        A client of the service; `client.sandbox` has its controls.
+
+    Raises:
+        InvalidInput: For settings with which the service cannot start.
+        ImportError: Without the extra `payerkit[sandbox]`.
+
+    Example:
+        >>> with sandbox() as local:
+        ...     create_payer(local, payer).kyc_status
+        'not_started'
     """
     settings = make_settings(
         seed=seed,

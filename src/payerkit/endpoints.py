@@ -1,8 +1,6 @@
 """The calls of the service, one function each: client first, an object, a dict or fields in, an object or a frame out.
 
-Every function raises InvalidInput before anything is sent, with all errors at once; otherwise the error of
-`payerkit.errors` that says what happened: NotSent, Refused (WrongKey, NotFound, RateLimited), ServiceError and
-UnreadableAnswer for reads, UnknownOutcome for writes.
+Below the public functions stand the `Call`s that runs over many rows make as well.
 """
 
 from __future__ import annotations
@@ -22,26 +20,25 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
-from payerkit.wire import check_id
+from payerkit.wire import check_id, first
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-from payerkit.wire import first
-
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
+_CREATE_FIRST = "Create the payer first, with create_payer()."
 
 _MAY_BE_MISSING = (
-    "No payer was created under this id with this key. If one was, this service does not have the call, which is "
+    "No payer was created under this id with this key. If one was, the service does not offer this call, which is "
     "beyond the specification: create_payer() returns the status, too."
 )
 
 
-def _call(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate[Client, P], R]:
-    """Make a function one of the calls: its client is checked, and its errors arise where it is called."""
+def _endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate[Client, P], R]:
+    """Check the client, and let errors arise where the function is called."""
 
     @without_internal_frames
     @wraps(function)
@@ -52,24 +49,60 @@ def _call(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate
     return call
 
 
-@_call
+@_endpoint
 def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None, /, **fields: Any) -> PayerStatus:
-    """Register a payer for compliance checks; return the statuses and the links to agreement and identity check.
+    """Register a payer for compliance checks.
 
-    A second call with the same `client_user_id` returns the present statuses; the sandbox updates the data, too.
-    What `check_payer` doubts is sent all the same, and is in `.findings` of what comes back.
-    `POST /v2/payer`, specification 2.4 and 2.5.
+    `POST /v2/payer`, specification 2.4 and 2.5. A second call with the same `client_user_id` returns the present
+    statuses; the sandbox updates the data, too.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        payer: A `Payer`, or a dict or row by our names or by the names on the wire.
+        **fields: The fields of a `Payer`, in place of an object.
+
+    Returns:
+        The statuses, the links to agreement and identity check, and in `.findings` what `check_payer` warns of; a
+        warning does not keep a payer from being sent.
+
+    Raises:
+        InvalidInput: With all errors at once, before anything is sent.
+        NotSent: If the request never left.
+        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        UnknownOutcome: If it was sent, and whether the payer was registered is unknown.
+
+    Example:
+        >>> create_payer(client, payer).kyc_status
+        'not_started'
     """
     payer = Payer.of(payer, fields)
     return client.send(payer_call(payer.client_user_id, RequestBody.of(payer), partial(PayerStatus.read, sent=payer)))
 
 
-@_call
+@_endpoint
 def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
-    """Return where a payer stands, without sending any data again; its links are not part of the answer.
+    """Return where a payer stands, without sending any data again.
 
-    `GET /v2/payer/{clientUserId}`: publicly documented, **beyond the specification**. Where a service does not
-    have it, or does not know the payer, NotFound says so.
+    `GET /v2/payer/{clientUserId}`: publicly documented, **beyond the specification**.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        client_user_id: The payer's id, as it was created.
+
+    Returns:
+        The statuses; links are not part of the response.
+
+    Raises:
+        InvalidInput: For an id that cannot be sent.
+        NotSent: If the request never left.
+        NotFound: If the service does not know the payer, or does not offer this call.
+        Refused: If the service refused it: WrongKey or RateLimited.
+        ServiceError: If the service failed.
+        UnreadableAnswer: If the response is not what the API documents.
+
+    Example:
+        >>> get_payer_status(client, "user-123").agreement_status
+        'completed'
     """
     call = Call(
         operation="get_payer_status",
@@ -82,11 +115,29 @@ def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
     return client.send(call)
 
 
-@_call
+@_endpoint
 def update_agreement(client: Client, client_user_id: str, *, completed: bool = True) -> AgreementUpdate:
-    """Record that a payer completed the agreement, or take that back; return whether the service recorded it.
+    """Record that a payer completed the agreement, or take that back.
 
-    `PATCH /v1/payer/{clientUserId}`, specification 2.6.
+    `PATCH /v1/payer/{clientUserId}`, specification 2.6. The call sets a constant, so it is repeated after a failure.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        client_user_id: The payer's id, as it was created.
+        completed: Whether the agreement is completed.
+
+    Returns:
+        Whether the service recorded it.
+
+    Raises:
+        InvalidInput: For an id that cannot be sent, and for anything but True or False.
+        NotSent: If the request never left.
+        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        UnknownOutcome: If no try was answered, and whether it was recorded is unknown.
+
+    Example:
+        >>> update_agreement(client, "user-123").success
+        True
     """
     if not isinstance(completed, bool):
         raise InvalidInput("completed: give True or False. Nothing was sent.")
@@ -98,14 +149,14 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
         body=RequestBody({"agreementCompleted": completed}),
         client_user_id=client_user_id,
         read=AgreementUpdate.read,
-        repeatable=True,
-        settle="It does no harm to call update_agreement() again; get_payer_status() shows the present state.",
-        hints={404: CREATE_FIRST},
+        idempotent=True,
+        if_unknown="It does no harm to call update_agreement() again; get_payer_status() returns the present state.",
+        hints={404: _CREATE_FIRST},
     )
     return client.send(call)
 
 
-@_call
+@_endpoint
 def create_payment_detail(
     client: Client,
     client_user_id: str,
@@ -113,26 +164,66 @@ def create_payment_detail(
     /,
     **fields: Any,
 ) -> PaymentDetail:
-    """Store a payer's bank account; return the record with its `id`. Each call stores one more.
+    """Store a bank account for a payer. Each call stores one more.
 
-    What `check_bank_details` doubts is sent all the same, and is in `.findings` of what comes back.
     `POST /v1/payer/{clientUserId}/payment-details`, specification 2.1 and 2.2.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        client_user_id: The payer's id, as it was created.
+        details: `BankDetails`, or a dict or row by our names or by the names on the wire.
+        **fields: The fields of `BankDetails`, in place of an object.
+
+    Returns:
+        The record with its `id`, and in `.findings` what `check_bank_details` warns of; a warning does not keep an
+        account from being sent.
+
+    Raises:
+        InvalidInput: With all errors at once, before anything is sent.
+        NotSent: If the request never left.
+        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        UnknownOutcome: If it was sent, and whether the account was stored is unknown; do not simply repeat it.
+
+    Example:
+        >>> create_payment_detail(client, "user-123", details).status
+        'approved'
     """
-    check_id(client_user_id, "client_user_id")  # what is wrong with it is told before what is wrong with the details
+    check_id(client_user_id, "client_user_id")  # before the details: its error names another argument
     details = BankDetails.of(details, fields)
     read = partial(PaymentDetail.read, sent=details)
     return client.send(payment_detail_call(client_user_id, RequestBody.of(details), read))
 
 
-@_call
+@_endpoint
 def list_payment_details(
     client: Client, client_user_id: str, *, payment_details_id: str | None = None, reveal: bool = False
 ) -> pd.DataFrame:
-    """Return a payer's bank accounts, one row each; no rows when there are none, and then the columns still stand.
+    """Return the bank accounts of a payer.
 
-    payment_details_id: only this one. reveal=True: show account numbers, birth dates, addresses and people's names,
-    which are masked otherwise; `account_key` is equal only where bank and account number are.
     `GET /v1/payer/{clientUserId}/payment-details`, specification 2.3.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        client_user_id: The payer's id, as it was created.
+        payment_details_id: Only the account with this id.
+        reveal: True to show account numbers, birth dates, addresses and people's names, which are masked otherwise.
+
+    Returns:
+        One row an account, no rows if there is none; the columns are there in any case: the fields of `BankDetails`
+        and of the response, text (`string`), and `account_key`, which is equal for two rows only if bank and account
+        number are.
+
+    Raises:
+        InvalidInput: For an id that cannot be sent.
+        NotSent: If the request never left.
+        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        ServiceError: If the service failed.
+        UnreadableAnswer: If the response is not what the API documents.
+
+    Example:
+        >>> list_payment_details(client, "user-123")[["bank_name", "account_number", "status"]]
+          bank_name account_number    status
+        0     Chase       ••••3489  approved
     """
     from payerkit.frames import payment_details_frame  # noqa: PLC0415 - pandas takes a second to import
 
@@ -140,14 +231,32 @@ def list_payment_details(
     return payment_details_frame(records, secret=client.account_secret, reveal=reveal is True)
 
 
-@_call
+@_endpoint
 def initiate_payment(
     client: Client, order: PaymentOrder | Mapping[str, Any] | None = None, /, **fields: Any
 ) -> Payment:
-    """Request a payment; return the transactions that a wallet has to sign. Nothing moves before that.
+    """Request a payment. Nothing moves before a wallet signs the transactions that come back.
 
-    The answer remembers what was asked for, as `.order`.
     `POST /v1/pay`, specification 2.7.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        order: A `PaymentOrder`, or a dict by our names or by the names on the wire. Amounts are decimals, in the
+            invoice currency.
+        **fields: The fields of a `PaymentOrder`, in place of an object.
+
+    Returns:
+        The transactions to sign, and the order as `.order`, so that `check_payment` can compare them.
+
+    Raises:
+        InvalidInput: With all errors at once, before anything is sent.
+        NotSent: If the request never left.
+        Refused: If the service refused it: WrongKey or RateLimited.
+        UnknownOutcome: If it was sent and no readable response came. Nothing has moved.
+
+    Example:
+        >>> len(initiate_payment(client, order).transactions)
+        1
     """
     order = PaymentOrder.of(order, fields)
     call = Call(
@@ -156,16 +265,14 @@ def initiate_payment(
         route="/v1/pay",
         body=RequestBody.of(order),
         read=partial(Payment.read, order=order),
-        settle="Nothing has moved: a wallet has to sign first. Call again, and sign what one answer holds, not two.",
+        if_unknown="Nothing has moved: a wallet has to sign first. Call again, and sign the transactions of one "
+        "response only.",
     )
     return client.send(call)
 
 
-T = TypeVar("T")
-
-
 def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T]) -> Call[T]:
-    """Return the call that registers a payer. read: makes the result of the parsed answer."""
+    """Return the call that registers a payer. read: makes the result from the parsed response."""
     return Call(
         operation="create_payer",
         method="POST",
@@ -173,14 +280,15 @@ def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T])
         body=body,
         client_user_id=client_user_id,
         read=read,
-        settle="Call create_payer() again: as published, the same client_user_id gives the status of the same payer.",
+        if_unknown="Call create_payer() again: as published, the same client_user_id returns the status of the same "
+        "payer.",
     )
 
 
 def payment_detail_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T]) -> Call[T]:
-    """Return the call that stores an account. read: makes the result of the parsed answer.
+    """Return the call that stores an account. read: makes the result from the parsed response.
 
-    Raises InvalidInput for an id that is not sent.
+    Raises InvalidInput for an id that cannot be sent.
     """
     return Call(
         operation="create_payment_detail",
@@ -190,18 +298,14 @@ def payment_detail_call(client_user_id: str, body: RequestBody, read: Callable[[
         body=body,
         client_user_id=client_user_id,
         read=read,
-        settle="Look at list_payment_details() in a minute: one account more than before means that it happened. "
-        "Only if there is none more, call again.",
-        hints={404: CREATE_FIRST},
+        if_unknown="Call list_payment_details() in a minute: one account more than before means that it was stored. "
+        "Send it again only if no new account appeared.",
+        hints={404: _CREATE_FIRST},
     )
 
 
-CREATE_FIRST = "Create the payer first, with create_payer()."
-_LISTS = ("paymentDetails", "payment_details")
-
-
 def payment_details_call(client_user_id: str, *, payment_details_id: str | None = None) -> Call[list[dict[str, Any]]]:
-    """Return the call; its result are the records. Raises InvalidInput for an id that is not sent."""
+    """Return the call that lists a payer's accounts as records. Raises InvalidInput for an id that cannot be sent."""
     query = {}
     if payment_details_id is not None:
         query["paymentDetailsId"] = check_id(payment_details_id, "payment_details_id")
@@ -212,15 +316,18 @@ def payment_details_call(client_user_id: str, *, payment_details_id: str | None 
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
         query=query,
         read=_read_list,
-        hints={404: CREATE_FIRST},
+        hints={404: _CREATE_FIRST},
     )
 
 
-def _read_list(answer: Any) -> list[dict[str, Any]]:
-    """Return the records of a list; null counts as none. Raises ValueError for what is no list of objects."""
-    if isinstance(answer, dict) and not answer.keys().isdisjoint(_LISTS):
-        answer = first(answer, *_LISTS)
-        answer = [] if answer is None else answer
-    if not isinstance(answer, list) or not all(isinstance(record, dict) for record in answer):
-        raise ValueError("a list of payment details was due")
-    return answer
+_LISTS = ("paymentDetails", "payment_details")
+
+
+def _read_list(response: Any) -> list[dict[str, Any]]:
+    """Return the records of a list; null counts as empty. Raises ValueError for anything but a list of objects."""
+    if isinstance(response, dict) and not response.keys().isdisjoint(_LISTS):
+        response = first(response, *_LISTS)
+        response = [] if response is None else response
+    if not isinstance(response, list) or not all(isinstance(record, dict) for record in response):
+        raise ValueError("expected a list of payment details")
+    return response

@@ -1,17 +1,17 @@
-"""What a caller of payerkit may catch: one family, one class for each situation that asks for another reaction.
+"""The errors of payerkit: one family, one class for each situation that asks for another reaction.
 
     PayerkitError
     ├── InvalidInput          found here, nothing was sent: correct the fields that it names
     ├── NotSent               the request never left: check the address and the network, then call again
-    ├── Refused               the service read the request and said no: nothing happened
+    ├── Refused               the service read the request and refused it: nothing happened
     │   ├── WrongKey          401, 403: check the key
     │   ├── NotFound          404: create it first, or check the id
     │   └── RateLimited       429: wait `retry_after` seconds
     ├── ServiceError          a read failed on the service's side: nothing to undo, call again later
-    ├── UnreadableAnswer      a read was answered with something else than the API promises
-    ├── UnknownOutcome        a write was sent, and nothing tells whether it happened: find out before repeating
-    │   └── InterruptedCall   the same, since a person interrupted it; also a KeyboardInterrupt
-    └── InterruptedRun        a person interrupted a run over many rows: call again to go on; also a KeyboardInterrupt
+    ├── UnreadableAnswer      a read got a response that the API does not document
+    ├── UnknownOutcome        a write was sent, and whether it happened is unknown: find out before repeating it
+    │   └── InterruptedCall   the same, after an interrupt; also a KeyboardInterrupt
+    └── InterruptedRun        a run over many rows was interrupted: call again to continue; also a KeyboardInterrupt
 
 No message, field or attribute of an error holds a secret value or a request's body.
 """
@@ -26,7 +26,14 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with one member: its name here, its name on the wire, words for a person, a stable code."""
+    """A problem with one field.
+
+    Attributes:
+        field: The field's name here, such as `postal_code`; "" if the problem is not about one field.
+        wire_name: Its name on the wire, such as `postalCode`.
+        message: What is wrong, for a reader.
+        code: What is wrong, for a program; stable.
+    """
 
     field: str
     wire_name: str
@@ -38,11 +45,16 @@ class FieldProblem:
 
 
 class PayerkitError(Exception):
-    """Base of every error of this package; all attributes can always be read.
+    """Base class of payerkit's errors. Every attribute is there on every error.
 
-    message: the first sentence. fields: the members at fault, as `FieldProblem`. advice: what to do next.
-    status_code: of the answer, if there was one. retryable: whether the same call may work later without a change.
-    retry_after: seconds to wait, if the service named them. request: method and route, without ids.
+    Attributes:
+        message: The first sentence of `str(error)`.
+        fields: The problems with single fields, as a tuple of `FieldProblem`.
+        advice: What to do next.
+        status_code: Status of the response, None if none came.
+        retryable: True if the same call may work later without a change.
+        retry_after: Seconds to wait that the service requested, None if it did not.
+        request: Method and route, without ids.
     """
 
     retryable: ClassVar[bool] = False
@@ -82,11 +94,11 @@ def _rebuilt(kind: type[PayerkitError], message: str, state: dict[str, Any]) -> 
 
 
 class InvalidInput(PayerkitError, ValueError):  # noqa: N818 - named after what a caller did
-    """What was given cannot be sent; found here, before anything left. `fields` names every member at fault."""
+    """An argument cannot be used; found here, before anything was sent. `fields` names every invalid field."""
 
 
 class NotSent(PayerkitError):  # noqa: N818
-    """The request never left this machine, so nothing happened on the service."""
+    """The request never left this machine: nothing happened on the service."""
 
     retryable = True
     advice = "Nothing was sent. Check the address and the network, then call again."
@@ -95,7 +107,8 @@ class NotSent(PayerkitError):  # noqa: N818
 class Refused(PayerkitError):  # noqa: N818
     """The service read the request and refused it; nothing was changed.
 
-    foreign: whether the answer is none of the API's, but a proxy's, say, or another service's at this address.
+    Attributes:
+        foreign: True if the response is not the API's, but a proxy's, say, or another service's at this address.
     """
 
     foreign: bool = False
@@ -109,37 +122,39 @@ class WrongKey(Refused):
 
 
 class NotFound(Refused):
-    """The service does not know what the call is about."""
+    """The service does not know the payer, the account or the route."""
 
     advice = "Check the id, and that it was created with this key on this service."
 
 
 class RateLimited(Refused):
-    """The service asks to wait; `retry_after` holds the seconds if it named them."""
+    """The service received too many requests; `retry_after` has the seconds to wait, if it named them."""
 
     retryable = True
     advice = "Nothing was changed. Call again after the wait."
 
 
 class ServiceError(PayerkitError):
-    """The service, or the way to it, failed while something was read; nothing was changed."""
+    """A read failed on the service or on the way to it; nothing was changed."""
 
     retryable = True
     advice = "Nothing was changed. Call again later."
 
 
 class UnreadableAnswer(PayerkitError):  # noqa: N818
-    """A read was answered, but not with what the API promises; nothing was changed."""
+    """A read got a response that the API does not document; nothing was changed."""
 
     advice = "Check that base_url is the address of the service itself."
 
 
 class UnknownOutcome(PayerkitError):  # noqa: N818
-    """A write was sent, and nothing tells whether it happened.
+    """A write was sent, and whether it happened is unknown. `str(error)` says how to find out.
 
-    operation: the function that was called. client_user_id: whom it was about. fingerprint: twelve hex digits
-    that tell two bodies apart without holding them. elapsed: seconds since the call began. `str()` says how to
-    find out.
+    Attributes:
+        operation: The name of the function that was called.
+        client_user_id: The id of the payer, None for a payment.
+        fingerprint: Twelve hex digits that tell two request bodies apart without holding them.
+        elapsed: Seconds since the call began.
     """
 
     def __init__(
@@ -160,16 +175,17 @@ class UnknownOutcome(PayerkitError):  # noqa: N818
 
 
 class InterruptedCall(UnknownOutcome, KeyboardInterrupt):
-    """A person interrupted a write after it was sent, and nothing tells whether it happened."""
+    """A write was interrupted after it was sent, and whether it happened is unknown."""
 
 
 class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a person did
-    """A person interrupted a run over many rows; `report` says what became of each.
+    """A run over many rows was interrupted. Nothing is lost: the same call with the same journal continues it.
 
-    Nothing is lost: the same call with the same journal goes on.
+    Attributes:
+        report: The `Report` with the state of every row.
     """
 
-    advice = "Call again with the same journal to go on."
+    advice = "Call again with the same journal to continue."
 
     def __init__(self, message: str, *, report: Any = None, **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -181,10 +197,10 @@ R = TypeVar("R")
 
 
 def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a public function raise our errors as if they arose in its call.
+    """Make a public function raise payerkit's errors from its own frame, without the frames below.
 
-    The frames in between hold what was given, secrets too, for whoever looks at a traceback with its variables; and in
-    a notebook they would bury the message. Errors that are not ours are faults of ours, and keep every frame.
+    Those frames hold the arguments, secrets too, for every tool that shows a traceback with local variables; and in a
+    notebook they would bury the message. Any other error is a defect of payerkit and keeps all frames.
     """
 
     @wraps(function)
@@ -193,7 +209,7 @@ def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (PayerkitError, KeyboardInterrupt) as error:
             problem = error.with_traceback(None)
-        args, kwargs = (), {}  # type: ignore[assignment]  # this frame is the one that stays
+        args, kwargs = (), {}  # type: ignore[assignment]  # this frame is the one that remains
         raise problem
 
     return call

@@ -50,9 +50,9 @@ class Retries:
     max_backoff: float = 8.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.attempts, int) or isinstance(self.attempts, bool) or self.attempts < 1:
+        if not (is_seconds(self.attempts) and self.attempts == int(self.attempts) >= 1):
             raise InvalidInput("retries: attempts must be a whole number, 1 or more, such as Retries(attempts=3).")
-        if not all(isinstance(wait, int | float) and 0 <= wait < math.inf for wait in (self.backoff, self.max_backoff)):
+        if not (is_seconds(self.backoff) and is_seconds(self.max_backoff)):
             raise InvalidInput("retries: backoff and max_backoff must be seconds, 0 or more.")
 
     def allow(self, error: PayerkitError, attempt: int, *, idempotent: bool = False) -> bool:
@@ -68,6 +68,11 @@ class Retries:
         if error.retry_after is not None:
             return error.retry_after
         return random.uniform(0, min(self.max_backoff, self.backoff * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
+
+
+def is_seconds(value: object) -> bool:
+    """Return True for a finite number, 0 or more."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 RUN_RETRIES = Retries(attempts=6)

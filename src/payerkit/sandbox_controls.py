@@ -118,8 +118,8 @@ class SandboxControls:
             ids=ids,
             body=RequestBody(body),
             read=lambda _: None,
-            repeatable=True,
-            settle="It does no harm to call it again.",
+            idempotent=True,
+            if_unknown="It does no harm to call it again.",
         )
         self._client.send(call)
 

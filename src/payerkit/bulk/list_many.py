@@ -44,7 +44,7 @@ def list_many(
     read: dict[str, list[dict[str, Any]] | str] = {}
     stop = StopSignal()
     pace = RateLimiter(rate, stop)
-    with client.sibling(pool_size=workers) as own, Progress(len(wanted), shown=progress) as bar:
+    with client.without_retries(pool_size=workers) as own, Progress(len(wanted), shown=progress) as bar:
 
         def read_one(client_user_id: str) -> None:
             try:

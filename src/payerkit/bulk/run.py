@@ -107,7 +107,11 @@ def _is_number(value: object, kinds: type | UnionType) -> bool:
 def _run(client: Client, table: Table, path: str | Path, options: Options, *, progress: bool) -> Report:
     check_client(client)
     file, workers = Path(path), options.workers
-    with _noted(file), Journal(file, client.account_secret) as journal, client.sibling(pool_size=workers) as own:
+    with (
+        _noted(file),
+        Journal(file, client.account_secret) as journal,
+        client.without_retries(pool_size=workers) as own,
+    ):
         journal.belongs_to("service", digest(journal.salt, client.service_name()), "service")
         journal.belongs_to("key", digest(journal.secret, "key"), "API key")
         journal.belongs_to("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)

@@ -1,8 +1,10 @@
-"""The client: one pool of connections to one service, and what every failure of a call proves."""
+"""The client: one service, one key, one deadline a call, and what each failure proves.
 
-from payerkit.client.call import Call
+A call goes from `client.Client.send` through `transport` to `deadline_adapter`; nothing else touches the network.
+"""
+
+from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client, check_client
 from payerkit.client.transport import Timeout
-from payerkit.client.wire import RequestBody
 
 __all__ = ["Call", "Client", "RequestBody", "Timeout", "check_client"]

@@ -1,25 +1,75 @@
-"""A call, as an endpoint describes it to the client."""
+"""A call, as an endpoint describes it to the client, and the body of its request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import hmac
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
-from urllib.parse import urlencode
+from typing import Any, Generic, Protocol, Self, TypeVar
+from urllib.parse import quote, urlencode
 
-from payerkit.client.wire import RequestBody, fill
+from pydantic_core import PydanticSerializationError, to_json
+
+from payerkit.errors import InvalidInput
 
 T = TypeVar("T")
 
 
+class Sendable(Protocol):
+    """An object with fields to send, some of them private."""
+
+    def to_dict(self, *, reveal: bool) -> dict[str, Any]:
+        """Return the fields by their names on the wire."""
+
+    def private_values(self) -> tuple[str, ...]:
+        """Return the true values of the fields that are masked where they are shown."""
+
+
+class RequestBody:
+    """A JSON request body with a redacted repr, which knows the values that no message may repeat.
+
+    Raises InvalidInput for text that is not valid Unicode.
+    """
+
+    __slots__ = ("_private", "content")
+
+    def __init__(self, fields: Mapping[str, Any], private: Callable[[], Iterable[str]] = tuple) -> None:
+        try:
+            self.content = to_json(fields)
+        except PydanticSerializationError:
+            raise InvalidInput(
+                "A value cannot be written as JSON: it is not text, or has an unpaired surrogate (invalid Unicode). "
+                "Nothing was sent."
+            ) from None
+        self._private = private
+
+    @classmethod
+    def of(cls, sent: Sendable) -> Self:
+        """Return the body that sends an object."""
+        return cls(sent.to_dict(reveal=True), sent.private_values)
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The values that no message may repeat; collected only when there is a message."""
+        return tuple(self._private())
+
+    def __repr__(self) -> str:
+        return f"<body of {len(self.content)} bytes>"
+
+    def fingerprint(self, key: bytes) -> str:
+        """Return twelve hex digits that tell bodies apart and, without the key, reveal nothing of them."""
+        return hmac.new(key, self.content, hashlib.sha256).hexdigest()[:12]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T]):
-    """One call: what is sent, how its answer is read, and what its failures mean.
+    """One call: what is sent, how its response is read, and what its failures mean.
 
-    operation: name of the function. route: path with `{clientUserId}` in it; `ids` fill it. read: makes the
-    result of the parsed JSON, and raises ValueError for what the API does not promise. repeatable: a write that
-    sets a constant, so that a second time does no harm. settle: how to find out whether a write happened.
-    hints: advice by status, where the endpoint knows better than the class of error.
+    operation: name of the public function. route: the path with `{clientUserId}` in it; `ids` fill it. read: makes the
+    result from the parsed JSON, and raises ValueError for JSON that the API does not document. idempotent: a write
+    that sets a constant, so that repeating it does no harm. if_unknown: how the user finds out whether a write
+    happened. hints: advice by status, where the endpoint knows more than the error class.
     """
 
     operation: str
@@ -30,21 +80,22 @@ class Call(Generic[T]):
     query: Mapping[str, str] = field(default_factory=dict)
     body: RequestBody | None = None
     client_user_id: str | None = None
-    repeatable: bool = False
-    settle: str = ""
+    idempotent: bool = False
+    if_unknown: str = ""
     hints: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """Method and route, without ids: what messages and logs show."""
+        """Method and route, without ids: safe to show and to log."""
         return f"{self.method} {self.route}"
 
     @property
     def path(self) -> str:
-        """The path with its ids and its query."""
-        return fill(self.route, self.ids) + (f"?{urlencode(self.query)}" if self.query else "")
+        """The path and the query, each id percent-encoded as a whole, slashes too."""
+        path = self.route.format_map({name: quote(value, safe="") for name, value in self.ids.items()})
+        return path + (f"?{urlencode(self.query)}" if self.query else "")
 
     @property
     def is_write(self) -> bool:
-        """Whether the call may change something."""
+        """Return True if the call may change something."""
         return self.method != "GET"

@@ -1,62 +1,66 @@
-"""The client: where the service is, with which key, and how often a call is tried."""
+"""The client: where the service is, with which key, how often a call is tried, and until when."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import random
 import time
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, Never, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
 from payerkit.client.call import Call
-from payerkit.client.exchange import Exchange
-from payerkit.client.outcome import Judge
-from payerkit.client.transport import MAX_ANSWER, Timeout, Transport
-from payerkit.errors import (
-    InvalidInput,
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
+from payerkit.client.outcome import Outcome
+from payerkit.client.transport import (
+    MAX_RESPONSE,
+    BrokenOffError,
+    HttpRequest,
+    HttpResponse,
+    NotSentError,
+    RequestsTransport,
+    SessionTransport,
+    Timeout,
+    Transport,
 )
+from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome
 from payerkit.masking import ApiKey
+from payerkit.retry import Retries
 from payerkit.wire import is_loopback
+
+if TYPE_CHECKING:
+    import requests
 
 T = TypeVar("T")
 
-ATTEMPTS = 3
-
-
-class Seams(TypedDict, total=False):
-    """What tests and bulk runs set: how often a call is tried, how it waits, how many bytes of an answer are read."""
-
-    attempts: int
-    sleep: Callable[[float], None]
-    max_answer: int
-
-
-_MAX_BACKOFF = 8.0
 _SANDBOX = "x-payerkit-sandbox"
 
 log = logging.getLogger("payerkit")
 
 
-class _Attempt(NamedTuple, Generic[T]):
-    """One exchange of a call, and what it proves."""
+class ClientOptions(TypedDict, total=False):
+    """Internal options, used by tests: how a call waits, how many bytes of a response are read."""
 
-    exchange: Exchange
-    result: T | PayerkitError
+    sleep: Callable[[float], None]
+    max_response: int
 
 
 class Client:
-    """A connection pool to one service, with its key. Made by `connect()` or `sandbox()`; safe to share by threads.
+    """A connection to one service with one API key. Made by `connect()` or `sandbox()`; safe to share between threads.
 
-    Retries follow what a failure proves: what never left, and what was refused for coming too fast, is sent
-    again; so is what only reads, or sets a constant. Any other write is sent once.
+    A call is retried only where its failure proves that this does no harm (`payerkit.retry`): a write that may have
+    arrived is sent once. All tries of a call share one deadline.
+
+    Attributes:
+        base_url: The address of the service, without a trailing slash.
+        timeout: The time limits of a call.
+        retries: How often a call is tried.
+
+    Raises:
+        InvalidInput: For an address, a key, a session or limits that cannot be used.
+
+    Example:
+        >>> client
+        <Client of the sandbox at http://127.0.0.1:...>
     """
 
     base_url = ""
@@ -67,55 +71,72 @@ class Client:
         api_key: str | ApiKey,
         *,
         timeout: Timeout | float | None = None,
+        retries: Retries | None = None,
         pool_size: int = 10,
-        **seams: Unpack[Seams],
+        session: requests.Session | None = None,
+        **options: Unpack[ClientOptions],
     ) -> None:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
-        self.base_url, is_local = _checked_url(base_url)
-        self.timeout = _timeout(timeout)
-        self._attempts = seams.get("attempts", ATTEMPTS)
-        self._sleep = seams.get("sleep", time.sleep)
+        self.base_url, self._is_local = _checked_url(base_url)
+        self.timeout = _checked_timeout(timeout)
+        self.retries = _checked_retries(retries)
+        self._session, self._options = session, options
+        self._sleep = options.get("sleep", time.sleep)
         self._is_closed = False
-        self._transport = Transport(
-            self.base_url, local=is_local, pool_size=pool_size, max_answer=seams.get("max_answer", MAX_ANSWER)
+        self._transport = self._new_transport(pool_size)
+
+    def _new_transport(self, pool_size: int) -> Transport:
+        size = self._options.get("max_response", MAX_RESPONSE)
+        if self._session is not None:
+            return SessionTransport(
+                self._session, self.base_url, is_local=self._is_local, timeout=self.timeout, max_response=size
+            )
+        return RequestsTransport(
+            self.base_url, is_local=self._is_local, timeout=self.timeout, pool_size=pool_size, max_response=size
         )
 
     def send(self, call: Call[T]) -> T:
-        """Make a call and return what it reads from the answer. Raises a PayerkitError of the class that applies."""
+        """Make a call and return its result. Raises the PayerkitError that says what happened."""
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         started = time.monotonic()
-        until = started + self.timeout.total
-        unknown: PayerkitError | None = None
+        deadline = started + self.timeout.total
+        unknown: UnknownOutcome | None = None
         attempt = 0
         while True:
             attempt += 1
-            tried = self._attempt(call, started, until)
-            result = tried.result
+            outcome = self._attempt(call, started, deadline)
+            result = outcome.result()
             if not isinstance(result, PayerkitError):
                 return result
-            # Whatever a later attempt proves, it does not prove that the earlier one did not happen.
+            # A later attempt proves nothing about an earlier one: if that may have happened, it stays unknown.
             unknown = result if isinstance(result, UnknownOutcome) else unknown
-            is_last = tried.exchange.interrupted or attempt == self._attempts or not _may_repeat(call, result)
-            wait = _wait(result, attempt)
-            if is_last or time.monotonic() + wait >= until or not self._waited(wait, unknown):
+            is_last = isinstance(outcome.end, KeyboardInterrupt) or not self.retries.allow(
+                result, attempt, idempotent=call.idempotent
+            )
+            wait = self.retries.wait_after(result, attempt)
+            if is_last or time.monotonic() + wait >= deadline or not self._wait(wait, unknown):
                 raise unknown or result
 
-    def _attempt(self, call: Call[T], started: float, until: float) -> _Attempt[T]:
-        exchange = Exchange(until=until, is_write=call.is_write)
+    def _attempt(self, call: Call[T], started: float, deadline: float) -> Outcome[T]:
+        """Send a call once and return how it ended. Raises KeyboardInterrupt unless a write may have been sent."""
+        body = None if call.body is None else call.body.content
+        request = HttpRequest(call.method, self.base_url + call.path, self._headers(call), body)
+        end: HttpResponse | NotSentError | BrokenOffError | KeyboardInterrupt
         try:
-            self._transport.perform(call, self._headers(call), exchange, self.timeout)
-            elapsed = time.monotonic() - started
-            log.debug("%s -> %s in %.0f ms", call.name, exchange.status or exchange.fault, 1000 * elapsed)
-            return _Attempt(exchange, Judge(call, exchange, self._key, elapsed).result())
-        except KeyboardInterrupt as error:
-            if not (exchange.sent and call.is_write):
+            end = self._transport.send(request, deadline=deadline)
+        except (NotSentError, BrokenOffError) as error:
+            end = error.with_traceback(None)  # its frames hold the request
+        except KeyboardInterrupt:
+            if not (request.sent and call.is_write):
                 raise KeyboardInterrupt from None
-            exchange.fail(error)
-        return _Attempt(exchange, Judge(call, exchange, self._key, time.monotonic() - started).result())
+            end = KeyboardInterrupt()
+        outcome = Outcome(call, end, self._key, time.monotonic() - started)
+        log.debug("%s -> %s in %.0f ms", call.name, outcome.status or end, 1000 * outcome.elapsed)
+        return outcome
 
-    def _waited(self, seconds: float, unknown: PayerkitError | None) -> bool:
-        """Wait; return False if a person interrupts while an earlier attempt's outcome is unknown."""
+    def _wait(self, seconds: float, unknown: PayerkitError | None) -> bool:
+        """Wait; return False on an interrupt while an earlier attempt's outcome is unknown."""
         try:
             self._sleep(seconds)
         except KeyboardInterrupt:
@@ -135,7 +156,7 @@ class Client:
 
     @property
     def account_secret(self) -> bytes:
-        """The secret with which account numbers are turned into keys that can be compared and not be read."""
+        """The secret that turns account numbers into keys, which can be compared and not be read."""
         return hashlib.sha256(b"payerkit accounts" + self._key.reveal().encode()).digest()
 
     def reveal_key(self) -> str:
@@ -144,30 +165,38 @@ class Client:
 
     @property
     def sandbox(self) -> Any:
-        """Controls of the embedded service, as `SandboxControls`; None on a live client."""
+        """The controls of the embedded service, as `SandboxControls`; None on a live client."""
         return None
 
-    def sibling(self, *, pool_size: int) -> Client:
-        """Return a client of the same service with connections of its own, which tries each call once."""
-        return Client(self.base_url, self._key, timeout=self.timeout, pool_size=pool_size, attempts=1)
+    def without_retries(self, *, pool_size: int) -> Client:
+        """Return a client of the same service that tries each call once, with a pool of connections of its own."""
+        return Client(
+            self.base_url,
+            self._key,
+            timeout=self.timeout,
+            retries=Retries(attempts=1),
+            pool_size=pool_size,
+            session=self._session,
+            **self._options,
+        )
 
     def service_name(self) -> str:
-        """Return what tells this service from others: a sandbox says which one it is, others by address.
+        """Return what identifies the service: the id of a sandbox, the address of any other.
 
-        Raises NotSent or ServiceError if a service on this machine does not answer.
+        Raises NotSent or ServiceError if a service on this machine does not respond.
         """
-        name = self.base_url
-        if is_loopback(urlsplit(self.base_url).hostname or ""):  # where sandboxes are
-            call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
-            now = time.monotonic()
-            tried = self._attempt(call, now, now + self.timeout.total)
-            if tried.exchange.status is None and isinstance(tried.result, PayerkitError):
-                raise tried.result
-            name = tried.exchange.headers.get(_SANDBOX, name)
-        return name
+        if not self._is_local:  # sandboxes are on this machine
+            return self.base_url
+        call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
+        started = time.monotonic()
+        outcome = self._attempt(call, started, started + self.timeout.total)
+        if isinstance(outcome.end, HttpResponse | BrokenOffError) and outcome.status is not None:
+            return outcome.end.headers.get(_SANDBOX, self.base_url)
+        result = outcome.result()
+        raise result if isinstance(result, PayerkitError) else AssertionError
 
     def close(self) -> None:
-        """Close the connections; calls with this client are refused from now on."""
+        """Close the connections; calls with this client raise InvalidInput from now on."""
         self._is_closed = True
         self._transport.close()
 
@@ -181,48 +210,43 @@ class Client:
         return f"<Client of {self.base_url}, key {self._key.fingerprint}>"
 
     def __reduce__(self) -> Never:
-        raise TypeError("a client is not pickled: make one of its own in each process, with connect()")
+        raise TypeError("a client cannot be pickled: make one in each process, with connect()")
 
 
 def check_client(client: object) -> None:
     """Raise InvalidInput for anything but a client."""
     if not isinstance(client, Client):
         raise InvalidInput(
-            f"The first argument is a client, from connect() or sandbox(); got a {type(client).__name__}."
+            f"The first argument must be a client, from connect() or sandbox(); got a {type(client).__name__}."
         )
 
 
-def _may_repeat(call: Call[Any], error: PayerkitError) -> bool:
-    if isinstance(error, UnknownOutcome):
-        return call.repeatable
-    return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
+def _checked_timeout(timeout: Timeout | float | None) -> Timeout:
+    if isinstance(timeout, Timeout):
+        return timeout
+    return Timeout() if timeout is None else Timeout(total=timeout)
 
 
-def _wait(error: PayerkitError, attempt: int) -> float:
-    """Return the seconds to wait: what the service named, else full jitter on a doubling bound."""
-    if error.retry_after is not None:
-        return error.retry_after
-    return random.uniform(0, min(_MAX_BACKOFF, 0.25 * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
-
-
-def _timeout(given: Timeout | float | None) -> Timeout:
-    if isinstance(given, Timeout):
-        return given
-    return Timeout() if given is None else Timeout(total=given)
+def _checked_retries(retries: object) -> Retries:
+    if retries is None:
+        return Retries()
+    if not isinstance(retries, Retries):
+        raise InvalidInput(f"retries: expected Retries(attempts=...), got a {type(retries).__name__}.")
+    return retries
 
 
 def _checked_key(key: object) -> ApiKey:
     if not isinstance(key, str) or not key:
         raise InvalidInput("api_key: give the key as text, or set PAYERKIT_API_KEY.")
     if key != key.strip():
-        raise InvalidInput("api_key: the key begins or ends with a blank or a line break; copy it again without.")
+        raise InvalidInput("api_key: the key begins or ends with a space or a line break; copy it again without.")
     if not (key.isascii() and key.isprintable()):
-        raise InvalidInput("api_key: the key holds a letter that cannot be sent; copy it again.")
+        raise InvalidInput("api_key: the key has a character that cannot be sent in a header; copy it again.")
     return ApiKey(key)
 
 
 def _checked_url(base_url: object) -> tuple[str, bool]:
-    """Return the address without a closing slash, and whether it is this machine. Raises InvalidInput."""
+    """Return the address without a trailing slash, and whether it is this machine. Raises InvalidInput."""
     if not isinstance(base_url, str) or not (base_url.isascii() and base_url.isprintable()):
         raise InvalidInput("base_url: give the address as text, such as https://api.example.com.")
     try:
@@ -236,5 +260,5 @@ def _checked_url(base_url: object) -> tuple[str, bool]:
         raise InvalidInput("base_url: leave out user, password, ? and #; the key goes into api_key.")
     is_local = is_loopback(host)
     if parts.scheme == "http" and not is_local:
-        raise InvalidInput("base_url: use https://; plain http would show the key and all data on the way.")
+        raise InvalidInput("base_url: use https://; plain http would expose the key and all data on the way.")
     return base_url.rstrip("/"), is_local

@@ -1,4 +1,4 @@
-"""What an exchange proves: a result, or the error that tells a caller what happened and what to do."""
+"""From the end of an HTTP attempt to the result of a call, or to the error that says what happened and what to do."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry
 
 from payerkit.client.call import Call
-from payerkit.client.exchange import Exchange
-from payerkit.client.wire import read_complaint, read_json
+from payerkit.client.error_body import parse_json, read_error_body
+from payerkit.client.transport import BrokenOffError, HttpResponse, NotSentError
 from payerkit.errors import (
     InterruptedCall,
     NotFound,
@@ -31,84 +31,90 @@ E = TypeVar("E", bound=PayerkitError)
 
 _REFUSALS: dict[int, tuple[type[Refused], str]] = {
     401: (WrongKey, "The service does not accept the API key"),
-    403: (WrongKey, "The service does not allow this with the API key"),
-    404: (NotFound, "The service does not find what the call is about"),
-    429: (RateLimited, "The service asks to wait"),
+    403: (WrongKey, "The API key does not permit this call"),
+    404: (NotFound, "Not found"),
+    429: (RateLimited, "Too many requests: the service asks to wait"),
 }
 
-_CHECK_ADDRESS = "Nothing was changed. This is no answer of the API: check that base_url is its address."
+_CHECK_ADDRESS = "Nothing was changed. The response is not the API's: check that base_url is its address."
 
 _PROVES_NOTHING = {408, 499}
-"""Statuses that intermediaries give when they lost patience; the service may have done the work."""
+"""Statuses of intermediaries that gave up waiting; the service may have done the work."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judge(Generic[T]):
-    """Reads one exchange of a call. `elapsed`: seconds since the call began."""
+class Outcome(Generic[T]):
+    """How one attempt of a call ended: with a response, a failure of the transport, or a KeyboardInterrupt.
+
+    elapsed: seconds since the call began.
+    """
 
     call: Call[T]
-    exchange: Exchange
+    end: HttpResponse | NotSentError | BrokenOffError | KeyboardInterrupt
     key: ApiKey
     elapsed: float
 
+    @property
+    def status(self) -> int | None:
+        """The status of the response; None if none came."""
+        return self.end.status if isinstance(self.end, HttpResponse | BrokenOffError) else None
+
     def result(self) -> T | PayerkitError:
-        """Return the call's result, or the error that the exchange proves."""
-        exchange = self.exchange
-        if exchange.status is None:
-            return self._no_answer()
-        if 200 <= exchange.status < 300:
-            return self._success()
-        if 300 <= exchange.status < 500 and exchange.status not in _PROVES_NOTHING:
-            return self._refusal(exchange.status)
-        return self._failing(f"the service answered {exchange.status}")
+        """Return the result of the call, or the error that its end proves."""
+        status = self.status
+        if isinstance(self.end, NotSentError):
+            return self._error(NotSent, f"{self.call.name} could not be sent ({self.end}).")
+        if isinstance(self.end, KeyboardInterrupt):
+            return self._unknown("the call was interrupted")
+        if status is None:
+            return self._failed(f"no response came ({self.end})")
+        if 200 <= status < 300:
+            return self._success(status)
+        if 300 <= status < 400:
+            return self._redirect(status)
+        if status < 500 and status not in _PROVES_NOTHING:
+            return self._refusal(status)
+        return self._failed(f"the service responded with {status}")
 
-    def _no_answer(self) -> PayerkitError:
-        if not self.exchange.sent:
-            return self._error(NotSent, f"{self.call.name} could not be sent ({self.exchange.fault}).")
-        return self._failing(f"no answer came ({self.exchange.fault})")
-
-    def _success(self) -> T | PayerkitError:
-        fault = self.exchange.fault and f"its answer broke off ({self.exchange.fault})"
-        if not fault:
+    def _success(self, status: int) -> T | PayerkitError:
+        if isinstance(self.end, HttpResponse):
             try:
-                return self.call.read(read_json(self.exchange.content))
+                return self.call.read(parse_json(self.end.content))
             except ValueError as error:
-                fault = f"its answer cannot be read ({self._clean(str(error))})"
+                problem = f"the response cannot be read ({self._redact(str(error))})"
+        else:
+            problem = f"the response broke off ({self.end})"
         if self.call.is_write:
-            return self._unknown(f"the service answered {self.exchange.status}, but {fault}")
-        status = self.exchange.status
-        return self._error(UnreadableAnswer, f"{self.call.name} was answered {status}, but {fault}.")
+            return self._unknown(f"the service responded with {status}, but {problem}")
+        return self._error(UnreadableAnswer, f"{self.call.name}: the service responded with {status}, but {problem}.")
 
     def _refusal(self, status: int) -> PayerkitError:
-        if status < 400:
-            return self._redirect(status)
-        kind, words = _REFUSALS.get(status, (Refused, "The service refused the call"))
+        kind, words = _REFUSALS.get(status, (Refused, "The service refused the request"))
         wait = self._retry_after()
         if kind is RateLimited and wait is not None:
             words = f"{words} {wait:g} seconds"
-        complaint = read_complaint(self.exchange.content, self._private())
-        says = f" It says: {complaint.message}" if complaint.message else ""
-        is_foreign = not complaint.is_any and kind in {Refused, NotFound}
+        content = self.end.content if isinstance(self.end, HttpResponse) else b""
+        body = read_error_body(content, self._private())
+        says = f" It says: {body.message}" if body.message else ""
+        is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
-        error = self._error(
-            kind, f"{words} ({status} on {self.call.name}).{says}", fields=complaint.fields, advice=advice
-        )
-        error.foreign = not complaint.is_any
+        error = self._error(kind, f"{words} ({status} on {self.call.name}).{says}", fields=body.fields, advice=advice)
+        error.foreign = not body.is_from_api
         return error
 
     def _redirect(self, status: int) -> PayerkitError:
         try:
-            host = urlsplit(self.exchange.headers.get("location", "")).hostname or "another address"
+            host = urlsplit(self._header("location") or "").hostname or "another address"
         except ValueError:
             host = "another address"
         return self._error(
             Refused,
-            f"The service answered {self.call.name} with a redirect ({status}) to {self._clean(host)}. It was not "
+            f"The service redirected {self.call.name} ({status}) to {self._redact(host)}. The redirect was not "
             "followed: the key and the body would have gone there too.",
             advice="Give the final address to connect(base_url).",
         )
 
-    def _failing(self, what: str) -> PayerkitError:
+    def _failed(self, what: str) -> PayerkitError:
         if self.call.is_write:
             return self._unknown(what)
         return self._error(ServiceError, f"{self.call.name} failed: {what}.")
@@ -118,9 +124,9 @@ class Judge(Generic[T]):
         fingerprint = call.body.fingerprint(self.key.reveal().encode()) if call.body else None
         sent = f"{call.name} was sent" + (f" (body {fingerprint})" if fingerprint else "")
         return self._error(
-            InterruptedCall if self.exchange.interrupted else UnknownOutcome,
-            f"Nobody knows yet whether {call.operation} happened: {sent}, and {what}.",
-            advice=call.settle,
+            InterruptedCall if isinstance(self.end, KeyboardInterrupt) else UnknownOutcome,
+            f"It is unknown whether {call.operation} happened: {sent}, and {what}.",
+            advice=call.if_unknown,
             operation=call.operation,
             client_user_id=call.client_user_id,
             fingerprint=fingerprint,
@@ -128,22 +134,24 @@ class Judge(Generic[T]):
         )
 
     def _error(self, kind: type[E], message: str, **facts: Any) -> E:
-        status, wait, request = self.exchange.status, self._retry_after(), self.call.name
-        return kind(message, status_code=status, retry_after=wait, request=request, **facts)
+        return kind(message, status_code=self.status, retry_after=self._retry_after(), request=self.call.name, **facts)
+
+    def _header(self, name: str) -> str | None:
+        return self.end.headers.get(name) if isinstance(self.end, HttpResponse | BrokenOffError) else None
 
     def _retry_after(self) -> float | None:
-        """Return the seconds that the service asks to wait, given as a number or as a date."""
-        told = self.exchange.headers.get("retry-after")
+        """Return the seconds that the service requests to wait, given as a number or as a date."""
+        value = self._header("retry-after")
         try:
-            return None if told is None else float(Retry().parse_retry_after(told))
+            return None if value is None else float(Retry().parse_retry_after(value))
         except (InvalidHeader, OverflowError, ValueError):  # more digits than Python turns into a number
             return None
 
-    def _clean(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         return clean(text, self._private())
 
     def _private(self) -> tuple[str, ...]:
-        """Return what a service may repeat and a message may not."""
+        """Return the values that a service may repeat and a message may not."""
         sent = self.call.body.private if self.call.body else ()
         emails = filter(holds_email, [*self.call.ids.values(), self.call.client_user_id or ""])
         return (self.key.reveal(), *sent, *emails)

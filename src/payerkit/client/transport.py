@@ -1,36 +1,62 @@
-"""One exchange with the service: bytes out, bytes in, and what a failure proves about them.
+"""Send one HTTP request, and say what a failure proves: nothing was sent, or it may have arrived.
 
-No library tells whether any byte of the request had left, keeps a deadline for the whole exchange and a bound on the
-answer, and fails without holding the request.
+A `Transport` is what the client needs of HTTP. `RequestsTransport` is the default; `SessionTransport` sends through a
+`requests.Session` of the user's. Neither parses, writes or keeps anything of HTTP itself: requests and urllib3 do.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
-from urllib.parse import SplitResult, urlsplit
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from ssl import SSLCertVerificationError, SSLContext
+from typing import Any, Protocol
 
-from payerkit.client.answer import Answer
-from payerkit.client.call import Call
-from payerkit.client.exchange import Exchange
-from payerkit.client.sockets import Connections
+from requests import PreparedRequest, Request, Response, Session
+from requests import exceptions as requests_errors
+from requests.structures import CaseInsensitiveDict
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ProxyError
+from urllib3.util import create_urllib3_context
+from urllib3.util.ssl_match_hostname import CertificateError
+
+from payerkit.client.deadline_adapter import (
+    Attempt,
+    DeadlineAdapter,
+    ResponseTooLargeError,
+    running,
+    running_attempt,
+)
 from payerkit.errors import InvalidInput
+from payerkit.retry import is_seconds
 
-MAX_ANSWER = 16 * 2**20
-"""Bytes of an answer, unpacked; more is not read."""
+MAX_RESPONSE = 16 * 2**20
+"""Bytes of a response body, unpacked; more is not read."""
 
-_PORTS = {"http": 80, "https": 443}
+_MAX_HEADERS = 2**18
+"""Bytes of headers; beyond them, framing may take as many bytes as the body."""
+
+_CHUNK = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """Seconds that may pass: to connect, without a byte of the answer, and for a whole call with its retries.
+    """Time limits of a call, in seconds.
 
-    Raises InvalidInput unless all are positive and finite.
+    Args:
+        connect: To open a connection to one address of the service; with all its addresses, TLS and a proxy twice that.
+        read: Without a byte of the response.
+        total: For the whole call, with its retries and the waits in between.
+
+    Raises:
+        InvalidInput: Unless all are positive and finite.
+
+    Example:
+        >>> Timeout(total=20)
+        Timeout(connect=5.0, read=30.0, total=20)
     """
 
     connect: float = 5.0
@@ -38,79 +64,288 @@ class Timeout:
     total: float = 60.0
 
     def __post_init__(self) -> None:
-        if not all(_is_duration(seconds) for seconds in (self.connect, self.read, self.total)):
+        if not all(is_seconds(seconds) and seconds for seconds in (self.connect, self.read, self.total)):
             raise InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
 
-    def within(self, seconds: float) -> tuple[float, float]:
-        """Return the limits to connect and to read when this many seconds are left."""
-        return min(self.connect, seconds), min(self.read, seconds)
+
+@dataclass(slots=True)
+class HttpRequest:
+    """One request as it leaves. sent: True once a byte of it may have left; the transport sets it."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
+    sent: bool = False
+
+    @property
+    def is_write(self) -> bool:
+        """Return True if the request may change something on the service."""
+        return self.method != "GET"
 
 
-def _is_duration(seconds: object) -> bool:
-    return isinstance(seconds, int | float) and 0 < seconds < math.inf
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A response: its status, its headers by name in any case, its body, complete and unpacked."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
 
 
-def _host(parts: SplitResult) -> str:
-    """Return what the header Host says of an address."""
-    name = parts.hostname or ""
-    name = f"[{name}]" if ":" in name else name
-    return name if parts.port in {None, _PORTS[parts.scheme]} else f"{name}:{parts.port}"
+class NotSentError(Exception):
+    """The request never left this machine. The reason quotes nothing of it, and nothing that the service sent."""
 
 
-class Transport:
-    """Exchanges requests for answers with one origin."""
+class BrokenOffError(Exception):
+    """The request may have arrived, and no complete response came. status, headers: of the response, if it began."""
 
-    def __init__(self, base_url: str, *, local: bool, pool_size: int, max_answer: int = MAX_ANSWER) -> None:
-        parts = urlsplit(base_url)
-        self._host = _host(parts)
-        self._prefix = parts.path
-        self._max_answer = max_answer
-        self._connections = Connections(base_url, local=local, size=pool_size)
+    def __init__(self, reason: str, status: int | None, headers: Mapping[str, str]) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.headers = headers
 
-    def perform(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
-        """Send a call, read its answer, and note in the exchange what happened. Only an interrupt is raised."""
-        with exchange:
-            try:
-                self._send_and_read(call, headers, exchange, timeout)
-            except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
-                exchange.fail(error)
-                if exchange.interrupted:
-                    raise KeyboardInterrupt from None
 
-    def _send_and_read(self, call: Call[Any], headers: Mapping[str, str], exchange: Exchange, timeout: Timeout) -> None:
-        left = exchange.until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("no time was left")
-        connect, read = timeout.within(left)
-        request = self._request(call, headers)
-        answer = Answer(self._max_answer)
-        sock = self._connections.take(exchange, connect)
-        try:
-            if sock.gettimeout() != read:  # to set it is a system call
-                sock.settimeout(read)
-            exchange.sent = True
-            with suppress(BrokenPipeError, ConnectionResetError):  # a service may answer before it has read all
-                sock.sendall(request)
-            exchange.content = answer.read(sock)
-        except BaseException:
-            sock.close()  # what is left of the answer must not be read as the next one
-            raise
-        finally:
-            exchange.status, exchange.headers = answer.status, answer.headers
-            exchange.let_go()
-        if answer.keeps:
-            self._connections.keep(sock)
-        else:
-            sock.close()
+class Transport(Protocol):
+    """Sends requests to one service. Safe to share between threads."""
 
-    def _request(self, call: Call[Any], headers: Mapping[str, str]) -> bytes:
-        """Return a request as one piece, so that one system call sends it."""
-        body = b"" if call.body is None else call.body.content
-        length = {} if call.body is None else {"Content-Length": str(len(body))}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": self._host, **headers, **length}.items())
-        # The path as it is: one that is put together again would decode "%2E%2E", and ".." would reach another route.
-        return f"{call.method} {self._prefix}{call.path} HTTP/1.1\r\n{lines}\r\n".encode("ascii") + body
+    def send(self, request: HttpRequest, *, deadline: float) -> HttpResponse:
+        """Return the complete response, whatever its status; redirects are not followed.
+
+        Args:
+            request: What to send, once. `request.sent` must be True before its first byte leaves.
+            deadline: The `time.monotonic()` at which the request is given up.
+
+        Raises:
+            NotSentError: If no byte left.
+            BrokenOffError: If the request may have arrived and no complete response came in time.
+        """
 
     def close(self) -> None:
         """Close the idle connections."""
-        self._connections.close()
+
+
+class _OverRequests(ABC):
+    """What both transports share: reading within a bound and a deadline, and failures that hold no secret."""
+
+    _is_blind = False
+    """Whether the connections are not ours, so that only the class of an error proves that nothing was sent."""
+
+    def __init__(self, timeout: Timeout, max_response: int) -> None:
+        self._timeout, self._max_response = timeout, max_response
+
+    def send(self, request: HttpRequest, *, deadline: float) -> HttpResponse:
+        """Return the complete response; see `Transport`."""
+        attempt = Attempt(deadline, request.is_write, max_bytes=2 * self._max_response + _MAX_HEADERS)
+        handled = sys.exception()
+        response: Response | None = None
+        try:
+            with running(attempt):
+                limits = attempt.seconds_left(self._timeout.connect), attempt.seconds_left(self._timeout.read)
+                prepared = self._prepare(request)
+                attempt.sent = self._is_blind
+                response = self._send(prepared, limits)
+                content = self._read(response, attempt)
+            return HttpResponse(response.status_code, response.headers, content)
+        except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
+            failure = self._failure(error, handled, attempt, response)
+        finally:
+            request.sent = attempt.sent
+            for received in [*attempt.responses, *([] if response is None else [response])]:
+                received.close()  # no next call may read what is left of it
+        raise failure  # out here, without the error of requests: that one holds the request, with the key
+
+    @abstractmethod
+    def _prepare(self, request: HttpRequest) -> PreparedRequest:
+        """Return the request as requests sends it."""
+
+    @abstractmethod
+    def _send(self, prepared: PreparedRequest, limits: tuple[float, float]) -> Response:
+        """Send the request, and return the response with its headers read and its body not. limits: connect, read."""
+
+    def _read(self, response: Response, attempt: Attempt) -> bytes:
+        content = bytearray()
+        for chunk in response.iter_content(_CHUNK):
+            content += chunk
+            if len(content) > self._max_response:
+                raise ResponseTooLargeError(f"more than {self._max_response} bytes")
+            attempt.seconds_left()
+        return bytes(content)
+
+    def _failure(
+        self, error: BaseException, handled: BaseException | None, attempt: Attempt, response: Response | None
+    ) -> BaseException:
+        causes = list(_causes(error, handled))
+        root = causes[-1]
+        if isinstance(root, KeyboardInterrupt):  # cleaning up after an interrupt failed
+            return KeyboardInterrupt()
+        # Only what this machine says: an error of HTTP quotes the service, which may repeat what it was sent.
+        says = f": {root}" if isinstance(root, OSError | ResponseTooLargeError) and str(root) else ""
+        reason = type(root).__name__ + says
+        if self._is_blind and not attempt.responses and any(isinstance(cause, _NEVER_SENT) for cause in causes):
+            attempt.sent = False
+        if not attempt.sent:
+            return NotSentError(reason)
+        return BrokenOffError(
+            reason, None if response is None else response.status_code, {} if response is None else response.headers
+        )
+
+
+def _causes(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its causes, the first cause last.
+
+    handled: what the caller was already handling; Python chains it as well, and it is not a cause.
+    """
+    current: BaseException | None = error
+    while current is not None and current is not handled:
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+class RequestsTransport(_OverRequests):
+    """Sends through requests' adapter, without a session: half of its cost, and no cookies, netrc or redirects.
+
+    Proxies and certificates come from the environment, which is read once. base_url: the service; on this machine no
+    proxy is used.
+
+    Raises:
+        InvalidInput: For a SOCKS proxy in the environment, and for certificates that are not there.
+    """
+
+    def __init__(
+        self, base_url: str, *, is_local: bool, timeout: Timeout, pool_size: int, max_response: int = MAX_RESPONSE
+    ) -> None:
+        super().__init__(timeout, max_response)
+        self._proxies = {} if is_local else get_environ_proxies(base_url)
+        if any(proxy.lower().startswith("socks") for proxy in self._proxies.values()):
+            raise InvalidInput(
+                "The environment names a SOCKS proxy. Give a session that uses it, connect(session=...), or set "
+                "NO_PROXY for this address."
+            )
+        context = _ssl_context() if base_url.lower().startswith("https") else None
+        self._adapter = DeadlineAdapter(pool_size=pool_size, ssl_context=context)
+
+    def _prepare(self, request: HttpRequest) -> PreparedRequest:
+        prepared = PreparedRequest()
+        prepared.method, prepared.headers = request.method, CaseInsensitiveDict(request.headers)
+        # As encoded: requests' own preparation decodes "%2E%2E", and ".." would reach another route.
+        prepared.url = request.url
+        if request.body is not None:
+            prepared.body = request.body
+            prepared.headers["Content-Length"] = str(len(request.body))
+        return prepared
+
+    def _send(self, prepared: PreparedRequest, limits: tuple[float, float]) -> Response:
+        return self._adapter.send(prepared, stream=True, timeout=limits, proxies=self._proxies)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        self._adapter.close()
+
+
+def _ssl_context() -> SSLContext:
+    """Return a context that trusts the certificates that requests trusts, or those that the environment names."""
+    names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+    name = next((name for name in names if os.environ.get(name)), "")
+    file = os.environ.get(name) or DEFAULT_CA_BUNDLE_PATH
+    if not Path(file).exists():
+        raise InvalidInput(f"{name}: there are no certificates at {file}. Correct the environment variable.")
+    context = create_urllib3_context()
+    context.load_verify_locations(**({"capath": file} if Path(file).is_dir() else {"cafile": file}))
+    return context
+
+
+_NEVER_SENT = (
+    ConnectTimeoutError,
+    NewConnectionError,  # NameResolutionError is one
+    ProxyError,
+    SSLCertVerificationError,
+    CertificateError,
+    requests_errors.ConnectTimeout,
+    requests_errors.InvalidProxyURL,
+    requests_errors.InvalidSchema,  # of a SOCKS proxy without PySocks
+    requests_errors.ProxyError,
+)
+"""Errors that requests and urllib3 raise before the first byte of a request leaves."""
+
+
+class SessionTransport(_OverRequests):
+    """Sends through a user's session: its adapters, authentication, certificates, proxies, hooks and cookies count.
+
+    What a session does inside cannot be seen. So only the class of an error proves that nothing was sent, and anything
+    else counts as sent; and the deadline is checked between two reads, not within one.
+
+    Raises:
+        InvalidInput: For anything but a session, and for one whose adapter repeats requests by itself.
+    """
+
+    _is_blind = True
+
+    def __init__(
+        self, session: Session, base_url: str, *, is_local: bool, timeout: Timeout, max_response: int = MAX_RESPONSE
+    ) -> None:
+        super().__init__(timeout, max_response)
+        if not isinstance(session, Session):
+            raise InvalidInput(f"session: expected a requests.Session, got a {type(session).__name__}.")
+        self._session, self._is_local = session, is_local
+        self._check_adapter(base_url)
+
+    def _check_adapter(self, url: str) -> None:
+        """Raise InvalidInput if the session would send a write again: urllib3 does not know what may be repeated."""
+        retries = getattr(self._session.get_adapter(url), "max_retries", None)
+        if getattr(retries, "total", 0) != 0:
+            raise InvalidInput(
+                "session: its adapter retries by itself, so a write could be sent twice. Mount "
+                "HTTPAdapter(max_retries=0) for this address, and use connect(retries=...)."
+            )
+
+    def send(self, request: HttpRequest, *, deadline: float) -> HttpResponse:
+        """Return the complete response; see `Transport`. Raises InvalidInput if an adapter that retries was mounted."""
+        self._check_adapter(request.url)
+        return super().send(request, deadline=deadline)
+
+    def _prepare(self, request: HttpRequest) -> PreparedRequest:
+        prepared = self._session.prepare_request(
+            # Authentication comes last, since it may sign the address; until then none, and never one from .netrc.
+            Request(request.method, request.url, headers=dict(request.headers), data=request.body, auth=_unchanged)
+        )
+        prepared.url = request.url  # as encoded, see RequestsTransport
+        if self._session.auth is not None:
+            prepared.prepare_auth(self._session.auth, request.url)
+        # Around the hooks of the user: what fails in them fails after the response.
+        prepared.hooks["response"] = [_note_response, *prepared.hooks["response"], _hide_redirect]
+        return prepared
+
+    def _send(self, prepared: PreparedRequest, limits: tuple[float, float]) -> Response:
+        session = self._session
+        settings = session.merge_environment_settings(prepared.url, {}, True, None, None)
+        if session.verify is not True:  # requests would let the environment overrule it
+            settings["verify"] = session.verify
+        if self._is_local:  # no proxy of the environment sees what stays on this machine
+            settings["proxies"] = dict(session.proxies)
+        response = session.send(prepared, timeout=limits, allow_redirects=False, **settings)
+        if _HIDDEN in response.headers:
+            response.headers["location"] = response.headers.pop(_HIDDEN)
+        return response
+
+    def close(self) -> None:
+        """Leave the session open: it is the user's."""
+
+
+def _unchanged(request: PreparedRequest) -> PreparedRequest:
+    return request
+
+
+def _note_response(response: Response, **_: Any) -> None:
+    """Note that a response came, so that no error of a hook counts as one before sending."""
+    if (attempt := running_attempt()) is not None:
+        attempt.responses.append(response)
+
+
+_HIDDEN = "x-payerkit-location"
+
+
+def _hide_redirect(response: Response, **_: Any) -> None:
+    """Keep a session from preparing the next request of a redirect, for which it reads the body without a bound."""
+    if "location" in response.headers:
+        response.headers[_HIDDEN] = response.headers.pop("location")

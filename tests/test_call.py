@@ -1,4 +1,4 @@
-"""What stands on the wire: ids as typed or refused, bodies that show nothing, error bodies of every shape."""
+"""Paths with ids as typed, bodies with a redacted repr, error bodies of every shape."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.client.wire import RequestBody, fill, read_complaint, read_json
+from payerkit.client import Call, RequestBody
+from payerkit.client.error_body import parse_json, read_error_body
 from payerkit.errors import InvalidInput
 from payerkit.models import Payer
 from payerkit.wire import check_id
 from published import PAYER, PUBLISHED
 
 ROUTE = "/v1/payer/{clientUserId}/payment-details"
+
+
+def path_of(client_user_id: str) -> str:
+    """Return the path of a call about a payer."""
+    ids = {"clientUserId": client_user_id}
+    return Call(operation="x", method="GET", route=ROUTE, ids=ids, read=lambda _: None).path
 
 
 @pytest.mark.parametrize(
@@ -63,14 +70,14 @@ def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:
 )
 def test_ids_are_encoded_whole(value: str, path: str) -> None:
     """An id is one segment of the path, whatever stands in it."""
-    assert path == fill(ROUTE, {"clientUserId": check_id(value, "client_user_id")})
+    assert path == path_of(check_id(value, "client_user_id"))
 
 
 @given(st.text(min_size=1, max_size=256))
 def test_every_id_arrives_or_is_refused(value: str) -> None:
     """Any text is either refused, or comes out of the path as it went in, within its own segment."""
     try:
-        path = fill(ROUTE, {"clientUserId": check_id(value, "client_user_id")})
+        path = path_of(check_id(value, "client_user_id"))
     except InvalidInput:
         return
 
@@ -107,7 +114,7 @@ def test_fingerprints_tell_bodies_apart_and_need_the_key() -> None:
 )
 def test_json_is_read(content: bytes, value: Any) -> None:
     """What a service may answer is read exactly."""
-    assert value == read_json(content)
+    assert value == parse_json(content)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +125,7 @@ def test_json_is_read(content: bytes, value: Any) -> None:
 def test_what_is_no_json_is_refused(content: bytes) -> None:
     """Anything else, however deep, ends in one kind of error."""
     with pytest.raises(ValueError, match=r".+"):
-        read_json(content)
+        parse_json(content)
 
 
 COMPLAINTS = [
@@ -156,7 +163,7 @@ COMPLAINTS = [
 @pytest.mark.parametrize(("body", "message", "fields"), COMPLAINTS)
 def test_error_bodies_are_read(body: Any, message: str, fields: list[tuple[str, str, str, str]]) -> None:
     """Every published shape of an error body gives its message and the members it names."""
-    complaint = read_complaint(json.dumps(body).encode(), [])
+    complaint = read_error_body(json.dumps(body).encode(), [])
     read = [(each.field, each.wire_name, each.message, each.code) for each in complaint.fields]
 
     assert (message, fields) == (complaint.message, read)
@@ -165,7 +172,7 @@ def test_error_bodies_are_read(body: Any, message: str, fields: list[tuple[str, 
 @pytest.mark.parametrize("content", [b"", b"<html>502 Bad Gateway</html>", b'{"message": "cu', b"\xff", b"null", b"3"])
 def test_other_error_bodies_say_nothing(content: bytes) -> None:
     """HTML, nothing, half of something: no message, and no failure while reading one."""
-    complaint = read_complaint(content, [])
+    complaint = read_error_body(content, [])
 
     assert ("", ()) == (complaint.message, complaint.fields)
 
@@ -176,7 +183,7 @@ ECHOES = ["123-45-6789", "123456789", "123 45 6789", "123.45.6789", "jane.doe%40
 @pytest.mark.parametrize("echo", ECHOES)
 def test_an_echo_is_masked_in_every_form(echo: str) -> None:
     """A value that was sent is recognised with other separators, in other case, and percent-encoded."""
-    complaint = read_complaint(
+    complaint = read_error_body(
         json.dumps({"message": f"Cannot take {echo} now"}).encode(), ["123-45-6789", "jane.doe@example.com"]
     )
 
@@ -189,7 +196,7 @@ def test_an_echo_of_a_secret_is_masked() -> None:
         "message": "ssn 123-45-6789 invalid",
         "errors": [{"field": "ssn", "message": "123456789 is no SSN", "code": "123-45-6789"}],
     }
-    complaint = read_complaint(json.dumps(body).encode(), ["123-45-6789"])
+    complaint = read_error_body(json.dumps(body).encode(), ["123-45-6789"])
 
     assert "123" not in complaint.message + str(complaint.fields)
 
@@ -197,13 +204,13 @@ def test_an_echo_of_a_secret_is_masked() -> None:
 @given(st.binary(max_size=200))
 def test_no_error_body_fails_to_be_read(content: bytes) -> None:
     """Whatever bytes stand in an error body, reading them does not fail."""
-    assert isinstance(read_complaint(content, ["secret"]).message, str)
+    assert isinstance(read_error_body(content, ["secret"]).message, str)
 
 
 def test_complaints_are_as_many_as_a_person_reads() -> None:
     """A list of complaints without end floods nobody, whichever kind they are."""
     entries = [{"field": "city", "message": f"wrong {place}"} for place in range(1000)]
-    complaint = read_complaint(
+    complaint = read_error_body(
         json.dumps({"message": [str(place) for place in range(1000)], "errors": entries}).encode(), []
     )
 

@@ -1,0 +1,238 @@
+"""requests' `HTTPAdapter` over connections that keep a deadline and note when the first byte of a request leaves."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import logging
+import os
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from ssl import SSLContext
+from typing import Any
+
+from requests import Response
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError
+
+MAX_IDLE = 15.0
+"""Seconds after which an idle connection is not used for a write: the service may be about to close it."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One HTTP attempt of a thread.
+
+    deadline: the `time.monotonic()` at which it is given up. max_bytes: bytes that are read of its response, with
+    headers and framing. sent: whether a byte of it may have left. received: bytes of the response so far. responses:
+    those that a user's session received, to be closed.
+    """
+
+    deadline: float
+    is_write: bool
+    max_bytes: int
+    sent: bool = False
+    responses: list[Response] = field(default_factory=list)
+    received: int = 0
+
+    def seconds_left(self, limit: float | None = None) -> float:
+        """Return the seconds until the deadline, at most `limit`. Raises TimeoutError if none are left."""
+        seconds = self.deadline - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError("no complete response before the deadline" if self.sent else "no connection in time")
+        return seconds if limit is None else min(seconds, limit)
+
+    def count(self, size: int) -> None:
+        """Count bytes of the response. Raises ResponseTooLargeError for more than are read."""
+        self.received += size
+        if self.received > self.max_bytes:
+            raise ResponseTooLargeError(f"more than {self.max_bytes} bytes, headers included")
+
+
+class ResponseTooLargeError(Exception):
+    """The response has more bytes than are read."""
+
+
+class _Current(threading.local):
+    """The attempt that the running thread makes. urllib3 offers no way to hand it from the adapter to a connection."""
+
+    attempt: Attempt | None = None
+
+
+_current = _Current()
+
+
+@contextmanager
+def running(attempt: Attempt) -> Iterator[None]:
+    """Let the connections that this thread uses keep the deadline of an attempt, and note in it that it was sent."""
+    _current.attempt = attempt
+    try:
+        yield
+    finally:
+        _current.attempt = None
+
+
+def running_attempt() -> Attempt | None:
+    """Return the attempt that this thread makes."""
+    return _current.attempt
+
+
+# urllib3 logs URLs, which hold ids, and headers that it cannot parse, which may repeat what was sent.
+for _name in ("urllib3.connection", "urllib3.connectionpool"):
+    logging.getLogger(_name).addFilter(lambda _: _current.attempt is None)
+
+
+class DeadlineAdapter(HTTPAdapter):
+    """requests' adapter over connections that keep the deadline of the running attempt.
+
+    ssl_context: trusts the service's certificate. One for all connections, since reading certificates takes 20 ms.
+    """
+
+    def __init__(self, *, pool_size: int, ssl_context: SSLContext | None = None) -> None:
+        self._ssl_context = ssl_context
+        super().__init__(pool_connections=1, pool_maxsize=pool_size)
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Create the pool of direct connections."""
+        super().init_poolmanager(*args, **options, ssl_context=self._ssl_context)
+        _use_deadline_connections(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Return the pool of connections through a proxy."""
+        contexts = {"ssl_context": self._ssl_context, "proxy_ssl_context": self._ssl_context}
+        manager = super().proxy_manager_for(proxy, **options, **contexts)
+        _use_deadline_connections(manager)
+        return manager
+
+    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
+        """Leave verification to the context: requests would read the certificates again for each connection."""
+
+
+class _DeadlineStream(io.RawIOBase):
+    """The bytes of a socket. No read waits beyond the deadline of the running attempt, however the bytes arrive."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock, self._raw, self._read_timeout = sock, sock.makefile("rb", buffering=0), sock.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        attempt = _current.attempt
+        if attempt is not None:
+            self._sock.settimeout(attempt.seconds_left(self._read_timeout))
+        count: int | None = self._raw.readinto(buffer)
+        if attempt is not None:
+            attempt.count(count or 0)
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _DeadlineResponse(http.client.HTTPResponse):
+    """http.client's response, read through a stream that keeps the deadline."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_DeadlineStream(sock))
+
+
+class _DeadlineConnection(HTTPConnection):
+    """urllib3's connection, opened within the deadline, and kept from writes when it was idle for long."""
+
+    response_class = _DeadlineResponse
+    _is_opening = False
+    _last_used = 0.0
+    _process = 0
+
+    def connect(self) -> None:
+        """Open the connection in a helper thread, which is waited for until the deadline at most.
+
+        A name look-up knows no timeout, and no timeout of urllib3 bounds look-up, all addresses, TLS and a proxy's
+        response together. Each address gets the connect timeout; all of it gets twice that, so that a first address
+        that swallows packets leaves time for the second. What is left alone ends by its own timeouts, and closes.
+        """
+        attempt, open_connection = _current.attempt, super().connect
+        limit = 2 * self.timeout if isinstance(self.timeout, int | float) else None
+        limit = limit if attempt is None else attempt.seconds_left(limit)
+        finished: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        is_abandoned = threading.Event()
+        self._is_opening, self._process = True, os.getpid()
+
+        def open_and_report() -> None:
+            problem: BaseException | None = None
+            _current.attempt = attempt  # a proxy's response keeps the deadline, too
+            try:
+                open_connection()
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+                problem = error
+            finished.put(problem)
+            if is_abandoned.is_set():
+                self.close()
+
+        threading.Thread(target=open_and_report, name="payerkit-connect", daemon=True).start()
+        try:
+            problem = finished.get(timeout=limit)
+        except BaseException as error:
+            is_abandoned.set()  # no time left, or an interrupt
+            if not isinstance(error, queue.Empty):
+                raise
+            problem = ConnectTimeoutError(self, "no connection in time")
+            problem.__cause__ = TimeoutError(f"no connection to {self.host} in time")
+        finally:
+            self._is_opening = False
+        if problem is not None:
+            raise problem
+
+    def send(self, data: Any) -> None:
+        """Send bytes, and note before the first of a request that it is on its way."""
+        if self.sock is None:
+            self.connect()
+        if _current.attempt is not None and not self._is_opening:  # what opens a proxy's tunnel is not the request
+            _current.attempt.sent = True
+        self._last_used = time.monotonic()
+        super().send(data)
+
+    @property
+    def is_connected(self) -> bool:
+        """Return True if the pool may hand the connection out again.
+
+        Not to a forked process, where two would read each other's responses; not with bytes left that no request asked
+        for; not for a write when it was idle for long.
+        """
+        if not super().is_connected or self._process != os.getpid() or _unread(self.sock):
+            return False
+        is_write = _current.attempt is not None and _current.attempt.is_write
+        return not is_write or time.monotonic() - self._last_used <= MAX_IDLE
+
+
+def _unread(sock: Any) -> int:
+    """Return the bytes that TLS has decrypted and nobody has read; the operating system does not show them."""
+    tls = getattr(sock, "sslobj", sock)  # of TLS within TLS, urllib3's object
+    return int(tls.pending()) if hasattr(tls, "pending") else 0
+
+
+class _DeadlineTLSConnection(_DeadlineConnection, HTTPSConnection):
+    """The same over TLS."""
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _DeadlineConnection
+
+
+class _TLSPool(HTTPSConnectionPool):
+    ConnectionCls = _DeadlineTLSConnection
+
+
+def _use_deadline_connections(manager: PoolManager) -> None:
+    manager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}

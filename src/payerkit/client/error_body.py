@@ -1,0 +1,79 @@
+"""Parse JSON and error bodies; what cannot be read of an error body is left out, and never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
+
+from payerkit.errors import FieldProblem
+from payerkit.masking import clean
+from payerkit.wire import our_name
+
+_MAX_ENTRIES = 50
+"""Entries of an error list that are read: more than a body has fields."""
+
+
+def parse_json(content: bytes) -> Any:
+    """Return the parsed JSON. Raises ValueError for anything else, also for endless nesting."""
+    return from_json(content.removeprefix(b"\xef\xbb\xbf"))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """An error body: its message and the fields it names. is_from_api: False for a proxy's page, say."""
+
+    message: str
+    fields: tuple[FieldProblem, ...]
+    is_from_api: bool = True
+
+
+def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
+    """Return what an error body says, with private values redacted.
+
+    Read are the published shapes: `message` as text, list of texts, list of objects or one object, and `errors` beside
+    it. HTML, an empty body and a truncated one have no message.
+    """
+    try:
+        body = parse_json(content)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        return ErrorBody("", (), is_from_api=False)
+    entries = [*_as_list(body.get("message")), *_as_list(body.get("errors"))]
+    fields = tuple(_field_problem(entry, private) for entry in entries if _field_name(entry))
+    repeated = {problem.message for problem in fields}
+    repeated.add("; ".join(f"{problem.wire_name} {problem.message}" for problem in fields))
+    texts = dict.fromkeys(clean(_text(entry), private) for entry in entries if not _field_name(entry))
+    message = "; ".join(text for text in texts if text and text not in repeated)
+    return ErrorBody(message or ("" if fields else clean(_text(body.get("error")), private)), fields)
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value[:_MAX_ENTRIES] if isinstance(value, list) else [value]
+
+
+def _text(entry: Any) -> str:
+    if isinstance(entry, dict):
+        entry = entry.get("message")
+    return entry if isinstance(entry, str) else ""
+
+
+def _field_name(entry: Any) -> str:
+    """Return the name on the wire of the field that an entry is about, "" if it names none."""
+    if not isinstance(entry, dict):
+        return ""
+    source = entry.get("source")
+    pointer = source.get("pointer") if isinstance(source, dict) else None
+    name = entry.get("field") or pointer
+    return name.rpartition("/")[2] if isinstance(name, str) else ""
+
+
+def _field_problem(entry: dict[str, Any], private: Iterable[str]) -> FieldProblem:
+    texts = (_field_name(entry), _text(entry), str(entry.get("code") or ""))
+    name, message, code = (clean(text, private) for text in texts)
+    return FieldProblem(our_name(name), name, message, code)

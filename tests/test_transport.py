@@ -1,0 +1,399 @@
+"""Responses however they arrive, and what a session of the user's adds: authentication, certificates, proxies."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from ssl import CERT_REQUIRED, SSLContext
+from typing import Any
+
+import pytest
+import requests
+import responses
+from hypothesis import given
+from hypothesis import strategies as st
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
+
+import payerkit
+from conftest import KEY
+from far_end import Behaviour, FarEnd, Received, drip, join_sockets, message, raw, reply, reset
+from payerkit.client import Client, RequestBody, Timeout
+from payerkit.errors import (
+    InterruptedCall,
+    InvalidInput,
+    NotSent,
+    PayerkitError,
+    Refused,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+)
+from published import ANSWERS, PAYER
+from test_live import create, failure, resolve_to, status
+from tls import make_certificate
+
+Connect = Callable[..., Client]
+NewSession = Callable[[], requests.Session]
+GOOD = reply(200, RequestBody(ANSWERS["create_payer"]).content)
+BODY = RequestBody(ANSWERS["get_payer_status"]).content
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n5\r\n%s\r\n%x;note=1\r\n%s\r\n0\r\nTrailer: 1\r\n\r\n"
+WHOLE = {
+    "with a length": message(200, BODY),
+    "in chunks": HEAD + CHUNKS % (BODY[:5], len(BODY) - 5, BODY[5:]),
+    "after 100 Continue": b"HTTP/1.1 100 Continue\r\nLength: 1\r\n\r\n" + message(200, BODY),
+    "compressed": message(200, gzip.compress(BODY), {"Content-Encoding": "gzip"}),
+    "that ends with the connection": HEAD + b"\r\n" + BODY,
+    "of HTTP/1.0": b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
+    "with odd headers": HEAD + b"X: \xff\r\nX:\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY,
+    "with bare line feeds": b"HTTP/1.1 200 OK\nContent-Length: %d\n\n" % len(BODY) + BODY,
+    "with trailers": HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY)
+    + BODY
+    + b"\r\n0\r\nContent-Encoding: gzip\r\n\r\n",
+}
+
+
+@pytest.fixture
+def new_session() -> Iterator[NewSession]:
+    """Make sessions, which are closed after the test."""
+    with ExitStack() as sessions:
+        yield lambda: sessions.enter_context(requests.Session())
+
+
+@pytest.mark.parametrize("whole", WHOLE.values(), ids=WHOLE)
+def test_a_response_is_the_same_byte_by_byte(whole: bytes, connected: Connect) -> None:
+    """One byte after the other gives what all at once gives."""
+    with FarEnd([raw(whole), drip(whole, 0)]) as far:
+        client = connected(far.url)
+
+        assert [ANSWERS["get_payer_status"]] * 2 == [status(client).to_dict() for _ in range(2)]
+
+
+@pytest.mark.parametrize("name", list(WHOLE)[:4])
+def test_no_truncated_response_is_taken_for_complete(name: str, connected: Connect) -> None:
+    """Wherever a response with an end is cut, reading fails; what comes after the last chunk holds nothing."""
+    whole = WHOLE[name].partition(b"\r\n0\r\n")[0]
+    end = 0
+
+    def cut(connection: socket.socket, _: Received) -> None:
+        connection.sendall(whole[:end])
+
+    with FarEnd([cut]) as far:
+        client = connected(far.url, retries=payerkit.Retries(attempts=1))
+        for end in range(0, len(whole), 3):  # noqa: B007 - the far end reads it
+            assert failure(status, client).__class__ in {ServiceError, UnreadableAnswer}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        message(200, b" " * 10_001),
+        HEAD + b"\r\n" + b" " * 200_000,
+        message(200, gzip.compress(b" " * 10_001), {"Content-Encoding": "gzip"}),
+        HEAD + b"X: 1\r\n" * 100_000,
+        HEAD + b"X: " + b"1" * 500_000,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: 1\r\n" * 100_000,
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"1" * 500_000,
+    ],
+    ids=["a length", "no length", "compressed", "headers", "a header", "trailers", "a trailer"],
+)
+def test_nothing_is_read_without_a_bound(response: bytes, connected: Connect) -> None:
+    """There is a bound for headers, for the body, and for what it unpacks to; the far end need not stop sending."""
+
+    def send_and_wait(connection: socket.socket, _: Received) -> None:
+        connection.sendall(response)
+        connection.recv(1)
+
+    started = time.monotonic()
+    with FarEnd([send_and_wait]) as far:
+        error = failure(create, connected(far.url, max_response=10_000, timeout=Timeout(total=10)))
+
+    assert (UnknownOutcome, True) == (type(error), time.monotonic() - started < 5)
+
+
+_written = {"response": b""}
+
+
+@pytest.fixture(scope="module")
+def echoing() -> Iterator[Client]:
+    """Make a client of a far end that sends what the test wrote down, and closes."""
+
+    def behave(connection: socket.socket, _: Received) -> None:
+        connection.sendall(_written["response"])
+
+    with (
+        FarEnd([behave]) as far,
+        Client(far.url, KEY, retries=payerkit.Retries(attempts=1), max_response=9000) as client,
+    ):
+        yield client
+
+
+@given(data=st.data())
+def test_broken_bytes_end_as_an_error_or_a_response(echoing: Client, data: st.DataObject) -> None:
+    """Bytes changed, cut out and put in give a result or one of payerkit's errors, and nothing hangs."""
+    whole = data.draw(st.sampled_from(list(WHOLE.values())))
+    places = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
+    parts = [whole[one:two] for one, two in pairwise([0, *places, len(whole)])]
+    noise = st.one_of(st.binary(max_size=6), st.sampled_from([b"\r\n", b"\r\n\r\n", b"0", b":", b"ffffffffffffffffff"]))
+    _written["response"] = b"".join(part + data.draw(noise) for part in parts)
+    try:
+        result = status(echoing)
+    except PayerkitError as error:
+        result = error
+
+    assert isinstance(result, payerkit.PayerStatus | PayerkitError)
+
+
+def test_a_first_address_that_swallows_packets_leaves_time_for_the_second(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name whose first address never answers is reached at its second, as broken IPv6 needs it."""
+    with FarEnd([GOOD]) as far, socket.create_server(("127.0.0.2", far.port), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(3)]
+        for each in waiting:  # a full queue drops what comes next
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        resolve_to(monkeypatch, [("127.0.0.2", far.port), ("127.0.0.1", far.port)])
+        client = connected(f"http://localhost:{far.port}", timeout=Timeout(connect=0.3))
+
+        assert (create(client).kyc_status, len(far.ledger)) == ("not_started", 1)
+        for each in waiting:
+            each.close()
+
+
+@contextmanager
+def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Serve connections one after the other, and give the port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    try:
+                        serve(connection)
+                    except OSError:
+                        continue
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield server.getsockname()[1]
+
+
+def test_the_deadline_ends_a_tls_handshake_that_drips(connected: Connect) -> None:
+    """A server that sends its side of the handshake byte by byte is left at the deadline; nothing was sent."""
+
+    def handshake(connection: socket.socket) -> None:
+        connection.recv(1000)
+        for byte in b"\x16\x03\x03\x40\x00" + b"\x00" * 1000:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.02)
+
+    started = time.monotonic()
+    with listening(handshake) as port:
+        error = failure(create, connected(f"https://127.0.0.1:{port}", timeout=Timeout(total=0.3)))
+
+    assert (NotSent, True) == (type(error), time.monotonic() - started < 3)
+
+
+def test_mocks_of_requests_see_the_calls() -> None:
+    """`responses` intercepts payerkit's calls as any other call of requests, so users can test with it."""
+    with responses.RequestsMock() as mock:
+        mock.post("https://api.example.com/v2/payer", json=ANSWERS["create_payer"])
+        result = create(payerkit.connect("https://api.example.com", api_key=KEY))
+
+        assert (result.kyc_status, mock.calls[0].request.headers["x-api-key"]) == ("not_started", KEY)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SSLContext]:
+    """Make a certificate, with its key beside it, and a server's context."""
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+def test_a_client_certificate_of_a_session_reaches_the_server(
+    connected: Connect, new_session: NewSession, certificate: tuple[Path, SSLContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that wants a certificate gets the session's; its trust counts, whatever the environment says."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere/ca.pem")
+    file, context = certificate
+    context.load_verify_locations(file)
+    context.verify_mode = CERT_REQUIRED
+    session = new_session()
+    session.verify, session.cert = str(file), (str(file), str(file.with_name("key.pem")))
+    without = new_session()
+    without.verify = str(file)
+    with FarEnd([GOOD], tls=context) as far:
+        error = failure(create, connected(far.url, session=without))
+        result = create(connected(far.url, session=session))
+
+    assert (True, "not_started", 1) == (isinstance(error, PayerkitError), result.kyc_status, len(far.ledger))
+
+
+def test_authentication_of_a_session_signs_the_request_that_leaves(connected: Connect, new_session: NewSession) -> None:
+    """An authentication hook sees path, body and headers as they leave, also an id that requests would decode."""
+
+    def sign(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Signature"] = f"{request.method} {request.path_url} {len(request.body or b'')}"
+        return request
+
+    session = new_session()
+    session.auth = sign
+    with FarEnd([reply(200, b"[]")]) as far:
+        payerkit.list_payment_details(connected(far.url, session=session), "%2E%2E/%41")
+        request = far.ledger[0]
+
+    assert f"GET {request.target} 0" == request.headers["signature"]
+    assert request.target == "/v1/payer/%252E%252E%2F%2541/payment-details"
+
+
+def test_netrc_is_not_read(
+    connected: Connect, new_session: NewSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A password for the host that lies in .netrc is not sent, with a session or without one."""
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login example password example")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with FarEnd([GOOD]) as far:
+        for options in ({}, {"session": new_session()}):
+            create(connected(far.url, **options))
+
+        assert ["authorization" in request.headers for request in far.ledger] == [False, False]
+
+
+@pytest.mark.parametrize("retries", [1, Retry(3), Retry(total=None, connect=2)])
+def test_a_session_that_retries_by_itself_is_refused(connected: Connect, new_session: NewSession, retries: Any) -> None:
+    """An adapter that would send a write again is refused, when the client is made and when it is mounted later."""
+    session = new_session()
+    with FarEnd([reset]) as far:
+        client = connected(far.url, session=session)
+        session.mount("http://", HTTPAdapter(max_retries=retries))
+
+        with pytest.raises(InvalidInput, match="sent twice"):
+            connected(far.url, session=session)
+        with pytest.raises(InvalidInput, match="sent twice"):
+            create(client)
+        assert [] == far.ledger
+
+
+@pytest.mark.parametrize("given_session", ["session", requests, object()])
+def test_anything_but_a_session_is_refused(given_session: Any) -> None:
+    """A session is a requests.Session."""
+    with pytest.raises(InvalidInput, match=r"expected a requests\.Session"):
+        payerkit.connect("https://api.example.com", api_key=KEY, session=given_session)
+
+
+def test_a_hook_that_fails_does_not_undo_what_was_sent(connected: Connect, new_session: NewSession) -> None:
+    """A hook whose own connection is refused says nothing about the payer, who was registered before it ran."""
+
+    def report(*_: object, **__: object) -> None:
+        requests.get("http://127.0.0.1:9", timeout=1)
+
+    session = new_session()
+    session.hooks["response"].append(report)
+    with FarEnd([GOOD]) as far:
+        error = failure(create, connected(far.url, session=session))
+
+        assert (UnknownOutcome, 1) == (type(error), len(far.ledger))
+
+
+def test_an_interrupt_in_a_hook_is_an_unknown_outcome(connected: Connect, new_session: NewSession) -> None:
+    """Whoever interrupts while a hook runs learns that the write may have happened."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    session = new_session()
+    session.hooks["response"].append(interrupt)
+    with FarEnd([GOOD]) as far:
+        error = failure(create, connected(far.url, session=session))
+
+    assert isinstance(error, InterruptedCall)
+
+
+def test_authentication_that_fails_sends_nothing(connected: Connect, new_session: NewSession) -> None:
+    """An error in the session's authentication comes before the first byte, and is told as not sent."""
+
+    def fail(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        raise LookupError(request.headers)
+
+    session = new_session()
+    session.auth = fail
+    with FarEnd([GOOD]) as far:
+        error = failure(create, connected(far.url, session=session))
+
+        assert (NotSent, [], False) == (type(error), far.ledger, KEY in str(error))
+
+
+def test_a_redirect_of_a_session_is_neither_followed_nor_read(connected: Connect, new_session: NewSession) -> None:
+    """A redirect whose body has no end is refused at once: a session would read it to prepare the next request."""
+
+    def redirect(connection: socket.socket, _: Received) -> None:
+        connection.sendall(b"HTTP/1.1 307 Moved\r\nLocation: https://elsewhere.example.com\r\n\r\n")
+        for _block in range(1000):
+            connection.sendall(b" " * 2**16)
+
+    with FarEnd([redirect]) as far:
+        client = connected(far.url, session=new_session(), max_response=100_000)
+        error = failure(create, client)
+
+    assert (Refused, True) == (type(error), "elsewhere.example.com" in str(error))
+
+
+def socks(port: int) -> Callable[[socket.socket], None]:
+    """Be a SOCKS5 proxy that connects to a port of this machine, whatever address is requested."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(100)
+        connection.sendall(b"\x05\x00")
+        connection.recv(300)
+        with socket.create_connection(("127.0.0.1", port), 20) as other:
+            connection.sendall(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
+            join_sockets(connection, other)
+
+    return serve
+
+
+def test_socks_works_through_a_session(connected: Connect, new_session: NewSession) -> None:
+    """Calls go through the SOCKS proxy of a session; one that refuses proves that nothing was sent."""
+    session, broken = new_session(), new_session()
+    broken.proxies = {"http": "socks5h://127.0.0.1:9"}
+    with FarEnd([GOOD]) as far, listening(socks(far.port)) as port:
+        session.proxies = {"http": f"socks5h://127.0.0.1:{port}"}
+
+        assert create(connected(far.url, session=session)).kyc_status == "not_started"
+        assert NotSent is type(failure(create, connected(far.url, session=broken)))
+        assert 1 == len(far.ledger)
+
+
+def test_a_closed_client_leaves_the_session_open(connected: Connect, new_session: NewSession) -> None:
+    """The session is the user's: another client goes on with it."""
+    session = new_session()
+    behaviour: Behaviour = GOOD
+    with FarEnd([behaviour]) as far:
+        connected(far.url, session=session).close()
+
+        assert create(connected(far.url, session=session)).kyc_status == "not_started"
+
+
+def test_payer_is_sent_once_over_every_transport(connected: Connect, new_session: NewSession) -> None:
+    """The same bytes leave, whoever sends them, but for the header that a session adds."""
+    with FarEnd([GOOD]) as far:
+        for options in ({}, {"session": new_session()}):
+            payerkit.create_payer(connected(far.url, **options), PAYER)
+        one, other = far.ledger
+
+    assert (one.target, one.body, one.headers) == (
+        other.target,
+        other.body,
+        {name: value for name, value in other.headers.items() if name != "connection"},
+    )
