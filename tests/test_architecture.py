@@ -16,8 +16,8 @@ PACKAGE = Path(payerkit.__file__).parent
 FLOORS = [
     {"errors", "html", "_tables"},
     {"wire", "findings", "retry"},
-    {"masking"},
     {"checks", "onchain"},
+    {"masking"},
     {"models"},
     {"frames", "client"},
     {"endpoints", "sandbox_controls"},

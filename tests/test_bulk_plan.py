@@ -75,7 +75,7 @@ def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str
         ),
         ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
         ([TYPED_PAYER | {"email": "x", "ssn": None}], "email: Not an e-mail address.; ssn: Required."),
-        ([TYPED_PAYER | {"postcode": 12207}], "postcode: A number where text is due."),
+        ([TYPED_PAYER | {"postcode": 12207}], "postcode: Expected text, got a number."),
         ([TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT], NOT_SENT),
         ([ID | TYPED_ACCOUNT | {"client_user_id": None}], "client_user_id: Required."),
     ],

@@ -124,13 +124,13 @@ def test_an_answer_of_any_form_is_read(form: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (5, "give a path, a dict or a JSON text"),
-        ("{not json", "no JSON"),
+        (5, "expected a path, a dict or a JSON text, got int"),
+        ("{not json", "not valid JSON"),
         ("/nonexistent/payment.json", "cannot be read"),
-        ("{}", "no transactions"),
-        ({"answer": 5}, "no transactions"),
-        ({"answer": {}}, "no transactions"),
-        ('{"a":' * 100_000, "no JSON"),
+        ("{}", "transactions are missing"),
+        ({"answer": 5}, "transactions are missing"),
+        ({"answer": {}}, "transactions are missing"),
+        ('{"a":' * 100_000, "not valid JSON"),
     ],
     ids=lambda value: str(value)[:20],
 )

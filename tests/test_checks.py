@@ -345,14 +345,14 @@ def test_a_name_that_looks_like_a_value_is_masked(name: str) -> None:
 @pytest.mark.parametrize(
     ("member", "value", "words"),
     [
-        ("country", "US ", "Begins or ends with a blank"),
-        ("email", " john@example.com", "Begins or ends with a blank"),
-        ("beneficiaryType", "individual ", "Begins or ends with a blank"),
+        ("country", "US ", "Begins or ends with whitespace"),
+        ("email", " john@example.com", "Begins or ends with whitespace"),
+        ("beneficiaryType", "individual ", "Begins or ends with whitespace"),
         ("country", "USA", "Write US."),
         ("nationality", "Germany", "Write DE."),
         ("country", "Atlantis", "such as US"),
         ("country", None, "NA (Namibia)"),
-        ("phone", "0049 221 1234501", "+ in place of 00"),
+        ("phone", "0049 221 1234501", "+ instead of 00"),
         ("dateOfBirth", pd.Timestamp("1985-12-12"), "strftime"),
     ],
 )

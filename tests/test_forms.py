@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -19,11 +19,11 @@ from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, Unkn
 from payerkit.forms import lookups
 from payerkit.forms.form import Form
 from payerkit.forms.form_fields import form_fields
-from payerkit.masking import ACCOUNTS, HIDDEN
+from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
-from payerkit.models.fields import Text, about
-from payerkit.models.sent import Sent
-from payerkit.wire import our_name, wire_name
+from payerkit.models.fields import Text
+from payerkit.models.requests import RequestModel
+from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 
 ORDER = {
@@ -84,7 +84,7 @@ def fields_of(form: Form) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_field_has_its_place(model: type[Sent]) -> None:
+def test_every_field_has_its_place(model: type[RequestModel]) -> None:
     """A form shows every member once, with a label, help and an example or options, in a section that forms know."""
     fields = form_fields(model)
 
@@ -95,25 +95,22 @@ def test_every_field_has_its_place(model: type[Sent]) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_secrets_are_typed_into_secret_fields(model: type[Sent]) -> None:
+def test_secrets_are_typed_into_secret_fields(model: type[RequestModel]) -> None:
     """What is masked everywhere is not shown while it is typed, either."""
     secret = {name for name, field in form_fields(model).items() if field.kind == "secret"}
 
-    assert {name for name in model.model_fields if wire_name(name) in ACCOUNTS | HIDDEN} == secret
+    assert {name for name in model.model_fields if masking_of(name) in {"account", "hidden"}} == secret
 
 
 def test_a_new_field_appears_by_itself(client: Client) -> None:
-    """One line in a model, and one in the specification, are enough for the form."""
+    """A row in the schema and an annotation in the model are enough for the form."""
+    row = schema.SchemaField("Occupation", "What they do.", "baker", "Compliance")
 
     class Wider(Payer):
-        """A payer with one member more."""
+        """A payer with one more field."""
 
-        specified = schema.Schema(
-            "Payer",
-            "2.4",
-            {**schema.PAYER.fields, "occupation": schema.SchemaField(schema.TEXT, required=False)},
-        )
-        occupation: Annotated[Text | None, about("Occupation", "What they do.", "baker", "Compliance")] = None
+        request_schema = schema.Schema("Payer", "2.4", {**schema.PAYER.fields, "occupation": row})
+        occupation: Text | None = None
 
     class WiderForm(PayerForm):
         """Its form."""
@@ -534,7 +531,7 @@ def test_clearing_forgets(client: Client) -> None:
 @pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
 def test_forms_want_a_client(kind: type[Form]) -> None:
     """Something else than a client is told at once."""
-    with pytest.raises(InvalidInput, match="first argument is a client"):
+    with pytest.raises(InvalidInput, match="first argument must be a client"):
         kind("https://api.example.com")  # type: ignore[arg-type]  # the mistake is the point
 
 

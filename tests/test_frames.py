@@ -48,7 +48,7 @@ def keys(made: pd.DataFrame) -> set[str]:
 
 @pytest.mark.parametrize("records", [[], [RECORD], [RECORD, {}]], ids=["none", "one", "an empty one"])
 def test_columns_always_stand(records: list[dict[str, Any]]) -> None:
-    """The listed columns are there in their order, for no record as well."""
+    """The listed columns are there in their order, also without records."""
     made = frame(*records)
 
     assert (COLUMNS, len(records)) == (list(made.columns), len(made))
@@ -64,7 +64,7 @@ def test_numbers_are_masked_unless_revealed() -> None:
 
 
 def test_what_tells_about_a_person_is_masked_too() -> None:
-    """Birth date and address are in the answer of some services; a notebook does not save them by itself."""
+    """Some services return birth dates and addresses; a notebook does not save them by itself."""
     record = RECORD | {
         "dateOfBirth": "1985-12-12",
         "addressLine1": "24 Theatre St.",
@@ -80,8 +80,8 @@ def test_what_tells_about_a_person_is_masked_too() -> None:
 
 
 @pytest.mark.parametrize("spell", [our_name, str.upper, str], ids=["snake", "upper", "wire"])
-def test_other_spellings_are_the_same_members(spell: Callable[[str], str]) -> None:
-    """A service that spells its members otherwise fills the same columns, masked, with the same key."""
+def test_other_spellings_are_the_same_fields(spell: Callable[[str], str]) -> None:
+    """A service that spells its fields differently fills the same columns, masked, with the same key."""
     names = ["iban", "accountNumber", "id"] if spell is not str.upper else ["iban", "id"]
     record = {spell(name): "DE89370400440532013000" for name in names}
     made = frame(record)
@@ -99,16 +99,16 @@ def test_people_show_initials() -> None:
     assert revealed["account_name"].to_list()[1] == "Jane Smith"
 
 
-def test_unknown_members_are_kept() -> None:
-    """What the specification does not know comes after what it knows, as it came."""
+def test_unknown_fields_are_kept() -> None:
+    """Fields that the specification does not have follow those that it has, as received."""
     made = frame(RECORD | {"newThing": {"iban": "DE89370400440532013000", "a": 1}}, RECORD | {"other": 7})
 
     assert ["new_thing", "other"] == list(made.columns[len(COLUMNS) :])
     assert ({"iban": "••••3000", "a": 1}, 7) == (row(made)["new_thing"], row(made, 1)["other"])
 
 
-def test_numbers_where_text_is_due_stay_numbers() -> None:
-    """A service that answers a number is shown a number: a conversion would be a guess."""
+def test_numbers_instead_of_text_stay_numbers() -> None:
+    """A number in a response stays a number: a conversion would be a guess."""
     made = frame(RECORD | {"id": 26013356}, RECORD)
 
     assert [26013356, RECORD["id"]] == made["id"].to_list()

@@ -121,10 +121,10 @@ def test_a_wrong_key_ends_it(connected: Callable[..., Client]) -> None:
         (pd.DataFrame({"id": ["user-1"]}), {}, "got a DataFrame"),  # and not its columns
         ({"user-1": 1}, {}, "got a dict"),
         (None, {}, "got a NoneType"),
-        (["user-1", None], {}, "ids: Must be text"),  # an empty cell
-        (["user-1", 5], {}, "ids: Must be text, not int"),
+        (["user-1", None], {}, "ids: Expected text"),  # an empty cell
+        (["user-1", 5], {}, "ids: Expected text, got int"),
         (["user-1", ""], {}, "ids: Empty"),
-        (["user-1", ".."], {}, "folded away"),
+        (["user-1", ".."], {}, "removed from the URL"),
         (["user-1"], {"workers": 0}, "workers: "),
         (["user-1"], {"rate": 0}, "rate: "),
         (["user-1"], {"rate": -1}, "rate: "),

@@ -1,4 +1,4 @@
-"""Secrets: used, never shown."""
+"""Secrets are used and never shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.masking import MASK, ApiKey, clean, mask_account
+from payerkit.checks.schema import MASK, SCHEMAS
+from payerkit.masking import ApiKey, mask_account, redact
 
 SECRET = "sk_live_51H8_not_a_real_key"
 
@@ -29,8 +30,15 @@ def test_key_has_no_variables() -> None:
 @pytest.mark.parametrize("handing_on", [pickle.dumps, copy.deepcopy])
 def test_key_is_not_handed_on(handing_on: object) -> None:
     """A key is not written anywhere by accident."""
-    with pytest.raises(TypeError, match="not pickled"):
+    with pytest.raises(TypeError, match="cannot be pickled"):
         handing_on(ApiKey(SECRET))  # type: ignore[operator]
+
+
+def test_a_field_is_masked_alike_in_all_schemas() -> None:
+    """Masking goes by the name of a field alone, since responses have the same fields as requests."""
+    maskings = {(name, field.masking) for schema in SCHEMAS.values() for name, field in schema.fields.items()}
+
+    assert len(maskings) == len({name for name, _ in maskings})
 
 
 def test_fingerprint_tells_keys_apart() -> None:
@@ -53,7 +61,7 @@ def test_account_shows_its_end(number: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "secrets", "cleaned"),
+    ("text", "secrets", "redacted"),
     [
         ("ssn 123-45-6789 is known", ["123-45-6789"], f"ssn {MASK} is known"),
         ("ssn 123456789 is known", ["123-45-6789"], f"ssn {MASK} is known"),  # without its dashes
@@ -69,9 +77,9 @@ def test_account_shows_its_end(number: str, shown: str) -> None:
         ("a.c abc", ["a.c"], f"{MASK} abc"),  # letters, no pattern
     ],
 )
-def test_clean_leaves_secrets_out(text: str, secrets: list[str], cleaned: str) -> None:
-    """A foreign text loses the secrets that were sent, in the forms a server may write them."""
-    assert cleaned == clean(text, secrets)
+def test_redact_masks_secrets(text: str, secrets: list[str], redacted: str) -> None:
+    """A text from a server loses the secrets that were sent, in every form that a server may write them in."""
+    assert redacted == redact(text, secrets)
 
 
 few_letters = st.text("abAB12- ")
@@ -79,12 +87,12 @@ few_letters = st.text("abAB12- ")
 
 @given(few_letters, st.text("abAB12- ", min_size=5), few_letters)
 def test_long_secrets_never_come_through(before: str, secret: str, after: str) -> None:
-    """Wherever a secret of five characters or more stands, it is not in the cleaned text."""
-    assert secret not in clean(before + secret + after, [secret])
+    """Wherever a secret of five characters or more stands, it is not in the redacted text."""
+    assert secret not in redact(before + secret + after, [secret])
 
 
-def test_clean_is_short_and_visible() -> None:
-    """A foreign text neither floods nor steers what shows it."""
-    cleaned = clean("\x1b[2J" + "x" * 10_000, [])
+def test_redact_is_short_and_visible() -> None:
+    """A text from a server is short and has no control characters."""
+    redacted = redact("\x1b[2J" + "x" * 10_000, [])
 
-    assert (cleaned[:8], len(cleaned)) == ("\\x1b[2Jx", 501)
+    assert (redacted[:8], len(redacted)) == ("\\x1b[2Jx", 501)

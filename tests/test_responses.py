@@ -1,4 +1,4 @@
-"""What is answered: everything that was published or seen is read, nothing is lost, nothing is guessed."""
+"""Response models: every published form is read, nothing is lost, nothing is guessed."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ MODELS: list[tuple[type[Response], str]] = [
 
 
 @pytest.mark.parametrize(("model", "name"), MODELS)
-def test_published_answers_are_read(model: type[Response], name: str) -> None:
-    """A published answer fits, and comes out again as it came."""
+def test_published_responses_are_read(model: type[Response], name: str) -> None:
+    """A published response is read completely, and returned as received."""
     answer = model.read(ANSWERS[name])
 
     assert ((), ANSWERS[name]) == (answer.odd, answer.to_dict(reveal=True))
 
 
 def test_statuses_are_found_inside_and_beside() -> None:
-    """The two published shapes of a status read alike."""
+    """Both published formats of a status are read alike."""
     inside = PayerStatus.read(ANSWERS["create_payer"])
     beside = PayerStatus.read(ANSWERS["get_payer_status"])
 
@@ -114,8 +114,8 @@ NAMES = sorted({field.alias or "" for model, _ in MODELS for field in model.mode
 
 @pytest.mark.parametrize("model", [PayerStatus, AgreementUpdate, PaymentDetail, Payment])
 @given(answer=st.dictionaries(st.sampled_from(NAMES) | st.text(), JSON, max_size=6))
-def test_no_answer_fails_to_be_read_and_shown(model: type[Response], answer: dict[str, Any]) -> None:
-    """Whatever object a service answers, it is read, kept and shown."""
+def test_every_response_is_read_and_shown(model: type[Response], answer: dict[str, Any]) -> None:
+    """Any JSON object is read, kept and shown."""
     read = model.read(answer)
 
     assert all(isinstance(view, str) for view in (repr(read), str(read), read._repr_html_()))
@@ -123,14 +123,14 @@ def test_no_answer_fails_to_be_read_and_shown(model: type[Response], answer: dic
 
 
 @pytest.mark.parametrize("answer", [None, [], "text", 1, True])
-def test_what_is_no_object_is_no_answer(answer: Any) -> None:
-    """Something else than an object has no members to read."""
-    with pytest.raises(ValueError, match="a JSON object was due"):
+def test_only_objects_are_read(answer: Any) -> None:
+    """JSON other than an object is refused."""
+    with pytest.raises(ValueError, match="expected a JSON object, got a "):
         PayerStatus.read(answer)
 
 
-def test_odd_members_are_named_and_kept() -> None:
-    """A member that does not fit is None, named as odd, and still there."""
+def test_odd_fields_are_listed_and_kept() -> None:
+    """A field of an unexpected type is None, listed as odd, and still in the response."""
     status = PayerStatus.read({"userId": 7, "isCompliant": "yes", "kycStatus": "brand_new_word", "extra": {"a": 1}})
 
     assert (None, None, "brand_new_word") == (status.user_id, status.is_compliant, status.kyc_status)
@@ -139,7 +139,7 @@ def test_odd_members_are_named_and_kept() -> None:
 
 
 def test_odd_transactions_keep_the_answer() -> None:
-    """A transaction that is none, and metadata of a new kind, never lose the rest of the payment."""
+    """An unreadable transaction, or metadata of a new kind, does not lose the rest of the payment."""
     payment = Payment.read(
         {
             "requestId": "01ab",
@@ -171,16 +171,16 @@ def test_payment_remembers_its_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "member", ["accountNumber", "account_number", "routingNumber", "iban", "IBAN", "ribNumber", "ssn", "documentNumber"]
+    "field", ["accountNumber", "account_number", "routingNumber", "iban", "IBAN", "ribNumber", "ssn", "documentNumber"]
 )
-def test_secrets_are_masked_in_every_spelling(member: str) -> None:
+def test_secrets_are_masked_in_every_spelling(field: str) -> None:
     """A secret is masked by its name, however a service spells it, on the top and inside, in every view and dump."""
-    detail = PaymentDetail.read({"payment_detail": {member: "253009233489", "bank": {member: "253009233489"}}})
+    detail = PaymentDetail.read({"payment_detail": {field: "253009233489", "bank": {field: "253009233489"}}})
     views = [repr(detail), str(detail), detail._repr_html_(), str(detail.to_dict())]
     dumps = [str(detail.model_dump()), detail.model_dump_json()]
 
     assert [] == [view for view in views + dumps if "253009233489" in view]
-    assert detail.to_dict(reveal=True)["payment_detail"][member] == "253009233489"
+    assert detail.to_dict(reveal=True)["payment_detail"][field] == "253009233489"
 
 
 def test_account_numbers_of_an_answer_are_masked() -> None:
@@ -199,10 +199,10 @@ def test_account_numbers_of_an_answer_are_masked() -> None:
     [
         ("https://example.com/kyc/1", 'href="https://example.com/kyc/1"', "opens on the machine"),
         ("http://127.0.0.1:8000/kyc/1", "opens on the machine that runs this notebook", "nothing"),
-        ("https://example.com/a?email=john.doe%40example.com", "take it from <code>.kyc_url</code>", "john.doe"),
-        ("https://example.com/a?email=john@x.com", "the link holds an e-mail address", "john@x.com"),
-        ("https://example.com/a?email=john%2540x.com", "the link holds an e-mail address", "john"),  # encoded twice
-        ("//example.com/a?email=john@x.com", "the link holds an e-mail address", "john"),  # no scheme
+        ("https://example.com/a?email=john.doe%40example.com", "get it from <code>.kyc_url</code>", "john.doe"),
+        ("https://example.com/a?email=john@x.com", "the link contains an e-mail address", "john@x.com"),
+        ("https://example.com/a?email=john%2540x.com", "the link contains an e-mail address", "john"),  # encoded twice
+        ("//example.com/a?email=john@x.com", "the link contains an e-mail address", "john"),  # no scheme
         ("javascript:alert(1)", "javascript:alert(1)", "href"),
         ("https://example.com/\u202e", "\\u202e", "href"),
     ],
@@ -252,13 +252,13 @@ def test_missing_values_are_dashes() -> None:
     assert "None" not in Payment.read({"transactions": [{}]})._repr_html_()
 
 
-def test_payment_shows_what_was_asked_for() -> None:
-    """Whoever looks at a payment sees payee, amount and currencies without looking elsewhere."""
+def test_payment_shows_its_order() -> None:
+    """A payment shows the payee, amount and currencies of its order."""
     view = Payment.read(ANSWERS["pay_native"], order=PaymentOrder.of(ORDER, {}))._repr_html_()
 
     assert [] == [value for value in ORDER.values() if value not in view]
 
 
-def test_answers_are_no_bodies() -> None:
-    """What is answered keeps unknown members, what is sent refuses them."""
+def test_responses_keep_unknown_fields() -> None:
+    """Responses keep unknown fields, requests refuse them."""
     assert ("allow", "forbid") == (PayerStatus.model_config["extra"], Payer.model_config["extra"])

@@ -1,4 +1,4 @@
-"""What may be shown: of members by their wire names, of keys, and of foreign texts."""
+"""Masking: of fields by their wire names, of API keys, and of texts that others wrote."""
 
 from __future__ import annotations
 
@@ -8,55 +8,46 @@ from collections.abc import Iterable
 from typing import Any, Never
 from urllib.parse import quote, quote_plus
 
+from payerkit.checks.schema import MASK, SCHEMAS, Masking
 from payerkit.html import escape, visible
 from payerkit.wire import wire_name
 
-MASK = "••••"
+_MASKING = {wire_name(name): field.masking for schema in SCHEMAS.values() for name, field in schema.fields.items()}
+"""How a field is masked, by its wire name; it is the same in all schemas, and in responses."""
 
-ACCOUNTS = frozenset({"accountNumber", "routingNumber", "iban", "ribNumber"})
-"""Members that show their last four characters."""
+_MAX_LENGTH = 500
+"""Characters of a redacted text that a message shows."""
 
-HIDDEN = frozenset({"ssn", "documentNumber"})
-"""Members of which nothing is shown: the last digits alone are used to pass for a person."""
 
-PERSONAL = frozenset(
-    {"email", "phone", "firstName", "lastName", "dateOfBirth", "addressLine1", "addressLine2", "postcode", "postalCode"}
-)
-"""Members that tell about a person."""
-
-_SHOWN = 500
-"""Characters of a foreign text that a message shows."""
+def masking_of(name: str) -> Masking:
+    """Return how a field is masked, by any spelling of its name; "" for a field that no schema has."""
+    return _MASKING.get(wire_name(name), "")
 
 
 def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
-    """Return what may be shown of a member's value, or of everything inside it; the value itself if that is all.
+    """Return what may be shown of a field's value, masking everything inside it; the value itself if that is all.
 
-    The holder of an account is shown if it is a business, else as initials; an id or a link is not shown if it
-    holds an e-mail address. Any spelling of a name will do.
+    An account holder is shown if it is a business, else as initials. An id or a link is hidden if it contains an
+    e-mail address. Any spelling of a name is accepted.
     """
     if isinstance(value, dict):
         holder = value.get("beneficiaryType", value.get("beneficiary_type"))
         return {inner: mask(inner, item, is_business=holder == "business") for inner, item in value.items()}
     if isinstance(value, list):
         return [mask(name, item, is_business=is_business) for item in value]
-    if value is None or value == "" or hasattr(value, "get_secret_value"):  # nothing, or masked by its type
+    if value is None or value == "" or hasattr(value, "get_secret_value"):  # empty, or masked by its type
         return value
-    return _mask_text(wire_name(name), value, is_business=is_business)
-
-
-def _mask_text(name: str, value: Any, *, is_business: bool) -> Any:
-    if name in ACCOUNTS:
+    name, masking = wire_name(name), masking_of(name)
+    if masking == "account":
         return mask_account(str(value))
-    if name in HIDDEN | PERSONAL:
-        return MASK
-    if name == "accountName":
+    if masking == "holder":
         return value if is_business else mask_name(str(value))
     is_email = (name == "clientUserId" or name.endswith("Url")) and holds_email(str(value))
-    return MASK if is_email else value
+    return MASK if masking or is_email else value
 
 
 def mask_account(number: str) -> str:
-    """Return what may be shown of an account number: enough to tell accounts apart, not to pay to them."""
+    """Return an account number's last four characters if it has eight or more: enough to tell accounts apart."""
     return MASK + number[-4:] if len(number) >= 8 else MASK * bool(number)
 
 
@@ -66,12 +57,12 @@ def mask_name(name: str) -> str:
 
 
 def holds_email(text: str) -> bool:
-    """Tell whether an id or a link holds an e-mail address, as those of platforms often do."""
+    """Return True if an id or a link contains an e-mail address, percent-encoded or not."""
     return "@" in text or ("%" in text and re.search("%(25)*40", text) is not None)
 
 
 class ApiKey:
-    """An API key that can be used and not be seen: repr, str, vars and locals show a fingerprint, pickling fails."""
+    """An API key that does not show itself: repr, str, vars and locals show a fingerprint, pickling fails."""
 
     __slots__ = ("_read",)
 
@@ -79,7 +70,7 @@ class ApiKey:
         def read() -> str:
             return value
 
-        self._read = read
+        self._read = read  # a closure: an attribute would show up in debuggers and in tracebacks with locals
 
     def reveal(self) -> str:
         """Return the key itself."""
@@ -87,44 +78,40 @@ class ApiKey:
 
     @property
     def fingerprint(self) -> str:
-        """Six hex digits that tell keys apart."""
+        """The first six hex digits of the key's SHA-256 hash."""
         return hashlib.sha256(self.reveal().encode()).hexdigest()[:6]
 
     def __repr__(self) -> str:
         return f"<key {self.fingerprint}>"
 
     def __reduce__(self) -> Never:
-        raise TypeError("an API key is not pickled: make a client of its own in each process")
+        raise TypeError("an API key cannot be pickled: create a client in each process")
 
 
-def clean(text: str, private: Iterable[str]) -> str:
-    """Return a foreign text that may be shown: without private values, without hidden characters, not too long.
+def redact(text: str, private: Iterable[str]) -> str:
+    """Return a text that others wrote, safe to show: private values masked, invisible characters escaped, shortened.
 
-    A value is found as it was sent, encoded for an address or for HTML, and with other separators or none.
+    A value is found as it was sent, percent-encoded, as HTML, and with other separators or none.
     """
-    text = text[: 10 * _SHOWN]
+    text = text[: 10 * _MAX_LENGTH]
     for value in sorted(private, key=len, reverse=True):
-        for form in dict.fromkeys((value, *_encoded(value))):
+        once = quote(value, safe="")
+        for form in dict.fromkeys((value, once, quote(once, safe=""), quote_plus(value), escape(value))):
             text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
     text = visible(text)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-
-
-def _encoded(value: str) -> tuple[str, ...]:
-    once = quote(value, safe="")
-    return once, quote(once, safe=""), quote_plus(value), escape(value)
+    return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
 
 
 _SEPARATORS = r"\s.,/_\u2010-\u2015-"
-_BEGINNING = 100
-"""Characters by which a long value is found; it may be cut off, so all that follows is masked, too."""
+_PREFIX = 100
+"""Characters by which a long value is found. The text may be cut off inside it, so all that follows is masked, too."""
 
 
 def _pattern(value: str) -> str:
-    """Return what finds a value in a text."""
+    """Return the regular expression that finds a value in a text."""
     if len(value) < 5:
-        # A short value is masked where it stands alone: "1" is no reason to mask every 1 of a message.
+        # A short value is masked only as a whole word: "1" is no reason to mask every 1 of a message.
         return rf"(?<!\w){re.escape(value)}(?!\w)" if value else "(?!)"
     bare = re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")
-    rest = r"[\s\S]*" if len(bare) > _BEGINNING else ""
-    return f"[{_SEPARATORS}]*".join(map(re.escape, bare[:_BEGINNING])) + rest if bare else re.escape(value)
+    rest = r"[\s\S]*" if len(bare) > _PREFIX else ""
+    return f"[{_SEPARATORS}]*".join(map(re.escape, bare[:_PREFIX])) + rest if bare else re.escape(value)

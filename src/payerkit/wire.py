@@ -1,4 +1,4 @@
-"""Names here and on the wire, ids that may stand in a path, hosts that are this machine."""
+"""Field names here and on the wire, ids that are safe in a path, loopback hosts."""
 
 from __future__ import annotations
 
@@ -13,59 +13,61 @@ from payerkit.errors import FieldProblem, InvalidInput
 
 
 def our_name(name: str) -> str:
-    """Return the name here of a member's name on the wire: `addressLine1` is `address_line1`, `IBAN` is `iban`."""
+    """Return a field's name here, in snake_case: `address_line1` for `addressLine1`, `iban` for `IBAN`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-@lru_cache(1024)  # the members' names, again and again
+@lru_cache(1024)
 def wire_name(name: str) -> str:
-    """Return the name on the wire of a member's name here, or of another spelling of it: `iban`, `addressLine1`."""
+    """Return a field's name on the wire, in camelCase, from any spelling: `addressLine1` for `address_line1`."""
     first, *rest = our_name(name).split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
-def first(members: Mapping[str, Any], *spellings: str) -> Any:
-    """Return the first value that is there under one of a member's spellings; None if there is none."""
-    return next((members[name] for name in spellings if members.get(name) is not None), None)
+def first(fields: Mapping[str, Any], *names: str) -> Any:
+    """Return the first value under these names that is not None; None if all are missing."""
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 MAX_ID = 256
-"""Characters of an id; the specification has no bound, a path has."""
+"""Characters of an id at most. The specification has no limit, but servers limit the length of a path."""
 
 
 def check_id(value: object, name: str) -> str:
-    """Return an id that reaches the service exactly as typed.
+    """Return an id that reaches the service exactly as typed; raise InvalidInput for any other. name: of the argument.
 
-    Raises InvalidInput for what cannot: no text, empty, longer than 256 characters, control characters, half a
-    character, and `.` and `..`, which HTTP libraries and servers fold away even when they are encoded.
+    Refused are: not text, empty, too long, control characters, unpaired surrogates, and `.` and `..`, which HTTP
+    libraries and servers remove from a path even when they are percent-encoded.
     """
-    fault = id_fault(value)
-    if fault is None:
+    if (problem := id_problem(value)) is None:
         return str(value)
-    code, words = fault
-    problem = FieldProblem(name, wire_name(name), words, code)
-    raise InvalidInput(f"{name} cannot be used. Nothing was sent.", fields=(problem,))
+    code, message = problem
+    field = FieldProblem(name, wire_name(name), message, code)
+    raise InvalidInput(f"{name}: not a valid id. Nothing was sent.", fields=(field,))
 
 
-def id_fault(value: object) -> tuple[str, str] | None:
-    """Return why an id cannot be sent, as a code and in words; None if it can."""
+def id_problem(value: object) -> tuple[str, str] | None:
+    """Return the code and the message for an id that cannot be sent; None if it can."""
     if hasattr(value, "client_user_id"):
-        return "id_type", f"Give the id itself, as in {type(value).__name__.lower()}.client_user_id."
+        return "id_type", f"Expected the id itself, as in {type(value).__name__.lower()}.client_user_id."
     if not isinstance(value, str):
-        return "id_type", f"Must be text, not {type(value).__name__}. In a table, read this column with dtype=str."
+        return "id_type", f"Expected text, got {type(value).__name__}. In a table, read this column with dtype=str."
     if not value:
         return "id_empty", "Empty, but required."
     if len(value) > MAX_ID:
         return "id_length", f"Longer than {MAX_ID} characters."
     if value in {".", ".."}:
-        return "id_dots", f"{value!r} is folded away on the way to the service. Choose another id."
+        return "id_dots", f"{value!r} would be removed from the URL on its way to the service. Choose another id."
     if not value.isprintable() and any(unicodedata.category(char) in {"Cc", "Cs"} for char in value):
-        return "id_characters", "Holds a control character or half a character. Choose another id."
+        return (
+            "id_characters",
+            "Contains a control character or an unpaired surrogate (invalid Unicode). Choose another id.",
+        )
     return None
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
+    """Return True if a host name or address is this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -11,10 +11,11 @@ from urllib.parse import unquote_plus
 from payerkit.bulk.journal import Entry, Journal, State
 from payerkit.bulk.rate_limit import RateLimiter, RunStopped
 from payerkit.bulk.tasks import Task, digest
+from payerkit.checks.schema import MASK
 from payerkit.client import Client
 from payerkit.endpoints import payer_call, payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
-from payerkit.masking import ACCOUNTS, MASK, clean, holds_email
+from payerkit.masking import holds_email, masking_of, redact
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.wire import wire_name
 
@@ -71,8 +72,8 @@ class Sender:
         self._journal.sent(task.key)
         try:
             if task.step == "payer":
-                return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.opened))
-            return self._client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.opened))
+                return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.read_fields))
+            return self._client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.read_fields))
         except _LATER as error:
             self._settle(task, "not_sent", error, final=False)
             raise
@@ -186,7 +187,7 @@ def fits(values: Mapping[str, str], record: Mapping[str, Any]) -> bool:
 def _equal(name: str, sent: str, stored: str) -> bool:
     """Compare a value with what a list shows of it, which may hide all but the last characters of a number."""
     hidden = _HIDDEN.fullmatch(stored)
-    if hidden is not None and wire_name(name) in ACCOUNTS:
+    if hidden is not None and masking_of(name) == "account":
         return sent.endswith(hidden[1])
     return sent.casefold() == stored.casefold()
 
@@ -215,4 +216,4 @@ def _reason(error: Exception, client_user_id: str) -> str:
     message = getattr(error, "message", type(error).__name__)
     if isinstance(error, InvalidInput):
         return message
-    return re.sub(r"\S+@\S+", MASK, clean(" ".join([message, *fields]), [client_user_id]))
+    return re.sub(r"\S+@\S+", MASK, redact(" ".join([message, *fields]), [client_user_id]))

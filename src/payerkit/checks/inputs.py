@@ -9,9 +9,8 @@ from functools import cache
 from numbers import Real
 from typing import Any
 
-from payerkit.checks.schema import Schema, check_field, error_finding
+from payerkit.checks.schema import MASK, Schema, check_field, error_finding
 from payerkit.findings import Finding
-from payerkit.masking import MASK
 from payerkit.wire import wire_name
 
 

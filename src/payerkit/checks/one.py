@@ -49,7 +49,7 @@ def _check(schema: Schema, record: Any, ignore: Iterable[str]) -> Findings:
 
 
 def _fields_of(schema: Schema, record: Any) -> Mapping[Any, Any]:
-    if getattr(record, "specified", schema) is not schema:
+    if getattr(record, "request_schema", schema) is not schema:
         raise InvalidInput(f"Give a {schema.name}; this is a {type(record).__name__}.")
     if hasattr(record, "columns"):
         raise InvalidInput(

@@ -1,4 +1,7 @@
-"""The errors: members, which are required, and the form that the specification gives them; nothing stricter."""
+"""The schemas of the requests, and the errors: all that the specification refuses, and nothing else.
+
+A field is one row of `fields.tsv`, which has all that checks, models, forms and masking need of it.
+"""
 
 from __future__ import annotations
 
@@ -7,82 +10,107 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Number
-from typing import Any
+from typing import Any, Literal, cast
 
+from payerkit._tables import rows
 from payerkit.checks.places import country_code
 from payerkit.findings import Finding
-from payerkit.masking import MASK
-from payerkit.wire import id_fault, wire_name
+from payerkit.wire import id_problem, wire_name
+
+MASK = "••••"
+"""Stands in place of a masked value. It is never sent: it would replace the real value."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The form of a text: what tells that all of it has the form, what to say if it has not, and if there is none."""
+    """The format of a text: `matches` takes the whole text. The rest is said of a mismatch or a missing value."""
 
     matches: Callable[[str], object]
     code: str = ""
     message: str = ""
     hint: str = ""
-    if_absent: str = ""
+    if_missing: str = ""
 
 
-def _format(pattern: str, code: str = "", message: str = "", hint: str = "", if_absent: str = "") -> Format:
-    return Format(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint, if_absent)
+def _format(pattern: str, code: str = "", message: str = "", hint: str = "", if_missing: str = "") -> Format:
+    return Format(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint, if_missing)
 
 
 TEXT = _format(".*")
 FILLED = _format(".+", "empty", "Empty, but required.")
-EMAIL = _format(
-    r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+",
-    "email_form",
-    "Not an e-mail address.",
-    "Write it as name@example.com.",
-)
-PHONE = _format(
-    r"\+?[1-9][0-9]{1,14}",
-    "phone_form",
-    "Not an international number of digits only.",
-    "Write it as +12125551234: country code, no blanks or brackets, + in place of 00.",
-)
-DAY = _format(
-    "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    "date_form",
-    "Not in the form YYYY-MM-DD.",
-    "Write it as 1985-12-31: year, month, day.",
-)
 COUNTRY = _format(
     "..",
     "country_length",
     "Not two letters.",
-    "Write the code of ISO 3166-1 alpha-2, such as US.",
-    'In a table, NA (Namibia) is read as empty, unless with keep_default_na=False, na_values=[""].',
+    "Write the ISO 3166-1 alpha-2 code, such as US.",
+    'pandas reads the code NA (Namibia) as missing, unless with keep_default_na=False, na_values=[""].',
 )
-CURRENCY = _format("...", "currency_length", "Not three letters.", "Write the code of ISO 4217, such as USD.")
-HOLDER = _format("individual|business", "choice", "Not one of the two.", "Write individual or business.")
-RAILS = _format("local|swift|wire", "choice", "Not one of the three.", "Write local, swift or wire.")
-ACCOUNT_TYPE = _format("checking|savings", "choice", "Not one of the two.", "Write checking or savings.")
-AMOUNT = _format(".*", hint='Write the amount as text, such as "10.50".')
+FORMATS = {
+    "text": TEXT,
+    "filled": FILLED,
+    "id": FILLED,
+    "country": COUNTRY,
+    "email": _format(
+        r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+", "email_form", "Not an e-mail address.", "Write it as name@example.com."
+    ),
+    "phone": _format(
+        r"\+?[1-9][0-9]{1,14}",
+        "phone_form",
+        "Not a phone number in international format.",
+        "Write it as +12125551234: country code, digits only, + instead of 00.",
+    ),
+    "day": _format(
+        "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+        "date_form",
+        "Not in the format YYYY-MM-DD.",
+        "Write it as 1985-12-31: year, month, day.",
+    ),
+    "currency": _format("...", "currency_length", "Not three letters.", "Write the ISO 4217 code, such as USD."),
+    "holder": _format("individual|business", "choice", "Expected individual or business."),
+    "rails": _format("local|swift|wire", "choice", "Expected local, swift or wire."),
+    "account_type": _format("checking|savings", "choice", "Expected checking or savings."),
+    "amount": _format(".*", hint='Write the amount as text, such as "10.50".'),
+}
+"""The formats by the names that `fields.tsv` has for them."""
+
+Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Beneficiary", "Order"]
+"""The section of a form that shows a field; forms show their sections in this order."""
+
+Lookup = Literal["", "countries", "fiat", "currencies"]
+"""The table that a form suggests values from; other values are allowed, too."""
+
+Masking = Literal["", "account", "hidden", "personal", "holder"]
+"""What may be shown of a value.
+
+"": all of it. "account": its last four characters. "hidden" and "personal": nothing; a hidden value is masked by its
+type, too. "holder": the initials of a person, the name of a business.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """One member of a body. is_id: it stands in paths. takes_numbers: whole numbers and decimals are taken, too."""
+    """One field of a request: how people see it, and what it may hold.
 
-    format: Format
-    required: bool = True
+    is_id: it becomes part of a path. takes_numbers: integers and decimals are accepted, too.
+    """
+
+    title: str
+    help: str
+    example: str
+    section: Section
+    format: Format = TEXT
+    masking: Masking = ""
+    lookup: Lookup = ""
+    required: bool = False
     is_id: bool = False
     takes_numbers: bool = False
 
 
-def _optional(*names: str) -> dict[str, SchemaField]:
-    return dict.fromkeys(names, SchemaField(TEXT, required=False))
-
-
 @dataclass(frozen=True)
 class Schema:
-    """What one call takes: its name here, the section of the specification, its members by our names."""
+    """What one request takes: its name, the section of the specification, its fields by our names."""
 
     name: str
     section: str
@@ -95,133 +123,88 @@ class Schema:
 
     @cached_property
     def names(self) -> Mapping[object, str]:
-        """Our name of a member by either of its names."""
+        """Our name of a field by our name and by its wire name."""
         return {spelling: name for name in self.fields for spelling in (name, wire_name(name))}
 
 
-PAYER = Schema(
-    "Payer",
-    "2.4",
-    {
-        "client_user_id": SchemaField(FILLED, is_id=True),
-        "email": SchemaField(EMAIL),
-        "first_name": SchemaField(FILLED),
-        "last_name": SchemaField(FILLED),
-        "beneficiary_type": SchemaField(HOLDER),
-        **_optional("company_name"),
-        "date_of_birth": SchemaField(DAY),
-        "nationality": SchemaField(COUNTRY),
-        "phone": SchemaField(PHONE),
-        "ssn": SchemaField(FILLED),
-        "address_line1": SchemaField(FILLED),
-        **_optional("address_line2"),
-        "city": SchemaField(FILLED),
-        "state": SchemaField(FILLED),
-        "postcode": SchemaField(FILLED),
-        "country": SchemaField(COUNTRY),
-        **_optional("source_of_funds", "business_activity"),
-    },
-)
+def _read_fields(schema: str) -> dict[str, SchemaField]:
+    """Return the fields of a schema from the table beside this module, in its order."""
+    return {
+        row["field"]: SchemaField(
+            title=row["title"],
+            help=row["help"],
+            example=row["example"],
+            section=cast("Section", row["section"]),
+            format=FORMATS[row["format"]],
+            masking=cast("Masking", row["masking"]),
+            lookup=cast("Lookup", row["lookup"]),
+            required=row["required"] == "*",
+            is_id=row["format"] == "id",
+            takes_numbers=row["format"] == "amount",
+        )
+        for row in rows(__package__, "fields")
+        if row["schema"] == schema
+    }
 
-BANK_DETAILS = Schema(
-    "BankDetails",
-    "2.1",
-    {
-        "bank_name": SchemaField(FILLED),
-        "account_name": SchemaField(FILLED),
-        "beneficiary_type": SchemaField(HOLDER),
-        "currency": SchemaField(CURRENCY),
-        "rails": SchemaField(RAILS, required=False),
-        "account_type": SchemaField(ACCOUNT_TYPE, required=False),
-        **_optional("account_number", "routing_number", "iban", "swift_bic", "sort_code", "bsb_number", "ncc"),
-        **_optional("ifsc", "rib_number", "bank_code", "branch_code"),
-        "date_of_birth": SchemaField(DAY),
-        **_optional("document_type", "document_number"),
-        "address_line1": SchemaField(FILLED),
-        **_optional("address_line2"),
-        "city": SchemaField(FILLED),
-        **_optional("state"),
-        "postal_code": SchemaField(FILLED),
-        "country": SchemaField(COUNTRY),
-    },
-)
 
-PAYMENT_ORDER = Schema(
-    "PaymentOrder",
-    "2.7",
-    {
-        "payee": SchemaField(TEXT),
-        "amount": SchemaField(AMOUNT, takes_numbers=True),
-        "invoice_currency": SchemaField(TEXT),
-        "payment_currency": SchemaField(TEXT),
-    },
-)
-
+PAYER = Schema("Payer", "2.4", _read_fields("Payer"))
+BANK_DETAILS = Schema("BankDetails", "2.1", _read_fields("BankDetails"))
+PAYMENT_ORDER = Schema("PaymentOrder", "2.7", _read_fields("PaymentOrder"))
 SCHEMAS = {schema.name: schema for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER)}
 
 
 def check_field(schema: Schema, name: str, value: Any) -> Finding | None:
-    """Return what the specification has against a member's true value; None if nothing."""
+    """Return how a field's unmasked value breaks the schema; None if it does not."""
     field = schema.fields[name]
     if value is None:
-        return error_finding(schema, name, "required", "Required.", field.format.if_absent) if field.required else None
-    if isinstance(value, str) and value.isascii() and field.format.matches(value) and not field.is_id:
-        return None  # nearly always, and what follows looks for what is not ASCII
+        return error_finding(schema, name, "required", "Required.", field.format.if_missing) if field.required else None
     if not isinstance(value, str):
         return None if field.takes_numbers and _is_exact(value) else _not_text(schema, name, value)
+    if value.isascii() and field.format.matches(value) and not field.is_id:
+        return None  # the usual case; masks and surrogates are not ASCII
     if MASK in value:
-        return error_finding(schema, name, "masked", "A masked value, copied from where it is shown.", _UNMASK)
+        message, hint = "A masked value, copied from a display.", "Give the real value, as from to_dict(reveal=True)."
+        return error_finding(schema, name, "masked", message, hint)
     if not value.isascii() and _SURROGATE.search(value):
-        return error_finding(
-            schema, name, "half_character", "Holds half a character (a lone surrogate), which is not sent."
-        )
+        return error_finding(schema, name, "half_character", "Contains an unpaired surrogate (invalid Unicode).")
     if not field.format.matches(value):
-        return _format_error(schema, name, value)
-    if field.is_id and (found := id_fault(value)) is not None:
-        return error_finding(schema, name, *found)
+        return _mismatch(schema, name, value)
+    if field.is_id and (problem := id_problem(value)) is not None:
+        return error_finding(schema, name, *problem)
     return None
 
 
-_UNMASK = "Give the true one, or take it with reveal=True."
-
-
-def _format_error(schema: Schema, name: str, value: str) -> Finding:
-    field = schema.fields[name]
-    expected = field.format
+def _mismatch(schema: Schema, name: str, value: str) -> Finding:
+    field, expected = schema.fields[name], schema.fields[name].format
     if not value and field.required:
         return error_finding(schema, name, "empty", "Empty, but required.")
+    message, hint = expected.message, expected.hint
     if not value:
-        return error_finding(
-            schema, name, expected.code, expected.message, f"Leave it out if there is none. {expected.hint}"
-        )
-    if expected.matches(value.strip()):
-        return error_finding(
-            schema, name, expected.code, "Begins or ends with a blank, which is not in the form.", "Take it away."
-        )
-    code = country_code(value) if expected is COUNTRY else None
-    return error_finding(schema, name, expected.code, expected.message, f"Write {code}." if code else expected.hint)
+        hint = f"Leave it out if it has no value. {hint}".rstrip()
+    elif expected.matches(value.strip()):
+        message, hint = "Begins or ends with whitespace.", "Remove it."
+    elif expected is COUNTRY and (code := country_code(value)):
+        hint = f"Write {code}."
+    return error_finding(schema, name, expected.code, message, hint)
 
 
 def _not_text(schema: Schema, name: str, value: Any) -> Finding:
-    hint = schema.fields[name].format.hint
+    message, hint = "Expected text.", schema.fields[name].format.hint
     if isinstance(value, Number) and not isinstance(value, bool):
-        words = "A number where text is due."
-        return error_finding(
-            schema, name, "not_text", words, f"In a table, read this column with dtype=str. {hint}".rstrip()
-        )
-    if hasattr(value, "strftime"):
-        return error_finding(schema, name, "not_text", "Must be text.", 'In a table: column.dt.strftime("%Y-%m-%d").')
-    return error_finding(schema, name, "not_text", "Must be text.", hint)
+        message, hint = "Expected text, got a number.", f"In a table, read this column with dtype=str. {hint}".rstrip()
+    elif hasattr(value, "strftime"):
+        message, hint = "Expected text, got a date.", 'In a table, use column.dt.strftime("%Y-%m-%d").'
+    return error_finding(schema, name, "not_text", message, hint)
 
 
 def _is_exact(value: Any) -> bool:
-    """Tell whether a number is exact: a whole number or a finite Decimal, and no boolean."""
+    """Return True for an integer or a finite Decimal; a float is not exact, and a boolean is not a number here."""
     is_finite = getattr(value, "is_finite", None)  # of Decimal
     return bool(is_finite()) if callable(is_finite) else isinstance(value, int) and not isinstance(value, bool)
 
 
 def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
-    """Return an error on the word of the specification."""
+    """Return an error whose basis is the specification."""
     return Finding(
         field=name,
         wire_name=wire_name(name),

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from payerkit.errors import FieldProblem
-from payerkit.masking import clean
+from payerkit.masking import redact
 from payerkit.wire import our_name
 
 _MAX_ENTRIES = 50
@@ -46,9 +46,9 @@ def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
     fields = tuple(_field_problem(entry, private) for entry in entries if _field_name(entry))
     repeated = {problem.message for problem in fields}
     repeated.add("; ".join(f"{problem.wire_name} {problem.message}" for problem in fields))
-    texts = dict.fromkeys(clean(_text(entry), private) for entry in entries if not _field_name(entry))
+    texts = dict.fromkeys(redact(_text(entry), private) for entry in entries if not _field_name(entry))
     message = "; ".join(text for text in texts if text and text not in repeated)
-    return ErrorBody(message or ("" if fields else clean(_text(body.get("error")), private)), fields)
+    return ErrorBody(message or ("" if fields else redact(_text(body.get("error")), private)), fields)
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -75,5 +75,5 @@ def _field_name(entry: Any) -> str:
 
 def _field_problem(entry: dict[str, Any], private: Iterable[str]) -> FieldProblem:
     texts = (_field_name(entry), _text(entry), str(entry.get("code") or ""))
-    name, message, code = (clean(text, private) for text in texts)
+    name, message, code = (redact(text, private) for text in texts)
     return FieldProblem(our_name(name), name, message, code)

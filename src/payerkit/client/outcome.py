@@ -24,7 +24,7 @@ from payerkit.errors import (
     UnreadableAnswer,
     WrongKey,
 )
-from payerkit.masking import ApiKey, clean, holds_email
+from payerkit.masking import ApiKey, holds_email, redact
 
 T = TypeVar("T")
 E = TypeVar("E", bound=PayerkitError)
@@ -148,7 +148,7 @@ class Outcome(Generic[T]):
             return None
 
     def _redact(self, text: str) -> str:
-        return clean(text, self._private())
+        return redact(text, self._private())
 
     def _private(self) -> tuple[str, ...]:
         """Return the values that a service may repeat and a message may not."""

@@ -10,9 +10,9 @@ from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
 from payerkit.forms.form_fields import form_fields
 from payerkit.models.fields import Hidden
-from payerkit.models.sent import Sent
+from payerkit.models.requests import RequestModel
 
-S = TypeVar("S", bound=Sent)
+S = TypeVar("S", bound=RequestModel)
 
 
 class Entries(Generic[S]):
@@ -32,7 +32,7 @@ class Entries(Generic[S]):
 
     def take(self, name: str, value: Any) -> None:
         """Keep the value of a field, without the blanks around it; an empty one takes away what was there."""
-        value, info = strip_blanks(self.model.specified, name, unwrap_secret(value))
+        value, info = strip_blanks(self.model.request_schema, name, unwrap_secret(value))
         self._trimmed.pop(name, None)
         self._told.pop(name, None)
         self._values.pop(name, None)
@@ -47,7 +47,7 @@ class Entries(Generic[S]):
 
         Raises InvalidInput for a name that is no field, and keeps nothing then.
         """
-        read = [named(self.model.specified, values) for values in given]
+        read = [named(self.model.request_schema, values) for values in given]
         if problems := [finding for _, findings in read for finding in findings]:
             raise InvalidInput(f"{self.model.__name__}: nothing was filled in.", fields=tuple(problems))
         for name, value in (item for values, _ in read for item in values.items()):
@@ -62,13 +62,13 @@ class Entries(Generic[S]):
         return Findings(sorted(found, key=lambda finding: place.get(finding.field, len(place))))
 
     def _faults(self, values: Mapping[str, Any]) -> Findings:
-        return Findings(faults(self.model.specified, values))
+        return Findings(faults(self.model.request_schema, values))
 
     def hear(self, problems: Iterable[FieldProblem]) -> list[FieldProblem]:
         """Keep what the service says of the fields until they change; return what is about none of them."""
         others = []
         for problem in problems:
-            name = self.model.specified.names.get(problem.field, problem.field)
+            name = self.model.request_schema.names.get(problem.field, problem.field)
             if name in self.fields:
                 self._told[name] = Finding(
                     field=name,

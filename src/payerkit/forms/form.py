@@ -18,7 +18,7 @@ from payerkit.forms import lookups
 from payerkit.forms.entries import Entries
 from payerkit.forms.form_fields import in_words, sections
 from payerkit.html import visible
-from payerkit.models.sent import Sent
+from payerkit.models.requests import RequestModel
 
 
 def asset(name: str) -> str:
@@ -117,7 +117,7 @@ class Form(Drawn):
 
     done = traitlets.Bool(default_value=False, read_only=True)
 
-    takes: ClassVar[type[Sent]]
+    takes: ClassVar[type[RequestModel]]
     check: ClassVar[Callable[..., Findings] | None] = None
     title: ClassVar[str]
     verb: ClassVar[str]
@@ -164,13 +164,13 @@ class Form(Drawn):
     # From Python.
 
     @without_internal_frames
-    def fill(self, values: Sent | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
+    def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
         """Fill in values, by our names or wire names, as if they were typed; what is not named stays.
 
         Raises InvalidInput for a name that is no field, and fills in nothing then. What is wrong with the values is
         in `findings`.
         """
-        given = values.to_dict(reveal=True) if isinstance(values, Sent) else dict(values or {})
+        given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
         with self._lock:
             self._entries.fill(given, fields)
             if self.done:

@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args
 from pydantic import Secret
 from pydantic.fields import FieldInfo
 
+from payerkit.checks.schema import Section
 from payerkit.findings import Finding
-from payerkit.models.fields import Section
-from payerkit.models.sent import Sent
+from payerkit.models.requests import RequestModel
 
 Kind = Literal["text", "secret", "select", "lookup"]
 
@@ -54,7 +54,7 @@ def lowered(label: str) -> str:
 
 
 @cache
-def form_fields(model: type[Sent]) -> Mapping[str, FormField]:
+def form_fields(model: type[RequestModel]) -> Mapping[str, FormField]:
     """Return the fields of a model by name, in the order in which a form shows them."""
     fields = [_field(name, field) for name, field in model.model_fields.items()]
     order = get_args(Section)
@@ -90,7 +90,7 @@ def _choices(annotation: Any) -> tuple[tuple[str, ...], bool]:
     return (), False
 
 
-def sections(model: type[Sent]) -> list[tuple[str, list[tuple[Any, ...]]]]:
+def sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the sections with their fields, as the browser draws them."""
     drawn: dict[str, list[tuple[Any, ...]]] = {}
     for field in form_fields(model).values():

@@ -52,7 +52,7 @@ class PayerForm(Form):
     def _tell(self, answer: PayerStatus) -> Shown:
         rows = [
             (field.title or name, html.escape(_in_words(value)))
-            for name, field, value in answer.members()
+            for name, field, value in answer.present_fields()
             if not name.endswith("_url")
         ]
         count = len(self._sent.warnings)

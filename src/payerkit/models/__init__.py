@@ -1,5 +1,6 @@
-"""The objects that are sent to the service and answered by it: snake_case here, the service's names on the wire."""
+"""The objects in requests and responses: snake_case here, the service's names on the wire."""
 
+from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.models.responses import (
     AgreementUpdate,
     PayerStatus,
@@ -8,7 +9,6 @@ from payerkit.models.responses import (
     PaymentMetadata,
     Transaction,
 )
-from payerkit.models.sent import BankDetails, Payer, PaymentOrder
 
 __all__ = [
     "AgreementUpdate",

@@ -1,4 +1,4 @@
-"""What all objects share."""
+"""The base of all models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from payerkit.masking import mask
 from payerkit.wire import wire_name
 
 
-class Wire(BaseModel):
-    """Base of all objects: snake_case here, camelCase on the wire, unchangeable, no values in pydantic's errors.
+class ApiModel(BaseModel):
+    """Base of all models: snake_case here, camelCase on the wire, frozen, no values in pydantic's errors.
 
-    Representations may be saved in a notebook: they show secrets masked and leave out what tells about a person.
+    Every representation may be saved in a notebook, so it masks secrets and leaves out personal data.
     """
 
     model_config = ConfigDict(
@@ -27,41 +27,41 @@ class Wire(BaseModel):
         hide_input_in_errors=True,
     )
 
-    def members(self) -> Iterator[tuple[str, FieldInfo, Any]]:
-        """Yield name, definition and value of every member that has a value."""
+    def present_fields(self) -> Iterator[tuple[str, FieldInfo, Any]]:
+        """Yield name, definition and value of every field that has a value."""
         for name, field in type(self).model_fields.items():
-            value = getattr(self, name, None)  # None also where an object is shown before it is finished
+            value = getattr(self, name, None)  # None also if shown before __init__ is done
             if value is not None:
                 yield name, field, value
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]  # pydantic's own is a generator, too
-        """Yield names and values as they may be shown: `dict()` and `DataFrame()` come this way."""
-        for name, _, value in self.members():
+        """Yield names and masked values, as `dict()` and `DataFrame()` ask for them."""
+        for name, _, value in self.present_fields():
             yield name, self.masked(name, value)
 
     def masked(self, name: str, value: Any) -> Any:
-        """Return what may be shown of a member's value."""
+        """Return what may be shown of a field's value."""
         is_business = getattr(self, "beneficiary_type", None) == "business"
         return mask(wire_name(name), value, is_business=is_business)
 
     @model_serializer(mode="wrap")
     def _dump(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Dump what may be shown; `to_dict(reveal=True)` is the deliberate way to the true values."""
+        """Dump masked values; only `to_dict(reveal=True)` returns the real ones."""
         return dict(mask("", handler(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):
-            raise AttributeError(f"A {type(self).__name__} does not change; make a new one with the other value.")
+            raise AttributeError(f"{type(self).__name__} is immutable; create a new one with the other value.")
         super().__setattr__(name, value)
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
-        for name, field, value in self.members():
+        for name, field, value in self.present_fields():
             if field.repr and (isinstance(value, Secret) or self.masked(name, value) == value):
                 yield name, value
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return titles and values as a table shows them; the values are HTML."""
-        return [(field.title or name, self._cell(name, value)) for name, field, value in self.members()]
+        """Return the titles and values of a table; the values are HTML."""
+        return [(field.title or name, self._cell(name, value)) for name, field, value in self.present_fields()]
 
     def _repr_html_(self) -> str:
         return html.table(self.rows(), caption=type(self).__name__)

@@ -1,4 +1,4 @@
-"""Payments that were saved: by us with their order, or by anybody as the service answered."""
+"""Reads payments from files: those that `Payment.save` wrote, and plain responses of the service."""
 
 from __future__ import annotations
 
@@ -19,35 +19,49 @@ def read_payment(
     order: PaymentOrder | Mapping[str, Any] | None = None,
     network: str | None = None,
 ) -> Payment:
-    """Return a payment from a file that `Payment.save` wrote, or from an answer of `POST /v1/pay`.
+    """Read a payment from a file that `Payment.save` wrote, or from a response of `POST /v1/pay`.
 
-    source: a path, a dict, or a JSON text that begins with {. order: what was asked for, if the source does not tell.
-    network: where it is to be sent, if there is no order. Raises InvalidInput for what cannot be read, an order
-    that is none, and a network that no table has.
+    Args:
+        source: A path, a dict, or a JSON text that begins with {.
+        order: The order that was sent, if the source does not have it; a `PaymentOrder`, or a dict by our names or
+            wire names.
+        network: The network that the transactions are for, if there is no order.
+
+    Returns:
+        The payment, with its order and network.
+
+    Raises:
+        InvalidInput: The source cannot be read or is not a payment, the order is invalid, or the network is unknown.
+
+    Example:
+        >>> initiate_payment(client, order).save("payment.json")
+        >>> payment = read_payment("payment.json")
+        >>> payment.order.invoice_currency, len(payment.transactions)
+        ('USD', 1)
     """
-    content = _content(source)
+    content = _parse(source)
     if "answer" in content and "transactions" not in content:
         order = content.get("order") if order is None else order
         network = content.get("network") if network is None else network
         content = content["answer"]
     if not isinstance(content, dict) or "transactions" not in content:
-        raise InvalidInput("source: no payment: it has no transactions.")
+        raise InvalidInput("source: not a payment: transactions are missing.")
     network_of(None, network)
     return Payment.read(content, order=None if order is None else PaymentOrder.of(order, {}), network=network)
 
 
-def _content(source: Any) -> Any:
+def _parse(source: Any) -> Any:
     if isinstance(source, Mapping):
         return dict(source)
     if not isinstance(source, str | Path):
-        raise InvalidInput(f"source: give a path, a dict or a JSON text; got a {type(source).__name__}.")
+        raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")
     text = source if isinstance(source, str) and source.lstrip().startswith("{") else None
     try:
         content = json.loads(Path(source).read_text("utf-8") if text is None else text)
     except OSError as error:
         raise InvalidInput(f"source: the file cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
-        raise InvalidInput("source: no JSON.") from None
+        raise InvalidInput("source: not valid JSON.") from None
     if not isinstance(content, dict):
-        raise InvalidInput("source: no payment: a JSON object was due.")
+        raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")
     return content

@@ -1,4 +1,4 @@
-"""What is answered: read with every tolerance; nothing is lost and nothing is guessed."""
+"""The objects in responses: parsed tolerantly, without losing or guessing anything."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pydantic import (
 
 from payerkit import html
 from payerkit.findings import Findings
-from payerkit.masking import ACCOUNTS, HIDDEN, holds_email, mask
-from payerkit.models.base import Wire
+from payerkit.masking import holds_email, mask, masking_of
+from payerkit.models.base import ApiModel
 from payerkit.models.fields import AccountNumber, Hidden
-from payerkit.models.sent import BankDetails, Payer, PaymentOrder
+from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import wei_of
-from payerkit.wire import first, is_loopback, wire_name
+from payerkit.wire import first, is_loopback
 
 
-class Response(Wire):
-    """Base of what is answered.
+class Response(ApiModel):
+    """Base of the objects in responses.
 
-    A member that is missing, or does not fit, has its default; `odd` names the second kind. Members that the
-    specification does not know are attributes under their wire names. `to_dict()` is the answer as it came.
+    A field that is missing or has an unexpected type gets its default; `odd` lists the latter. Fields that the
+    specification does not have are attributes by their wire names. `to_dict(reveal=True)` is the response as received.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -45,24 +45,25 @@ class Response(Wire):
     _odd: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
-    def read(cls, answer: Any) -> Self:
-        """Return the answer as an object. Raises ValueError if it is not a JSON object."""
+    def read(cls, content: Any) -> Self:
+        """Return parsed JSON as an object. Raises ValueError if it is not a JSON object."""
         odd: list[str] = []
-        read = cls.model_validate({name: _typed(name, item) for name, item in cls.opened(answer).items()}, context=odd)
-        read._raw, read._odd = answer, tuple(dict.fromkeys(odd))
-        return read
+        fields = {name: _hide_secret(name, value) for name, value in cls.read_fields(content).items()}
+        response = cls.model_validate(fields, context=odd)
+        response._raw, response._odd = content, tuple(dict.fromkeys(odd))
+        return response
 
     @classmethod
-    def opened(cls, answer: Any) -> dict[str, Any]:
-        """Return the members of an answer as they came. Raises ValueError if it is not a JSON object."""
-        if not isinstance(answer, dict):
-            raise ValueError(f"a JSON object was due, a {type(answer).__name__} came")  # noqa: TRY004 - the value is at fault
-        return cls.unwrap(answer)
+    def read_fields(cls, content: Any) -> dict[str, Any]:
+        """Return the fields in parsed JSON as received. Raises ValueError if it is not a JSON object."""
+        if not isinstance(content, dict):
+            raise ValueError(f"expected a JSON object, got a {type(content).__name__}")  # noqa: TRY004 - a bad value
+        return cls.unwrap(content)
 
     @classmethod
-    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the part of the answer that holds the members."""
-        return answer
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the part of the response that has the fields."""
+        return content
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -77,59 +78,75 @@ class Response(Wire):
 
     @property
     def odd(self) -> tuple[str, ...]:
-        """Wire names of the members that came in a form the specification does not know."""
+        """Wire names of the fields whose values have an unexpected type."""
         return self._odd
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return the answer as the service sent it; unless revealed, account numbers and personal data are masked."""
+        """Return the response as received; unless `reveal=True`, secrets and personal data are masked."""
         return copy.deepcopy(self._raw) if reveal is True else mask("", self._raw)
 
 
-def _typed(name: str, value: Any) -> Any:
-    """Give a secret its type, also where the specification does not know the member."""
+def _hide_secret(name: str, value: Any) -> Any:
+    """Give a secret its masking type, also if the response should not have the field."""
     if not isinstance(value, str):
         return value
-    canonical = wire_name(name)
-    return AccountNumber(value) if canonical in ACCOUNTS else Hidden(value) if canonical in HIDDEN else value
+    masking = masking_of(name)
+    return AccountNumber(value) if masking == "account" else Hidden(value) if masking == "hidden" else value
 
 
 class Created(Response):
-    """Base of what a call created: it remembers what was doubtful in what was sent."""
+    """Base of responses to calls that create something: has the findings about what was sent."""
 
     _sent: Payer | BankDetails | None = PrivateAttr(default=None)
     _findings: Findings | None = PrivateAttr(default=None)
 
     @classmethod
-    def read(cls, answer: Any, *, sent: Payer | BankDetails | None = None) -> Self:
-        """Return the answer as an object that knows what it answers. Raises ValueError if it is no JSON object."""
-        created = super().read(answer)
+    def read(cls, content: Any, *, sent: Payer | BankDetails | None = None) -> Self:
+        """Return parsed JSON as an object that keeps what was sent. Raises ValueError if it is not a JSON object."""
+        created = super().read(content)
         created._sent = sent
         return created
 
     @property
     def findings(self) -> Findings:
-        """What was doubtful in what was sent, and went all the same; nothing if nothing was sent for this answer."""
-        from payerkit.checks.one import check_bank_details, check_payer  # noqa: PLC0415 - for who asks
+        """Warnings and infos about what was sent; empty if this is the response to a read."""
+        from payerkit.checks.one import check_bank_details, check_payer  # noqa: PLC0415 - loaded on first use
 
         if self._findings is None:
             check = check_payer if isinstance(self._sent, Payer) else check_bank_details
             self._findings = Findings() if self._sent is None else check(self._sent)
-            self._sent = None  # from here on, what was sent is nobody's business
+            self._sent = None  # no longer needed: keep personal data no longer than necessary
         return self._findings
 
     def __getstate__(self) -> dict[Any, Any]:
-        _ = self.findings  # so that what was sent is not part of the state
+        _ = self.findings  # computing them drops what was sent, so that it is not pickled
         return super().__getstate__()
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return titles and values as a table shows them, and that there are warnings, if there are."""
+        """Return the titles and values of a table, with a row for warnings if there are any."""
         count = len(self.findings.warnings)
-        told = [("Sent with", f"{count} warning{'s' * (count > 1)}, see <code>.findings</code>")] if count else []
-        return super().rows() + told
+        warnings = [("Sent with", f"{count} warning{'s' * (count > 1)}, see <code>.findings</code>")] if count else []
+        return super().rows() + warnings
 
 
 class PayerStatus(Created):
-    """Where a payer stands (specification 2.5). Status words are open: a new one is shown as it came."""
+    """The compliance status of a payer (specification 2.5). A field is None if the response does not have it.
+
+    Attributes:
+        kyc_status: Status of the identity check, such as "not_started", "pending" or "completed"; services may add
+            others.
+        agreement_status: Status of the agreement, likewise.
+        is_compliant: True once the payer may pay.
+        user_id: The service's id for the payer.
+        kyc_url: The page where the payer identifies themselves; `create_payer` returns it.
+        agreement_url: The page where the payer signs the agreement, likewise.
+        findings: Warnings and infos about what was sent.
+
+    Example:
+        >>> status = get_payer_status(client, "user-123")
+        >>> status.kyc_status, status.agreement_status, status.is_compliant
+        ('not_started', 'completed', False)
+    """
 
     kyc_status: str | None = Field(None, title="Identity check")
     agreement_status: str | None = Field(None, title="Agreement")
@@ -139,21 +156,21 @@ class PayerStatus(Created):
     agreement_url: str | None = Field(None, title="Agreement page", repr=False)
 
     @classmethod
-    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the members in one dict: both statuses come inside `status` or beside the others."""
-        status = answer.get("status")
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields in one dict: services send both statuses inside `status` or beside the other fields."""
+        status = content.get("status")
         if not isinstance(status, dict):
-            return answer
-        return {**{name: value for name, value in answer.items() if name != "status"}, **status}
+            return content
+        return {**{name: value for name, value in content.items() if name != "status"}, **status}
 
     def _cell(self, name: str, value: Any) -> str:
-        return _page(name, value) if name.endswith("_url") else super()._cell(name, value)
+        return _page_link(name, value) if name.endswith("_url") else super()._cell(name, value)
 
 
-def _page(name: str, url: str) -> str:
-    """Show a link to a page, unless it holds an e-mail address: what is shown may be saved in a notebook."""
+def _page_link(name: str, url: str) -> str:
+    """Return a link to a page, or text if it contains an e-mail address: a notebook saves what it shows."""
     if holds_email(url):
-        return f"the link holds an e-mail address, which is not shown; take it from <code>.{name}</code>"
+        return f"hidden, since the link contains an e-mail address; get it from <code>.{name}</code>"
     if not html.is_web_address(url):
         return html.escape(url)
     host = urlsplit(url).hostname or ""
@@ -162,13 +179,34 @@ def _page(name: str, url: str) -> str:
 
 
 class AgreementUpdate(Response):
-    """Whether the service recorded the agreement (specification 2.6); None if it did not say."""
+    """Confirmation that the service recorded an agreement (specification 2.6).
+
+    Attributes:
+        success: True if it was recorded; None if the response does not have it.
+
+    Example:
+        >>> update_agreement(client, "user-123").success
+        True
+    """
 
     success: StrictBool | None = Field(None, title="Recorded")
 
 
 class PaymentDetail(Created):
-    """A bank account as the service stored it (specification 2.2); its `id` stands for it from now on."""
+    """A bank account as stored by the service (specification 2.2). A field is None if the response does not have it.
+
+    Attributes:
+        id: The service's id of the account, for `list_payment_details` and payments.
+        client_user_id: Your id of the payer.
+        bank_name, account_name, beneficiary_type, currency, status, rails: As stored.
+        account_number, routing_number, iban, rib_number: Masked; `.get_secret_value()` returns the value.
+        findings: Warnings and infos about what was sent.
+
+    Example:
+        >>> detail = create_payment_detail(client, "user-123", details)
+        >>> detail.bank_name, detail.currency, detail.rails, detail.status
+        ('Chase', 'usd', 'local', 'approved')
+    """
 
     id: str | None = Field(None, title="Id")
     client_user_id: str | None = Field(None, title="Client user id")
@@ -184,17 +222,25 @@ class PaymentDetail(Created):
     rib_number: AccountNumber | None = Field(None, title="RIB number")
 
     @classmethod
-    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the record, which comes inside `payment_detail`."""
-        inner = first(answer, "payment_detail", "paymentDetail")
-        return inner if isinstance(inner, dict) else answer
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the record, which is inside `payment_detail`."""
+        record = first(content, "payment_detail", "paymentDetail")
+        return record if isinstance(record, dict) else content
 
 
 class Transaction(Response):
-    """One blockchain transaction to sign: call data, the address it goes to, the native value sent along.
+    """One blockchain transaction to sign.
 
-    data and to are as the service sent them, also when they are no valid hex. value is in one of the published
-    forms; `wei` is the same as an integer.
+    Attributes:
+        data: Calldata, as received, also if it is not valid hexadecimal.
+        to: The contract or wallet that it is sent to, as received.
+        value: The native value sent along, in any of the published forms.
+        wei: The same value as an integer.
+
+    Example:
+        >>> transaction = initiate_payment(client, order).transactions[0]
+        >>> transaction.wei, transaction.data[:10]
+        (4000000000000000, '0xb868980b')
     """
 
     data: str | None = None
@@ -203,7 +249,7 @@ class Transaction(Response):
 
     @property
     def wei(self) -> int | None:
-        """The value in wei; None if it came in a form that the service has never published."""
+        """The value in wei; None if it is in none of the published forms."""
         return wei_of(self.value)
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
@@ -213,14 +259,26 @@ class Transaction(Response):
 
 
 def shorten(data: str | None) -> str | None:
-    """Return call data short enough to read: its selector and its length."""
+    """Return calldata as its selector and its length, if it is long."""
     if data is None or len(data) <= 26:
         return data
     return f"{data[:10]}… ({len(data) // 2 - 1} bytes)"
 
 
 class PaymentMetadata(Response):
-    """What the service says about the transactions; None where it said nothing. Indexes count from 0."""
+    """What the service reports about the transactions of a payment. A field is None if the response does not have it.
+
+    Attributes:
+        steps_required: Number of transactions.
+        needs_approval: True if the first transaction approves an allowance.
+        approval_transaction_index, payment_transaction_index: Positions in `transactions`, counted from 0.
+        has_enough_balance, has_enough_gas: Whether the payer's wallet can pay the amount, and the fees.
+
+    Example:
+        >>> initiate_payment(client, order).metadata
+        PaymentMetadata(steps_required=1, needs_approval=False, payment_transaction_index=0,
+            has_enough_balance=True, has_enough_gas=True)
+    """
 
     steps_required: StrictInt | None = Field(None, title="Steps")
     needs_approval: StrictBool | None = Field(None, title="Needs an approval")
@@ -230,7 +288,7 @@ class PaymentMetadata(Response):
     has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
 
     def _cell(self, name: str, value: Any) -> str:
-        # Counted from 1, like the rows above it.
+        # Counted from 1, like the transactions in the table.
         return f"transaction {value + 1}" if name.endswith("_index") else super()._cell(name, value)
 
 
@@ -245,9 +303,21 @@ def _read_metadata(value: Any) -> Any:
 
 
 class Payment(Response):
-    """An initiated payment (specification 2.7): the transactions that a wallet has to sign, in this order.
+    """An initiated payment (specification 2.7). No money has moved: a wallet has to sign the transactions first.
 
-    Nothing has moved yet. `order` is what was asked for; the answer alone does not name the network.
+    Attributes:
+        request_id: The service's id of the payment.
+        payment_reference: Its reference on the blockchain.
+        transactions: The transactions to sign, in this order.
+        metadata: What the service reports about them, or None.
+        order: The order that was sent, or None. The response alone does not name the network.
+        network: The network given to `read_payment`, or None.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> len(payment.transactions), payment.order.payment_currency
+        (1, 'ETH-sepolia-sepolia')
+        >>> payment.save("payment.json")
     """
 
     request_id: str | None = Field(None, title="Request id")
@@ -259,34 +329,34 @@ class Payment(Response):
     _network: str | None = PrivateAttr(default=None)
 
     @classmethod
-    def read(cls, answer: Any, *, order: PaymentOrder | None = None, network: str | None = None) -> Self:
-        """Return the answer as an object that remembers its order. Raises ValueError if it is no JSON object."""
-        payment = super().read(answer)
+    def read(cls, content: Any, *, order: PaymentOrder | None = None, network: str | None = None) -> Self:
+        """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object."""
+        payment = super().read(content)
         payment._order, payment._network = order, network
         return payment
 
     @classmethod
-    def unwrap(cls, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the members, with the request id in whichever spelling it came."""
-        return {**answer, "requestId": first(answer, "requestId", "requestID", "request_id")}
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, with the request id from any of its spellings."""
+        return {**content, "requestId": first(content, "requestId", "requestID", "request_id")}
 
     @property
     def order(self) -> PaymentOrder | None:
-        """What was asked for; kept here and never on the wire."""
+        """The order that was sent; None if the payment was read without it."""
         return self._order
 
     @property
     def network(self) -> str | None:
-        """Where it is to be sent, if somebody said so when it was read; else the order tells."""
+        """The network given to `read_payment`; None if the order determines it."""
         return self._network
 
     def save(self, path: str | Path) -> None:
-        """Write order and answer to a file, for `read_payment` and `payerkit inspect`; an older one is replaced."""
+        """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one."""
         order = None if self._order is None else self._order.to_dict(reveal=True)
         content = {"order": order, "network": self._network, "answer": self._raw}
         Path(path).write_text(json.dumps(content, indent=1), "utf-8")
 
     def _repr_html_(self) -> str:
-        from payerkit.onchain.card import card  # noqa: PLC0415 - for who looks at it
+        from payerkit.onchain.card import card  # noqa: PLC0415 - loaded on first use
 
         return card(self)

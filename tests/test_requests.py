@@ -1,4 +1,4 @@
-"""What is sent: the specification's constraints and nothing stricter, wire names, secrets masked."""
+"""Request models: as strict as the specification and not stricter, wire names, masked secrets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import Secret, ValidationError
 
+from payerkit.checks.schema import Lookup, Masking, Section
 from payerkit.errors import InvalidInput
 from payerkit.models import BankDetails, Payer, PaymentOrder
-from payerkit.models.sent import Sent
+from payerkit.models.fields import AccountNumber, Hidden, SocialSecurityNumber
+from payerkit.models.requests import RequestModel
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 BODIES = [
@@ -27,7 +29,7 @@ BODIES = [
 ]
 MINIMAL = [(Payer, PAYER), (BankDetails, BANK_DETAILS), (PaymentOrder, ORDER)]
 
-# Specification 2.1, 2.4 and 2.7: the members, and which are required. "*" marks a required one.
+# Specification 2.1, 2.4 and 2.7: the fields, and which are required. "*" marks a required one.
 SPECIFIED = {
     Payer: "clientUserId* email* firstName* lastName* beneficiaryType* dateOfBirth* addressLine1* city* state* "
     "postcode* country* nationality* phone* ssn* companyName addressLine2 sourceOfFunds businessActivity",
@@ -39,17 +41,17 @@ SPECIFIED = {
 
 
 @pytest.mark.parametrize("model", SPECIFIED, ids=lambda model: model.__name__)
-def test_members_are_those_of_the_specification(model: type[Sent]) -> None:
-    """A model has the specification's members under its names, and requires what it requires."""
-    members = {f"{field.alias}{'*' * field.is_required()}" for field in model.model_fields.values()}
+def test_fields_are_those_of_the_specification(model: type[RequestModel]) -> None:
+    """A model has the specification's fields under its names, and requires what it requires."""
+    fields = {f"{field.alias}{'*' * field.is_required()}" for field in model.model_fields.values()}
 
-    assert set(SPECIFIED[model].split()) == members
+    assert set(SPECIFIED[model].split()) == fields
 
 
 @pytest.mark.parametrize("model", SPECIFIED, ids=lambda model: model.__name__)
-def test_types_repeat_what_the_checks_hold(model: type[Sent]) -> None:
-    """A model's members, and which are required, are those that the checks know; so are the choices."""
-    fields = model.specified.fields
+def test_a_model_agrees_with_its_schema(model: type[RequestModel]) -> None:
+    """A model has the fields of its schema in the same order, with the same requirements, choices and secrets."""
+    fields = model.request_schema.fields
     choices = {"beneficiary_type", "rails", "account_type"} & set(fields)
 
     assert list(fields) == list(model.model_fields)
@@ -59,6 +61,19 @@ def test_types_repeat_what_the_checks_hold(model: type[Sent]) -> None:
     for name in choices:
         values = [value for part in (get_args(model.model_fields[name].annotation) or ()) for value in _flat(part)]
         assert [True] * len(values) == [bool(fields[name].format.matches(value)) for value in values]
+    for name, field in fields.items():
+        assert (name, SECRETS.get(field.masking, set())) == (name, secrets_of(model.model_fields[name].annotation))
+
+
+SECRETS = {"account": {AccountNumber}, "hidden": {Hidden}}
+
+
+def secrets_of(annotation: Any) -> set[type]:
+    """Return the secret types in an annotation; a social security number is a hidden value, too."""
+    kinds = {
+        kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type) and issubclass(kind, Secret)
+    }
+    return {Hidden if kind is SocialSecurityNumber else kind for kind in kinds}
 
 
 def _flat(part: Any) -> list[str]:
@@ -66,14 +81,14 @@ def _flat(part: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("model", "body"), BODIES)
-def test_published_bodies_are_sent_as_they_are(model: type[Sent], body: dict[str, str]) -> None:
-    """A published body goes in and out unchanged: nothing trimmed, added or rewritten."""
+def test_published_bodies_are_sent_as_they_are(model: type[RequestModel], body: dict[str, str]) -> None:
+    """A published body is sent unchanged: nothing trimmed, added or rewritten."""
     assert body == model.of(body, {}).to_dict(reveal=True)
 
 
 @pytest.mark.parametrize(("model", "body"), BODIES)
-def test_names_of_both_sides_are_taken(model: type[Sent], body: dict[str, str]) -> None:
-    """Our names, as fields, make the same object as the wire's names."""
+def test_names_of_both_sides_are_taken(model: type[RequestModel], body: dict[str, str]) -> None:
+    """Our names, as keywords, make the same object as the wire names."""
     sent = model.of(body, {})
     ours = {name: body[str(field.alias)] for name, field in model.model_fields.items() if field.alias in body}
 
@@ -81,13 +96,19 @@ def test_names_of_both_sides_are_taken(model: type[Sent], body: dict[str, str]) 
 
 
 @pytest.mark.parametrize("model", SPECIFIED, ids=lambda model: model.__name__)
-def test_every_field_is_described(model: type[Sent]) -> None:
-    """Each field brings its label, a line of help and an example, so that forms and tables need no other list."""
-    for name, field in model.model_fields.items():
-        assert (name, True) == (name, bool(field.title and field.description and field.examples))
+def test_every_field_is_described(model: type[RequestModel]) -> None:
+    """Each field has a title, a line of help and an example, also in JSON Schema."""
+    properties = model.model_json_schema(by_alias=False)["properties"]
+    for name, row in model.request_schema.fields.items():
+        field = model.model_fields[name]
+        assert (name, True) == (name, bool(row.title and row.help and row.example))
+        assert (row.section in get_args(Section), row.lookup in get_args(Lookup)) == (True, True)
+        assert row.masking in get_args(Masking)
+        assert (row.title, row.help, [row.example]) == (field.title, field.description, field.examples)
+        assert (row.title, row.help) == (properties[name]["title"], properties[name]["description"])
 
 
-REFUSED: list[tuple[type[Sent], str, Any, str]] = [
+REFUSED: list[tuple[type[RequestModel], str, Any, str]] = [
     (Payer, "clientUserId", "", "empty"),
     (Payer, "email", "john.doe", "email_form"),
     (Payer, "email", "john@localhost", "email_form"),  # no top-level domain
@@ -100,7 +121,7 @@ REFUSED: list[tuple[type[Sent], str, Any, str]] = [
     (Payer, "phone", "0012125551234", "phone_form"),  # E.164 begins with 1 to 9
     (Payer, "phone", "+1 212 555", "phone_form"),
     (Payer, "ssn", "", "empty"),
-    (Payer, "ssn", 123456789, "not_text"),  # a number where text is due
+    (Payer, "ssn", 123456789, "not_text"),  # a number instead of text
     (Payer, "city", None, "required"),
     (Payer, "addressLine2", "\ud800", "half_character"),  # could not be sent as UTF-8
     (BankDetails, "bankName", "", "empty"),
@@ -118,18 +139,18 @@ REFUSED: list[tuple[type[Sent], str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("model", "member", "value", "code"), REFUSED)
-def test_refuses_what_the_specification_refuses(model: type[Sent], member: str, value: Any, code: str) -> None:
-    """A member that breaks its constraint is refused, alone and by its name."""
-    body = {**dict(MINIMAL)[model], member: value}
+@pytest.mark.parametrize(("model", "field", "value", "code"), REFUSED)
+def test_refuses_what_the_specification_refuses(model: type[RequestModel], field: str, value: Any, code: str) -> None:
+    """A field that breaks its constraint is refused, alone and by its name."""
+    body = {**dict(MINIMAL)[model], field: value}
 
     with pytest.raises(InvalidInput) as caught:
         model.of(body, {})
 
-    assert [(member, code)] == [(problem.wire_name, problem.code) for problem in caught.value.fields]
+    assert [(field, code)] == [(problem.wire_name, problem.code) for problem in caught.value.fields]
 
 
-ACCEPTED: list[tuple[type[Sent], str, Any]] = [
+ACCEPTED: list[tuple[type[RequestModel], str, Any]] = [
     (Payer, "email", "a@b.test"),  # a reserved domain is a domain
     (Payer, "phone", "12125551234"),  # the plus is optional on the wire
     (Payer, "dateOfBirth", "1985-02-30"),  # the published pattern lets it through
@@ -143,16 +164,16 @@ ACCEPTED: list[tuple[type[Sent], str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("model", "member", "value"), ACCEPTED)
-def test_accepts_what_the_specification_accepts(model: type[Sent], member: str, value: Any) -> None:
+@pytest.mark.parametrize(("model", "field", "value"), ACCEPTED)
+def test_accepts_what_the_specification_accepts(model: type[RequestModel], field: str, value: Any) -> None:
     """Nothing is stricter than the specification, and values are sent as typed."""
-    sent = model.of({**dict(MINIMAL)[model], member: value}, {})
+    sent = model.of({**dict(MINIMAL)[model], field: value}, {})
 
-    assert value == sent.to_dict(reveal=True)[member]
+    assert value == sent.to_dict(reveal=True)[field]
 
 
-def test_all_faults_are_named_at_once() -> None:
-    """One error names every member at fault, the missing ones too, and says what to do."""
+def test_all_errors_are_listed_at_once() -> None:
+    """One error lists every invalid field, the missing ones too, and says what to do."""
     body = {name: value for name, value in PAYER.items() if name != "city"} | {"email": "x", "post code": "1"}
 
     with pytest.raises(InvalidInput) as caught:
@@ -167,13 +188,13 @@ def test_all_faults_are_named_at_once() -> None:
 
 
 def test_a_number_from_a_table_says_how_to_read_the_table() -> None:
-    """Whoever lost a leading zero to a table learns how to keep it."""
+    """A number from a table, which may have lost a leading zero, is refused with the way to keep it."""
     with pytest.raises(InvalidInput, match="read this column with dtype=str"):
         BankDetails.of({**BANK_DETAILS, "routingNumber": 26013356}, {})
 
 
-def test_a_member_given_twice_is_refused() -> None:
-    """Two spellings of one member are one too many: which one counts would be a guess."""
+def test_a_field_given_twice_is_refused() -> None:
+    """A field given by two names is refused: which one counts would be a guess."""
     with pytest.raises(InvalidInput, match="Given twice, as first_name and as firstName"):
         Payer.of({**PAYER, "first_name": "Johnny"}, {})
 
@@ -182,18 +203,18 @@ def test_a_member_given_twice_is_refused() -> None:
     ("given_as", "fields", "words"),
     [
         (["not", "a", "payer"], {}, "got a list"),
-        (PAYER, {"city": "Albany"}, "also city"),  # one way, not a mixture
+        (PAYER, {"city": "Albany"}, "also the keywords city"),  # one way, not a mixture
         (PaymentOrder.of(ORDER, {}), {}, "got a PaymentOrder"),  # the wrong kind of object
     ],
 )
 def test_one_way_of_giving_is_enough(given_as: Any, fields: dict[str, Any], words: str) -> None:
-    """An object, a dict or fields; anything else is refused with what was given."""
+    """An object, a dict or keywords are accepted; the error for anything else says what was given."""
     with pytest.raises(InvalidInput, match=words):
         Payer.of(given_as, fields)
 
 
 def test_constructor_raises_pydantics_own_error() -> None:
-    """A model's constructor speaks pydantic, in the same plain words and without the value."""
+    """A model's constructor raises ValidationError with the same messages and without the value."""
     with pytest.raises(ValidationError) as caught:
         Payer(**{**PAYER, "email": "john.doe"})  # type: ignore[arg-type]
 
@@ -209,15 +230,15 @@ SHOWN = {
 
 @pytest.mark.parametrize(("model", "body"), MINIMAL[:2])
 @pytest.mark.parametrize("view", ["__repr__", "__str__", "_repr_html_"])
-def test_what_is_shown_tells_nothing_about_a_person(model: type[Sent], body: dict[str, str], view: str) -> None:
-    """What a notebook may save holds neither secrets nor what tells about a person."""
+def test_what_is_shown_tells_nothing_about_a_person(model: type[RequestModel], body: dict[str, str], view: str) -> None:
+    """Representations, which notebooks save, have neither secrets nor personal data."""
     shown = getattr(model.of(body, {}), view)()
 
     assert [] == [value for value in SHOWN[model] if value in shown]
 
 
 def test_an_id_that_is_an_email_is_not_shown() -> None:
-    """An id of the platform's is shown, unless it is somebody's e-mail address."""
+    """An id is shown, unless it is an e-mail address."""
     plain, email = Payer.of(PAYER, {}), Payer.of({**PAYER, "clientUserId": "jane@example.com"}, {})
 
     assert (True, True) == ("user-123" in repr(plain), "user-123" in plain._repr_html_())
@@ -225,7 +246,7 @@ def test_an_id_that_is_an_email_is_not_shown() -> None:
 
 
 def test_secrets_are_masked_in_every_form() -> None:
-    """A secret comes out by a deliberate word only: not by dumping, not as JSON."""
+    """Dumps and JSON mask secrets; only `get_secret_value` returns them."""
     details = BankDetails.of(BANK_DETAILS, {})
     forms = [json.dumps(details.to_dict()), str(details.model_dump()), details.model_dump_json()]
 
@@ -235,7 +256,7 @@ def test_secrets_are_masked_in_every_form() -> None:
 
 
 def test_secret_values_are_those_to_keep_out_of_messages() -> None:
-    """What is not shown of an object is known, so that an echo of it can be masked."""
+    """The values to redact in messages are those that representations mask."""
     hidden = ("accountNumber", "routingNumber", "dateOfBirth", "addressLine1", "postalCode")
 
     assert {BANK_DETAILS[name] for name in hidden} == set(BankDetails.of(BANK_DETAILS, {}).private_values())
@@ -249,19 +270,19 @@ def test_amounts_are_written_in_full(whole: int, exact: Decimal) -> None:
     assert ([whole, exact], "E" in amounts[1]) == ([int(amounts[0]), Decimal(amounts[1])], False)
 
 
-@pytest.mark.parametrize(("model", "member"), [(Payer, "ssn"), (Payer, "city"), (BankDetails, "account_number")])
-def test_objects_do_not_change(model: type[Sent], member: str) -> None:
-    """What was checked is what is sent: an object cannot be altered afterwards, and trying shows no value."""
+@pytest.mark.parametrize(("model", "field"), [(Payer, "ssn"), (Payer, "city"), (BankDetails, "account_number")])
+def test_objects_do_not_change(model: type[RequestModel], field: str) -> None:
+    """An object is immutable, so that what was checked is sent; the error does not show the value."""
     made = model.of(dict(MINIMAL)[model], {})
 
-    with pytest.raises(AttributeError, match="does not change") as caught:
-        setattr(made, member, "a secret")
+    with pytest.raises(AttributeError, match="is immutable") as caught:
+        setattr(made, field, "a secret")
 
     assert "a secret" not in str(caught.value)
 
 
 def test_other_values_make_another_object() -> None:
-    """A copy with other values is checked like a new object; the first one stays as it is."""
+    """`replace` checks the copy like a new object, and leaves the first one unchanged."""
     payer = Payer.of(PAYER, {})
 
     assert ("Jane", "John") == (payer.replace(first_name="Jane").first_name, payer.first_name)
@@ -271,10 +292,10 @@ def test_other_values_make_another_object() -> None:
 
 
 @pytest.mark.parametrize(("model", "body"), MINIMAL[:2])
-def test_what_is_shown_masked_is_not_sent(model: type[Sent], body: dict[str, str]) -> None:
-    """The masked form of an object is for looking at: sent as it is, it would replace the true values."""
+def test_what_is_shown_masked_is_not_sent(model: type[RequestModel], body: dict[str, str]) -> None:
+    """A masked value is refused: sent, it would replace the real one."""
     shown = model.of(body, {}).to_dict()
-    with pytest.raises(InvalidInput, match="take it with reveal=True") as caught:
+    with pytest.raises(InvalidInput, match=r"to_dict\(reveal=True\)") as caught:
         model.of(shown, {})
 
     masked = {name for name, value in shown.items() if value != body[name]}
@@ -283,13 +304,13 @@ def test_what_is_shown_masked_is_not_sent(model: type[Sent], body: dict[str, str
 
 
 def test_only_true_reveals() -> None:
-    """A word that is true in Python does not reveal by accident."""
+    """Only `reveal=True` reveals, not any other true value."""
     assert Payer.of(PAYER, {}).to_dict(reveal="no")["ssn"] == "••••"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("blank", [None, float("nan"), pd.NA, pd.NaT, np.float64("nan")], ids=repr)
 def test_blank_cells_count_as_not_given(blank: Any) -> None:
-    """What a table has in an empty cell is no value: fine where a member is optional, missing where it is not."""
+    """An empty cell of a table is no value: fine if a field is optional, missing if it is required."""
     assert Payer.of({**PAYER, "addressLine2": blank}, {}) == Payer.of(PAYER, {})
     with pytest.raises(InvalidInput, match="city: Required"):
         Payer.of({**PAYER, "city": blank}, {})
@@ -302,15 +323,15 @@ def test_a_row_of_a_table_is_taken() -> None:
     assert [None, "Suite 200"] == [Payer.of(frame.iloc[place], {}).address_line2 for place in range(2)]
 
 
-def test_giving_it_by_name_is_told() -> None:
-    """`create_payer(client, payer=payer)` is what the signature seems to say; the error tells how it is meant."""
-    with pytest.raises(InvalidInput, match="without payer= in front"):
+def test_a_keyword_argument_is_explained() -> None:
+    """`create_payer(client, payer=payer)` raises an error that says how to pass the payer."""
+    with pytest.raises(InvalidInput, match="as a positional argument, without payer="):
         Payer.of(None, {"payer": PAYER})
 
 
 @pytest.mark.parametrize("model", SPECIFIED, ids=lambda model: model.__name__)
-def test_a_class_shows_its_fields(model: type[Sent]) -> None:
-    """`help`, `?` and completion show the fields by our names, required ones first to be seen as such."""
+def test_a_class_shows_its_fields(model: type[RequestModel]) -> None:
+    """`help`, `?` and completion show the fields by our names, and which are required."""
     parameters = inspect.signature(model).parameters
     required = [name for name, each in parameters.items() if each.default is inspect.Parameter.empty]
 
@@ -320,7 +341,7 @@ def test_a_class_shows_its_fields(model: type[Sent]) -> None:
 
 
 def test_an_unfinished_object_can_be_shown() -> None:
-    """Tools that show the variables of a failed call meet objects that were never finished."""
+    """Tools that show the variables of a failed call may meet an object before its __init__ is done."""
     assert repr(Payer.__new__(Payer)) == "Payer()"
 
 
@@ -336,7 +357,7 @@ def test_an_unfinished_object_can_be_shown() -> None:
     ids=["dict", "model_dump", "json", "frame", "frame of dicts"],
 )
 def test_no_usual_way_of_looking_shows_a_person(look: Callable[[Payer], str]) -> None:
-    """What somebody types first, and a notebook saves, holds the secrets and the person masked."""
+    """The usual ways to look at an object mask secrets and personal data: a notebook saves them."""
     shown = look(Payer.of(PAYER, {}))
     private = [PAYER[name] for name in ("email", "phone", "lastName", "dateOfBirth", "addressLine1", "ssn", "postcode")]
 

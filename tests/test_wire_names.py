@@ -1,4 +1,4 @@
-"""Names here and on the wire: one stands for the other."""
+"""Field names here and on the wire convert both ways."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from published import BANK_DETAILS, PAYER
 
 @pytest.mark.parametrize("model", [Payer, BankDetails])
 def test_names_go_both_ways(model: type[Payer | BankDetails]) -> None:
-    """Every member's name on the wire leads back to its name here."""
+    """Every field's wire name converts back to our name."""
     names = list(model.model_fields)
 
     assert names == [our_name(wire_name(name)) for name in names]

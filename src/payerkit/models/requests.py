@@ -1,0 +1,263 @@
+"""The objects in requests: a payer, bank details, a payment order; as strict as the specification, never stricter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    Secret,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from payerkit.checks import schema
+from payerkit.checks.inputs import faults, unwrap_secret
+from payerkit.checks.schema import Schema
+from payerkit.errors import InvalidInput
+from payerkit.findings import Finding
+from payerkit.models.base import ApiModel
+from payerkit.models.fields import AccountNumber, Hidden, SocialSecurityNumber, Text
+
+
+class RequestModel(ApiModel):
+    """Base of what requests send. Unknown fields are refused: to drop a misspelled one would lose data.
+
+    A field is an annotation here and a row in `checks/fields.tsv`, which has its title, help, example and format.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)  # built once, when the fields are described
+
+    request_schema: ClassVar[Schema]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Describe the fields from the schema: for forms and templates, and for `help`, `?` and completion."""
+        for name, field in cls.model_fields.items():
+            row = cls.request_schema.fields[name]
+            field.title, field.description, field.examples = row.title, row.help, [row.example]
+            field.json_schema_extra = {"section": row.section, "lookup": row.lookup}
+        cls.model_rebuild(force=True)
+        parameters = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty)
+            if field.is_required()
+            else inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name, field in cls.model_fields.items()
+        ]
+        cls.__signature__ = inspect.Signature(parameters)
+        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nFields (* required):\n{_describe(cls)}"
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(data, Mapping):
+            return handler(data)
+        findings = list(faults(cls.request_schema, data))
+        if findings:
+            problems = [_error_detail(finding) for finding in findings]
+            raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
+        return handler({name: unwrap_secret(value) for name, value in data.items()})
+
+    @classmethod
+    def of(cls, given: Any, fields: dict[str, Any]) -> Self:
+        """Return a caller's input as an object: an object, a dict or row by our names or wire names, or keywords.
+
+        Empty cells of a table (None, NaN, NA) count as missing. Raises InvalidInput that lists every invalid field.
+        """
+        if isinstance(given, cls) and not fields:
+            return given
+        if given is None:
+            return cls._checked(fields)
+        if hasattr(given, "columns"):
+            raise InvalidInput(f"Expected one {cls.__name__}, such as a row, got a table. Nothing was sent.")
+        if not fields and hasattr(given, "keys"):  # a dict, or a row of a DataFrame
+            return cls._checked(dict(given))
+        also = f" and also the keywords {', '.join(sorted(fields))}" if fields else ""
+        raise InvalidInput(
+            f"Expected either a {cls.__name__}, a dict, or keyword fields; "
+            f"got a {type(given).__name__}{also}. Nothing was sent."
+        )
+
+    @classmethod
+    def _checked(cls, values: Mapping[Any, Any]) -> Self:
+        for name, value in values.items():
+            if isinstance(value, Mapping | ApiModel):
+                raise InvalidInput(
+                    f"Pass the {cls.__name__} as a positional argument, without {name}=. Nothing was sent."
+                )
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            fields = tuple(detail["ctx"]["finding"] for detail in error.errors(include_input=False))
+        count = "1 field needs" if len(fields) == 1 else f"{len(fields)} fields need"
+        raise InvalidInput(f"{cls.__name__}: {count} attention. Nothing was sent.", fields=fields)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some values changed, by our names. Raises InvalidInput that lists every invalid field."""
+        return self._checked({name: value for name, _, value in self.present_fields()} | changes)
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return the fields that have a value, by wire name.
+
+        Unless `reveal=True`, secrets and personal data are masked, and the dict cannot be sent.
+        """
+        return {
+            field.alias or name: unwrap_secret(value) if reveal is True else self._display(name, value)
+            for name, field, value in self.present_fields()
+        }
+
+    def _display(self, name: str, value: Any) -> Any:
+        return str(value) if isinstance(value, Secret) else self.masked(name, value)
+
+    def private_values(self) -> tuple[str, ...]:
+        """Return the real values of all masked fields, to redact them in messages."""
+        shown = self.to_dict()
+        return tuple(value for name, value in self.to_dict(reveal=True).items() if value and shown[name] != value)
+
+
+def _describe(model: type[BaseModel]) -> str:
+    """Return one line per field: its name, * if required, its title, help and example."""
+    fields = model.model_fields.items()
+    width = max((len(name) for name, _ in fields), default=0) + 1
+    lines = []
+    for name, field in fields:
+        marked = f"{name}{'*' * field.is_required()}"
+        example = f" Example: {field.examples[0]}" if field.examples else ""
+        lines.append(f"    {marked:<{width}}  {field.title}. {field.description or ''}{example}")
+    return "\n".join(lines)
+
+
+def _error_detail(finding: Finding) -> InitErrorDetails:
+    """Return a finding as a detail of pydantic's error: its code, message and itself, without the value."""
+    message = f"{finding.message} {finding.hint}".rstrip()
+    kind = PydanticCustomError(finding.code, "{message}", {"message": message, "finding": finding})
+    return InitErrorDetails(type=kind, loc=(finding.field,), input=None)
+
+
+BeneficiaryType = Literal["individual", "business"]
+Rails = Literal["local", "swift", "wire"]
+AccountType = Literal["checking", "savings"]
+
+
+class Payer(RequestModel):
+    """The compliance data of a payer (specification 2.4): who pays, where they live, how they are identified.
+
+    Values are sent as typed; optional fields without a value are not sent.
+
+    Raises:
+        pydantic.ValidationError: A field is missing, unknown, or breaks the specification. `create_payer` takes the
+            fields themselves, too, and raises InvalidInput in its place.
+
+    Example:
+        >>> payer = Payer(**payer)
+        >>> payer.country, payer.ssn
+        ('US', SocialSecurityNumber('••••'))
+        >>> payer.replace(city="Albany").to_dict(reveal=True)["city"]
+        'Albany'
+    """
+
+    request_schema = schema.PAYER
+
+    client_user_id: Text
+    email: Text
+    first_name: Text
+    last_name: Text
+    beneficiary_type: BeneficiaryType
+    company_name: Text | None = None
+    date_of_birth: Text
+    nationality: Text
+    phone: Text
+    ssn: SocialSecurityNumber
+    address_line1: Text
+    address_line2: Text | None = None
+    city: Text
+    state: Text
+    postcode: Text
+    country: Text
+    source_of_funds: Text | None = None
+    business_activity: Text | None = None
+
+
+class BankDetails(RequestModel):
+    """A bank account to pay out to (specification 2.1): the bank, its codes, the account, the account holder.
+
+    The specification does not say which optional fields a currency and its rails need: the service decides, and
+    `check_bank_details` warns about what is published. Values are sent as typed.
+
+    Raises:
+        pydantic.ValidationError: A field is missing, unknown, or breaks the specification. `create_payment_detail`
+            takes the fields themselves, too, and raises InvalidInput in its place.
+
+    Example:
+        >>> details = BankDetails(**details)
+        >>> details.bank_name, details.account_number
+        ('Chase', AccountNumber('••••3489'))
+    """
+
+    request_schema = schema.BANK_DETAILS
+
+    bank_name: Text
+    account_name: Text
+    beneficiary_type: BeneficiaryType
+    currency: Text
+    rails: Rails | None = None
+    account_type: AccountType | None = None
+    account_number: AccountNumber | None = None
+    routing_number: AccountNumber | None = None
+    iban: AccountNumber | None = None
+    swift_bic: Text | None = None
+    sort_code: Text | None = None
+    bsb_number: Text | None = None
+    ncc: Text | None = None
+    ifsc: Text | None = None
+    rib_number: AccountNumber | None = None
+    bank_code: Text | None = None
+    branch_code: Text | None = None
+    date_of_birth: Text
+    document_type: Text | None = None
+    document_number: Hidden | None = None
+    address_line1: Text
+    address_line2: Text | None = None
+    city: Text
+    state: Text | None = None
+    postal_code: Text
+    country: Text
+
+
+def _amount_as_text(value: Any) -> Any:
+    """Write integers and decimals out in full; text stays as typed, and a float is refused, since it is not exact."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return format(value, "f")
+    return value
+
+
+class PaymentOrder(RequestModel):
+    """A payment to initiate (specification 2.7): the payee's wallet, the amount, its currency, the token that pays.
+
+    The amount may be text, an int or a Decimal, and is sent as text.
+
+    Raises:
+        pydantic.ValidationError: A field is missing or unknown, or the amount is a float. `initiate_payment` takes the
+            fields themselves, too, and raises InvalidInput in its place.
+
+    Example:
+        >>> order = PaymentOrder(**order)
+        >>> order.amount, order.invoice_currency, order.payment_currency
+        ('10', 'USD', 'ETH-sepolia-sepolia')
+    """
+
+    request_schema = schema.PAYMENT_ORDER
+
+    payee: Text
+    amount: Annotated[Text, BeforeValidator(_amount_as_text)]
+    invoice_currency: Text
+    payment_currency: Text
