@@ -1,4 +1,4 @@
-"""The checks of a whole table: the same findings as one by one, whatever the table holds."""
+"""The checks of a whole table: the same findings as for single records, whatever the table holds."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ CHECKS: dict[str, tuple[Callable[..., Findings], Callable[..., pd.DataFrame]]] =
 
 
 def one_by_one(body: str, frame: pd.DataFrame, **options: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield what the check of one body finds in each row, as rows of a frame of findings."""
+    """Yield the findings of each row, checked on its own, as rows of a DataFrame of findings."""
     for label, row in zip(frame.index, frame.to_dict("records"), strict=True):
         for finding in CHECKS[body][0](row, **options):
             yield (label, *(getattr(finding, name) for name in COLUMNS))
 
 
 def all_at_once(body: str, frame: pd.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
-    """Return the rows that the check of a table gives."""
+    """Return the findings of the whole table as rows of a DataFrame of findings."""
     return list(CHECKS[body][1](frame, **options).itertuples(index=False, name=None))
 
 
-def values(member: str) -> st.SearchStrategy[Any]:
-    """Return what may stand in a cell: what examples have there, blanks of all kinds, and what nobody expects."""
-    known = {value for each in EXAMPLES for value in (each.bad.get(member), each.good.get(member))}
-    usual = {record.get(member) for _, record in BASES.values()}
+def values(field: str) -> st.SearchStrategy[Any]:
+    """Return values for the cells of a field: those of the examples, blank ones of all kinds, and unusual ones."""
+    known = {value for each in EXAMPLES for value in (each.bad.get(field), each.good.get(field))}
+    usual = {record.get(field) for _, record in BASES.values()}
     odd = [
         "",
         " ",
@@ -71,10 +71,10 @@ def values(member: str) -> st.SearchStrategy[Any]:
 
 
 def rows(body: str) -> st.SearchStrategy[list[Row]]:
-    """Return rows of a table: published bodies with some members changed or missing."""
-    members = [wire for wire, ours in SCHEMAS[body].names.items() if wire != ours or "_" not in ours]
+    """Return rows of a table: published records with some fields changed or missing."""
+    fields = [wire for wire, ours in SCHEMAS[body].names.items() if wire != ours or "_" not in ours]
     bases = st.sampled_from([record for name, record in BASES.values() if name == body])
-    changes = st.dictionaries(st.sampled_from(members), st.none(), max_size=5).flatmap(
+    changes = st.dictionaries(st.sampled_from(fields), st.none(), max_size=5).flatmap(
         lambda chosen: st.fixed_dictionaries({str(name): values(str(name)) for name in chosen})
     )
     return st.lists(st.builds(lambda base, change: {**base, **change}, bases, changes), max_size=6)
@@ -83,7 +83,7 @@ def rows(body: str) -> st.SearchStrategy[list[Row]]:
 @pytest.mark.parametrize("body", CHECKS)
 @given(data=st.data())
 def test_a_table_has_the_findings_of_its_rows(body: str, data: st.DataObject) -> None:
-    """Whatever stands in the cells: the findings are those of the rows, in the same order and words."""
+    """Whatever the cells hold, the findings are those of the rows, in the same order and words."""
     frame = pd.DataFrame(data.draw(rows(body)), dtype="object")
 
     assert list(one_by_one(body, frame)) == all_at_once(body, frame)
@@ -91,7 +91,7 @@ def test_a_table_has_the_findings_of_its_rows(body: str, data: st.DataObject) ->
 
 @pytest.mark.parametrize("body", CHECKS)
 def test_all_examples_in_one_table(body: str) -> None:
-    """Each rule finds in a table what it finds in a row."""
+    """Each rule finds the same in a table as in a row."""
     examples = [each for each in EXAMPLES if each.body == body]
     records = [each.record(changes) for each in examples for changes in (each.bad, each.good)]
     frame = pd.DataFrame(records).astype(object).where(lambda cells: cells.notna(), None)
@@ -102,16 +102,16 @@ def test_all_examples_in_one_table(body: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", None])
-def test_text_columns_of_every_kind_are_text(dtype: Any) -> None:
-    """However pandas keeps text, it is the same text."""
+def test_text_columns_of_every_dtype_are_text(dtype: Any) -> None:
+    """The dtype of a text column makes no difference."""
     rows = [{**PAYER, "country": "UK"}, {**PAYER, "city": None}]
     frame = pd.DataFrame(rows) if dtype is None else pd.DataFrame(rows, dtype="object").astype(dtype)
 
     assert ["country_habit", "required"] == list(check_payers(frame)["code"])
 
 
-def test_numbers_say_how_to_read_the_table() -> None:
-    """A column that pandas read as numbers is one error a row, each with the way out."""
+def test_numbers_hint_at_dtype() -> None:
+    """A column that pandas read as numbers has one error per row, each with the remedy."""
     frame = pd.DataFrame([BANK_DETAILS] * 3).assign(routingNumber=[26013356, 26013356, 1])
     found = check_all_bank_details(frame)
 
@@ -127,20 +127,20 @@ def test_findings_carry_the_labels_of_the_table() -> None:
     assert "UK" == frame.join(check_payers(frame).set_index("row"), how="inner")["country"].item()
 
 
-def test_columns_that_are_no_members_are_told_before_anything() -> None:
-    """A column that no call takes is named, with what was meant; those of the other body are somebody else's."""
+def test_unknown_columns_are_refused() -> None:
+    """An unknown column is refused, with the field that was probably meant; columns of the other schema are skipped."""
     frame = pd.DataFrame([{**BANK_DETAILS, **PAYER, "shoe size": "9", "email_adress": "x"}] * 3)
-    with pytest.raises(InvalidInput, match="Rename them, or leave them out") as caught:
+    with pytest.raises(InvalidInput, match="Rename or drop them") as caught:
         check_payers(frame)
 
-    assert [("shoe size", "Leave it out."), ("email_adress", "Did you mean email?")] == [
+    assert [("shoe size", "Remove it."), ("email_adress", "Did you mean email?")] == [
         (problem.field, problem.hint) for problem in caught.value.fields if isinstance(problem, Finding)
     ]
     assert check_payers(frame[[*BANK_DETAILS, *(name for name in PAYER if name not in BANK_DETAILS)]]).empty
 
 
-def test_a_member_by_both_names_is_told() -> None:
-    """Two columns for one member: which one counts, nobody can know."""
+def test_a_field_under_both_names_is_an_error() -> None:
+    """Two columns for one field are an error in each row."""
     frame = pd.DataFrame([{**PAYER, "first_name": "Johnny"}] * 2)
 
     assert list(one_by_one("Payer", frame)) == all_at_once("Payer", frame)
@@ -148,31 +148,31 @@ def test_a_member_by_both_names_is_told() -> None:
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame(), pd.DataFrame([PAYER]).head(0), pd.DataFrame([PAYER])])
-def test_without_findings_the_columns_stand(frame: pd.DataFrame) -> None:
-    """No rows, or nothing to say: an empty frame with its columns."""
+def test_an_empty_result_has_its_columns(frame: pd.DataFrame) -> None:
+    """Without rows or findings, the result is an empty DataFrame with its columns."""
     found = check_payers(frame)
 
     assert (["row", *COLUMNS], 0) == (list(found.columns), len(found))
 
 
 def test_warnings_are_ignored_in_a_table_too() -> None:
-    """One word leaves out one kind of finding."""
+    """An ignored code is left out of all rows."""
     frame = pd.DataFrame([{**PAYER, "country": "UK", "city": " "}])
 
     assert list(one_by_one("Payer", frame, ignore="only_blanks")) == all_at_once("Payer", frame, ignore="only_blanks")
-    with pytest.raises(InvalidInput, match="no rule has the code 'nonsense'"):
+    with pytest.raises(InvalidInput, match="not the code of a warning or info: 'nonsense'"):
         check_payers(frame, ignore=["nonsense"])
 
 
 @pytest.mark.parametrize("thing", [None, PAYER, [PAYER], pd.Series(PAYER)])
-def test_what_is_no_table_is_told(thing: Any) -> None:
-    """One payer is checked by another function."""
-    with pytest.raises(InvalidInput, match="Give a DataFrame with one Payer a row"):
+def test_a_value_that_is_not_a_table_is_refused(thing: Any) -> None:
+    """Only a DataFrame is accepted; single payers have their own function."""
+    with pytest.raises(InvalidInput, match="Expected a DataFrame with one Payer per row, got a "):
         check_payers(thing)
 
 
-def test_the_table_is_left_as_it_is() -> None:
-    """Checking changes nothing."""
+def test_the_table_is_not_changed() -> None:
+    """Checking leaves the table as it is."""
     frame = pd.DataFrame([{**PAYER, "city": None, "ssn": 5}, PAYER])
     before = frame.copy(deep=True)
     check_payers(frame)
@@ -180,24 +180,26 @@ def test_the_table_is_left_as_it_is() -> None:
     pd.testing.assert_frame_equal(before, frame)
 
 
-def test_a_table_without_names_is_told_without_its_values() -> None:
-    """A file without a header row is one error, and not a finding for each value in its first row."""
+def test_a_table_without_header_is_refused_without_its_values() -> None:
+    """A file without a header row leads to one error that does not repeat the values of its first row."""
     frame = pd.DataFrame([list(PAYER.values())], columns=list(PAYER.values()))
-    with pytest.raises(InvalidInput, match="Does the table have a row of names") as caught:
+    with pytest.raises(InvalidInput, match="Check that the table has a header row") as caught:
         check_payers(frame)
 
     assert [] == [value for value in PAYER.values() if len(value) > 3 and value in str(caught.value)]
 
 
-def test_a_member_of_the_other_body_in_the_wrong_table_is_told() -> None:
-    """`postcode` is the payers' word; an accounts' table that has it in place of `postal_code` learns that."""
+def test_a_field_of_the_other_schema_may_be_a_misnamed_one() -> None:
+    """`postcode` is a field of payers; in a table of accounts without `postal_code` it is refused."""
     frame = pd.DataFrame([BANK_DETAILS]).rename(columns={"postalCode": "postcode"})
 
     with pytest.raises(InvalidInput, match="Did you mean postal_code"):
         check_all_bank_details(frame)
 
 
-def test_a_dask_frame_is_told_how() -> None:
-    """A partitioned table is checked where its partitions are."""
-    with pytest.raises(InvalidInput, match="map_partitions"):
-        check_payers(dd.from_pandas(pd.DataFrame([PAYER]), npartitions=1))
+def test_a_dask_frame_is_refused_with_advice() -> None:
+    """A Dask DataFrame is to be checked by partitions, with the function that was called."""
+    frame = dd.from_pandas(pd.DataFrame([PAYER]), npartitions=1)
+    for check in (check_payers, check_all_bank_details):
+        with pytest.raises(InvalidInput, match=rf"map_partitions\({check.__name__}, "):
+            check(frame)

@@ -143,8 +143,8 @@ def test_what_is_missing_is_asked_for(client: Client, field: str, expected: str)
     ("field", "value", "expected"),
     [
         ("email", "john.doe", "Not an e-mail address. Write it as name@example.com."),
-        ("postcode", "1234", "A zero in front was lost. Put the zero back."),  # nobody types a table here
-        ("first_name", " John ", "Blanks around it were taken away."),
+        ("postcode", "1234", "A leading zero is missing. Restore the zero."),  # nobody types a table here
+        ("first_name", " John ", "Surrounding whitespace was removed."),
     ],
 )
 def test_findings_are_said_in_words(client: Client, field: str, value: str, expected: str) -> None:
@@ -161,7 +161,7 @@ def test_members_are_named_by_their_labels(client: Client) -> None:
     form = BankDetailsForm(client, "user-123")
     notes = Browser(form).tell("leave", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
 
-    assert "Ask for Sort code or IBAN." in notes["sort_code"][0][1]
+    assert "Provide Sort code or IBAN." in notes["sort_code"][0][1]
 
 
 def test_nothing_is_said_before_a_field_is_left(client: Client) -> None:

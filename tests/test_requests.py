@@ -195,7 +195,7 @@ def test_a_number_from_a_table_says_how_to_read_the_table() -> None:
 
 def test_a_field_given_twice_is_refused() -> None:
     """A field given by two names is refused: which one counts would be a guess."""
-    with pytest.raises(InvalidInput, match="Given twice, as first_name and as firstName"):
+    with pytest.raises(InvalidInput, match="Given twice: as first_name and as firstName"):
         Payer.of({**PAYER, "first_name": "Johnny"}, {})
 
 

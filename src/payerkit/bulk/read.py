@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import pandas as pd
 
-from payerkit.checks.inputs import shown, suggestion
+from payerkit.checks.inputs import mask_name, suggestion
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import FieldProblem, InvalidInput, without_internal_frames
 
@@ -63,7 +63,7 @@ def our_names(columns: Iterable[Hashable], mapping: Mapping[str, str | None] | N
 
 
 def _problem(column: Hashable, words: str) -> FieldProblem:
-    name = shown(str(column))
+    name = mask_name(str(column))
     return FieldProblem(name, name, f"{words}.", "unknown_column")
 
 
@@ -74,7 +74,7 @@ def _unknown(columns: Iterable[tuple[Hashable, str]], *, is_headless: bool) -> I
         meant = _meant(wanted)
         if meant:
             words = f"no member of a payer or of bank details; did you mean {meant}"
-            yield FieldProblem(shown(str(column)), shown(str(column)), f"{words}?", "unknown_column")
+            yield FieldProblem(mask_name(str(column)), mask_name(str(column)), f"{words}?", "unknown_column")
         else:
             others.append(column)
     if is_headless and others:  # they may well be values, so they are not repeated

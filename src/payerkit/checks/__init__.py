@@ -1,6 +1,6 @@
-"""What a bank or the service would bounce, found before it is sent: pure functions of values.
+"""Find what a bank or the service would reject before it is sent; nothing here talks to the service.
 
-`specification` has the errors: what the specification states, and nothing else. The tables `rules.tsv` and
-`requirements.tsv` have the rest, which warns or informs: a new rule is one row there and one checker in the module of
-its kind. `bodies` looks at one body, `frames` at a whole DataFrame, by the same tables.
+`schema` holds the errors: what the specification states, and nothing else. `rules.tsv` and `requirements.tsv` hold the
+rest, the warnings and infos: a new rule is one row there and one checker in the module of its subject. `one` checks a
+single record, `many` a whole DataFrame, with the same schemas and rules.
 """

@@ -1,9 +1,9 @@
-"""A body as it was given: which member a name means, which values count as given, and all that cannot be sent."""
+"""Read a record as it was given: match names to fields, unwrap values, and report what cannot be matched."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from numbers import Real
@@ -15,19 +15,19 @@ from payerkit.wire import wire_name
 
 
 def is_blank(value: Any) -> bool:
-    """Tell whether a value is what tables put into an empty cell: None, NaN, NA, NaT."""
+    """Return True if a value is an empty cell of a table: None, NaN, NA or NaT."""
     if value is None or isinstance(value, str):
         return value is None
     if isinstance(value, Decimal):
         return value.is_nan()
     if isinstance(value, Real):
-        return bool(value != value)  # noqa: PLR0124 - what is not itself is no number; large ones have no float
+        return bool(value != value)  # noqa: PLR0124 - only NaN differs from itself; math.isnan overflows for large integers
     name = type(value).__name__
     return name in {"NAType", "NaTType"} or (name == "datetime64" and str(value) == "NaT")
 
 
 def unwrap_secret(value: Any) -> Any:
-    """Return a value as it is sent: out of its masking type, None for a blank cell of a table."""
+    """Return a value without its masking type; None for an empty cell of a table."""
     reveal = getattr(value, "get_secret_value", None)
     if callable(reveal):
         value = reveal()
@@ -35,7 +35,7 @@ def unwrap_secret(value: Any) -> Any:
 
 
 def strip_blanks(schema: Schema, name: str, value: Any) -> tuple[Any, Finding | None]:
-    """Return a value without the blanks around it, and the info that there were some; an id stays as typed."""
+    """Return a value without surrounding whitespace, and an info if there was any; an id stays as typed."""
     if not isinstance(value, str) or schema.fields[name].is_id or value == value.strip():
         return value, None
     return value.strip(), _trimmed(name)
@@ -46,74 +46,75 @@ def _trimmed(name: str) -> Finding:
     return Finding(
         field=name,
         wire_name=wire_name(name),
-        message="Blanks around it were taken away.",
+        message="Surrounding whitespace was removed.",
         code="trimmed",
         severity="info",
-        basis="Forms and tables are typed and copied by hand.",
+        basis="Forms and tables are typed or pasted by hand.",
     )
 
 
-def named(schema: Schema, given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the true values that are given, by our names, and what is wrong with the names."""
+def by_field_name(schema: Schema, record: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """Return the unwrapped values by field name, and the errors of names that are unknown or given twice."""
     values: dict[str, Any] = {}
     findings = []
-    strangers = []
-    for name, value in given.items():
-        ours = schema.names.get(name)
-        if ours is None:
-            strangers.append(name)
-        elif ours in values:
-            findings.append(given_twice(schema, ours))
+    unknown = []
+    for name, value in record.items():
+        field = schema.names.get(name)
+        if field is None:
+            unknown.append(name)
+        elif field in values:
+            findings.append(given_twice(schema, field))
         else:
-            values[ours] = unwrap_secret(value)
-    return values, findings + (unknown(schema, strangers) if values else nothing_known(schema, strangers))
+            values[field] = unwrap_secret(value)
+    return values, findings + unknown_names(schema, unknown, is_headless=not values)
 
 
-def faults(schema: Schema, given: Mapping[Any, Any]) -> Iterator[Finding]:
-    """Yield every error of a body that is given by our names or wire names, in the order of its members."""
-    values, findings = named(schema, given)
+def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> Iterator[Finding]:
+    """Yield every error of a record: those of its fields in their order, then those of its names."""
+    values, findings = by_field_name(schema, record)
     for name in schema.fields:
-        if (found := check_field(schema, name, values.get(name))) is not None:
-            yield found
+        if (error := check_field(schema, name, values.get(name))) is not None:
+            yield error
     yield from findings
 
 
 def given_twice(schema: Schema, name: str) -> Finding:
-    """Return the finding for a member that is given by both of its names."""
-    return error_finding(schema, name, "given_twice", f"Given twice, as {name} and as {wire_name(name)}.")
+    """Return the error for a field that is given under both of its names."""
+    return error_finding(schema, name, "given_twice", f"Given twice: as {name} and as {wire_name(name)}.")
 
 
-def unknown(schema: Schema, names: Iterable[object]) -> list[Finding]:
-    """Return a finding for each name that is none of a body's, with the member that may have been meant."""
-    return [_stranger(schema, str(name)) for name in names]
+def unknown_names(schema: Schema, names: Collection[object], *, is_headless: bool) -> list[Finding]:
+    """Return an error for each name that is not a field, with the field that was probably meant.
+
+    is_headless: no name is a field, so the names may be the values of a table without a header. They get one error
+    that does not repeat them.
+    """
+    if is_headless and names:
+        message = f"None of the names is a field of {schema.name}."
+        hint = "Check that the table has a header row of field names."
+        return [error_finding(schema, "", "unknown_member", message, hint)]
+    return [_unknown_name(schema, str(name)) for name in names]
 
 
-def nothing_known(schema: Schema, names: Collection[object]) -> list[Finding]:
-    """Return one finding for names of which none is a member's: they may well be values, so they are not repeated."""
-    message = f"None of the names is a field of {schema.name}."
-    hint = "Does the table have a row of names, and are they those of the fields?"
-    return [error_finding(schema, "", "unknown_member", message, hint)] if names else []
-
-
-def shown(name: str) -> str:
-    """Return what may be shown of a name that is no member's: with an @ or many digits it is somebody's."""
-    return MASK if "@" in name or sum(map(str.isdigit, name)) > 3 else name
-
-
-def _stranger(schema: Schema, name: str) -> Finding:
-    meant = suggestion(schema, name)
+def _unknown_name(schema: Schema, name: str) -> Finding:
+    field = suggestion(schema, name)
     return Finding(
-        field=shown(name),
-        wire_name=shown(name),
+        field=mask_name(name),
+        wire_name=mask_name(name),
         message=f"Not a field of {schema.name}.",
         code="unknown_member",
         severity="error",
-        hint=f"Did you mean {meant}?" if meant else "Leave it out.",
+        hint=f"Did you mean {field}?" if field else "Remove it.",
         basis=schema.basis,
     )
 
 
-_HABITS = {
+def mask_name(name: str) -> str:
+    """Return an unknown name, masked if it may be personal data: it has an @ or more than three digits."""
+    return MASK if "@" in name or sum(map(str.isdigit, name)) > 3 else name
+
+
+_COMMON_ALIASES = {
     "accountholder": ("account_name",),
     "accountno": ("account_number",),
     "bank": ("bank_name",),
@@ -140,17 +141,17 @@ _HABITS = {
     "postcode": ("postal_code",),
     "postalcode": ("postcode",),
 }
-"""What tables call members, by the bare name."""
+"""Column names that tables often have, normalized, with the fields that they mean."""
 
 
 def suggestion(schema: Schema, name: str) -> str | None:
-    """Return the member that was most likely meant by a name; None if none is likely."""
-    bare = _bare(name)
-    habit = next((ours for ours in _HABITS.get(bare, ()) if ours in schema.fields), None)
-    names = {_bare(ours): ours for ours in schema.fields}
-    close = difflib.get_close_matches(bare, names, n=1, cutoff=0.8)
-    return habit or (names[close[0]] if close else None)
+    """Return the field that an unknown name most likely means; None if no field is likely."""
+    normalized = _normalize_name(name)
+    alias = next((field for field in _COMMON_ALIASES.get(normalized, ()) if field in schema.fields), None)
+    fields = {_normalize_name(field): field for field in schema.fields}
+    close = difflib.get_close_matches(normalized, fields, n=1, cutoff=0.8)
+    return alias or (fields[close[0]] if close else None)
 
 
-def _bare(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return "".join(char for char in name.lower() if char.isalnum())

@@ -1,13 +1,13 @@
-"""Look at one payer, or one bank account, before it is sent."""
+"""Check one payer, or one bank account, before it is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from payerkit.checks.inputs import named
-from payerkit.checks.rulebook import rules
-from payerkit.checks.rules import Rule, given, look
+from payerkit.checks.inputs import by_field_name
+from payerkit.checks.rulebook import load_rules
+from payerkit.checks.rules import Rule, apply_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Findings
@@ -15,61 +15,97 @@ from payerkit.findings import Findings
 
 @without_internal_frames
 def check_payer(payer: Any, *, ignore: Iterable[str] = ()) -> Findings:
-    """Return what the service, or whoever checks the payer, would refuse or ask about; nothing is sent.
+    """Check a payer for what the service or its compliance check would reject or question; nothing is sent.
 
-    payer: a `Payer`, or a dict or row by our names or wire names. ignore: codes of warnings and infos to leave out.
-    Errors are what the specification states, and stop `create_payer`; warnings do not. Raises InvalidInput for
-    anything other than a payer, and for a code that no rule has.
+    Errors are violations of the specification, and `create_payer` refuses them. Warnings and infos do not stop it.
+
+    Args:
+        payer: A `Payer`, or a dict or table row with field names as here (`last_name`) or on the wire (`lastName`).
+        ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
+
+    Returns:
+        The findings in the order of the fields; empty if there are none.
+
+    Raises:
+        InvalidInput: `payer` is not a payer, or `ignore` has a code that is not one of a payer's warnings and infos.
+
+    Example:
+        >>> check_payer({**payer, "country": "UK"})
+        1 warning.
+          warning  country: Not an ISO 3166-1 code. Write GB.  [country_habit: ISO 3166-1]
     """
     return _check(PAYER, payer, ignore)
 
 
 @without_internal_frames
 def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
-    """Return what the service or a bank would refuse or ask about; nothing is sent.
+    """Check bank details for what the service or a bank would reject or question; nothing is sent.
 
-    details: `BankDetails`, or a dict or row by our names or wire names. ignore: codes of warnings and infos to leave
-    out. Errors are what the specification states, and stop `create_payment_detail`; warnings do not. Raises
-    InvalidInput for anything other than bank details, and for a code that no rule has.
+    Errors are violations of the specification, and `create_payment_detail` refuses them. Warnings and infos do not
+    stop it.
+
+    Args:
+        details: `BankDetails`, or a dict or table row with field names as here (`bank_name`) or on the wire
+            (`bankName`).
+        ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
+
+    Returns:
+        The findings in the order of the fields; empty if there are none.
+
+    Raises:
+        InvalidInput: `details` are not bank details, or `ignore` has a code that is not one of their warnings and
+            infos.
+
+    Example:
+        >>> check_bank_details({**details, "routingNumber": "26013356"}).to_frame()[["field", "code"]]
+                    field               code
+        0  routing_number  routing_zero_lost
     """
     return _check(BANK_DETAILS, details, ignore)
 
 
 def _check(schema: Schema, record: Any, ignore: Iterable[str]) -> Findings:
-    wanted = without(rules(schema.name), ignore)
-    values, findings = named(schema, _fields_of(schema, record))
-    wrong = [found for name in schema.fields if (found := check_field(schema, name, values.get(name))) is not None]
-    presence = given(values)
-    for finding in wrong:
-        values[finding.field] = None  # what cannot be sent, no rule reads
-    read = {name: value or None for name, value in values.items()} | presence
-    findings += [*wrong, *look(wanted, read)]
-    place = {name: at for at, name in enumerate(schema.fields)}
-    return Findings(sorted(findings, key=lambda finding: place.get(finding.field, len(place))))
+    rules = without_ignored(load_rules(schema.name), ignore)
+    values, findings = by_field_name(schema, _as_mapping(schema, record))
+    errors = [error for name in schema.fields if (error := check_field(schema, name, values.get(name))) is not None]
+    has_value = {f"{name}?": True for name, value in values.items() if value is not None and not _is_empty(value)}
+    for error in errors:
+        values[error.field] = None  # rules read only what can be sent
+    readable = {name: value or None for name, value in values.items()} | has_value
+    findings += [*errors, *apply_rules(rules, readable)]
+    order = {name: position for position, name in enumerate(schema.fields)}
+    return Findings(sorted(findings, key=lambda finding: order.get(finding.field, len(order))))
 
 
-def _fields_of(schema: Schema, record: Any) -> Mapping[Any, Any]:
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, str) and not value  # comparing an array with "" gives an array
+
+
+def _as_mapping(schema: Schema, record: Any) -> Mapping[Any, Any]:
+    """Return the fields of a model, dict, table row or named tuple by their names."""
+    kind = type(record).__name__
     if getattr(record, "request_schema", schema) is not schema:
-        raise InvalidInput(f"Give a {schema.name}; this is a {type(record).__name__}.")
+        raise InvalidInput(f"Expected a {schema.name}, got a {kind}.")
     if hasattr(record, "columns"):
         raise InvalidInput(
-            f"Give one {schema.name}, such as a row; check_payers and check_all_bank_details take a table."
+            f"Expected one {schema.name}, such as a row, got a {kind}. "
+            "For a table, use check_payers or check_all_bank_details."
         )
     if callable(getattr(record, "keys", None)):  # a dict, or a row of a DataFrame
         return record if isinstance(record, Mapping) else dict(record)
-    found = {name: getattr(record, str(name)) for name in schema.names if hasattr(record, str(name))}
-    if not found:
-        raise InvalidInput(f"Give a {schema.name}, or a dict of its members; got a {type(record).__name__}.")
-    return found
+    fields = {name: getattr(record, str(name)) for name in schema.names if hasattr(record, str(name))}
+    if not fields:
+        raise InvalidInput(f"Expected a {schema.name} or a dict of its fields, got a {kind}.")
+    return fields
 
 
-def without(rules: tuple[Rule, ...], ignore: Iterable[str]) -> tuple[Rule, ...]:
-    """Return the rules but for those of some codes. Raises InvalidInput for a code that none of them has."""
+def without_ignored(rules: tuple[Rule, ...], ignore: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the rules whose code is not ignored. Raises InvalidInput for a code that no rule has."""
     if not isinstance(ignore, str | list | tuple | set | frozenset):
-        raise InvalidInput("ignore: give the code of a finding, or a list of codes.")
+        raise InvalidInput(f"ignore: expected a finding code or a list of codes, got a {type(ignore).__name__}.")
     codes = [ignore] if isinstance(ignore, str) else list(ignore)
     known = {rule.code for rule in rules}
-    strangers = [code for code in codes if not isinstance(code, str) or code not in known]
-    if strangers:
-        raise InvalidInput(f"ignore: no rule has the code {', '.join(map(repr, strangers))}.")
+    unknown = [code for code in codes if not isinstance(code, str) or code not in known]
+    if unknown:
+        raise InvalidInput(f"ignore: not the code of a warning or info: {', '.join(map(repr, unknown))}.")
     return tuple(rule for rule in rules if rule.code not in codes)

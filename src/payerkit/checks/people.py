@@ -1,4 +1,4 @@
-"""Checkers of what tells who somebody is: e-mail, phone, tax numbers, dates."""
+"""Checkers of personal and company data: e-mail, phone, tax numbers, dates."""
 
 from __future__ import annotations
 
@@ -7,48 +7,50 @@ import re
 from functools import cache
 from typing import Any
 
-from payerkit.checks.places import is_american
+from payerkit.checks.places import is_us
 
 _ODD_EMAIL = re.compile(
-    r"""\.|.*\.@ | [^@]*\.\. | "        # dots at the ends or two in a row, quotes, before the @
-    | .*@(.*\.)?- | .*@.*-(\.|\Z) | .*\.([0-9]+|.)\Z   # hyphens around a label, a last label that is no domain
+    r"""\.|.*\.@ | [^@]*\.\. | "        # before the @: a dot at either end, two dots in a row, quotes
+    | .*@(.*\.)?- | .*@.*-(\.|\Z) | .*\.([0-9]+|.)\Z   # after it: a label with outer hyphens, no real top-level domain
     """,
     re.VERBOSE,
 ).match
 _SSN = re.compile(r"([0-9]{3})[- ]?([0-9]{2})[- ]?([0-9]{4})").fullmatch
 _ITIN_MIDDLE = {*range(50, 66), *range(70, 89), *range(90, 93), *range(94, 100)}
+"""The two middle digits of ITINs (IRS)."""
+
 _EIN = re.compile(r"[0-9]{2}-?[0-9]{7}|[0-9]{3}-[0-9]{2}-[0-9]{4}").fullmatch
-_ADULT, _OLDEST = 18, 120
+_MIN_AGE, _MAX_AGE = 18, 120
 
 
 def email_odd(value: str) -> bool:
-    """Tell whether an e-mail address has the form and is still unlikely to reach anybody."""
+    """Return True if a well-formed e-mail address is probably not deliverable."""
     return _ODD_EMAIL(value) is not None
 
 
 def phone_without_plus(value: str) -> bool:
-    """Tell whether a phone number lacks its plus, which the service does not ask for."""
+    """Return True if a phone number has no leading +, which the service does not require."""
     return not value.startswith("+")
 
 
 def phone_impossible(value: str) -> bool:
-    """Tell whether no phone can have this number: an unknown country code, too few or too many digits."""
+    """Return True if a phone number has an unknown country code, or too few or too many digits."""
     digits = value.removeprefix("+")
     for length in (1, 2, 3):
-        country = _numbering(digits[:length])
-        if country is not None:
-            lengths, strips_prefix = country
+        plan = _numbering_plan(digits[:length])
+        if plan is not None:
+            lengths, has_national_prefix = plan
             national = digits[length:]
-            if len(national) in lengths and not strips_prefix(national):
+            if len(national) in lengths and not has_national_prefix(national):
                 return False
     return not _is_possible(digits)
 
 
 @cache
-def _numbering(code: str) -> tuple[frozenset[int], Any] | None:
-    """Return the lengths of the numbers after a country code, and what tells that the library drops their prefix.
+def _numbering_plan(code: str) -> tuple[frozenset[int], Any] | None:
+    """Return the possible lengths of numbers with a country code, and a matcher of prefixes that the library strips.
 
-    None where it is not that simple. What this cannot say is left to the library, which takes fifteen times as long.
+    None if there is no such plan. What this cannot confirm is left to the library, which takes fifteen times as long.
     """
     from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata  # noqa: PLC0415 - loaded when first needed
 
@@ -72,47 +74,47 @@ def _is_possible(digits: str) -> bool:
 
 
 def ssn_digits(value: str, country: str | None, holder: str | None) -> bool:
-    """Tell whether a US person's number has not nine digits."""
-    return is_american(country) and holder == "individual" and _SSN(value) is None
+    """Return True if the tax number of a US individual does not have nine digits."""
+    return is_us(country) and holder == "individual" and _SSN(value) is None
 
 
 def ssn_impossible(value: str, country: str | None, holder: str | None) -> bool:
-    """Tell whether a US person's number is none that was given out, as a social security number or an ITIN."""
-    found = _SSN(value)
-    if found is None or not is_american(country) or holder != "individual":
+    """Return True if the number of a US individual is never issued as a Social Security number or ITIN."""
+    match = _SSN(value)
+    if match is None or not is_us(country) or holder != "individual":
         return False
-    area, group, serial = (int(part) for part in found.groups())
+    area, group, serial = (int(part) for part in match.groups())
     if area >= 900:
         return group not in _ITIN_MIDDLE
     return area in {0, 666} or group == 0 or serial == 0
 
 
 def ein_digits(value: str, country: str | None, holder: str | None) -> bool:
-    """Tell whether a US company's number has not nine digits."""
-    return is_american(country) and holder == "business" and _EIN(value) is None
+    """Return True if the EIN of a US company does not have nine digits."""
+    return is_us(country) and holder == "business" and _EIN(value) is None
 
 
 def date_impossible(value: str) -> bool:
-    """Tell whether the calendar does not have the day."""
-    return _day(value) is None
+    """Return True if there is no such date."""
+    return _parse_date(value) is None
 
 
 def date_future(value: str) -> bool:
-    """Tell whether the day is still to come."""
-    day = _day(value)
-    return day is not None and day > _today()
+    """Return True if the date is in the future."""
+    date = _parse_date(value)
+    return date is not None and date > _today()
 
 
 def age_unlikely(value: str, holder: str | None) -> bool:
-    """Tell whether a person would be under 18 or over 120 years old. A company may be of any age."""
-    day, today = _day(value), _today()
-    if day is None or day > today or holder != "individual":
+    """Return True if an individual is under 18 or over 120 years old; a company may have any age."""
+    birth, today = _parse_date(value), _today()
+    if birth is None or birth > today or holder != "individual":
         return False
-    age = today.year - day.year - ((today.month, today.day) < (day.month, day.day))
-    return not _ADULT <= age <= _OLDEST
+    age = today.year - birth.year - ((today.month, today.day) < (birth.month, birth.day))
+    return not _MIN_AGE <= age <= _MAX_AGE
 
 
-def _day(value: str) -> dt.date | None:
+def _parse_date(value: str) -> dt.date | None:
     try:
         return dt.date.fromisoformat(value)
     except ValueError:
@@ -123,11 +125,11 @@ def _today() -> dt.date:
     return dt.datetime.now(tz=dt.UTC).date()
 
 
-def company_missing(holder: str, is_given: bool | None) -> bool:  # noqa: FBT001 - as a rule passes it
-    """Tell whether a company lacks what companies are asked for."""
-    return holder == "business" and not is_given
+def company_field_missing(holder: str, has_value: bool | None) -> bool:  # noqa: FBT001 - rules pass it by position
+    """Return True if a company has no value in a field that companies need."""
+    return holder == "business" and not has_value
 
 
 def company_of_a_person(_value: str, holder: str | None) -> bool:
-    """Tell whether a person has a member that is a company's."""
+    """Return True if an individual has a value in a field for companies."""
     return holder == "individual"

@@ -1,4 +1,4 @@
-"""Checkers of countries, currencies, states and postal codes, by the tables beside this module."""
+"""Checkers of countries, currencies, states and postal codes, from the tables beside this module."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from payerkit._tables import rows
-from payerkit.checks.texts import bare, capitals
+from payerkit.checks.texts import compact, upper_code
 
-_COUNTRY_HABITS = {
+_COUNTRY_ALIASES = {
     "UK": "GB",
     "EL": "GR",
     "USA": "US",
@@ -23,75 +23,74 @@ _COUNTRY_HABITS = {
     "ESPAÑA": "ES",
     "BRASIL": "BR",
 }
-_CURRENCY_HABITS = {"RMB": "CNY", "CNH": "CNY", "UKP": "GBP", "NTD": "TWD", "BGN": "EUR"}
-_EXCLUDED = (
-    "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"  # RequestFinance docs
-)
+_CURRENCY_ALIASES = {"RMB": "CNY", "CNH": "CNY", "UKP": "GBP", "NTD": "TWD", "BGN": "EUR"}
+_EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"
+"""Countries whose residents the operator does not accept, from its documentation (RequestFinance)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country: its name, the structure of its IBANs after the check digits, the form of its postal codes."""
+    """A country with the structure of its IBANs after the check digits (BBAN) and a matcher of its postal codes."""
 
     code: str
     name: str
     bban: str
-    postal: Callable[[str], object] | None
+    postal_matcher: Callable[[str], object] | None
     postal_example: str
 
 
 @cache
 def countries() -> Mapping[str, Country]:
-    """Return the countries of ISO 3166-1, and Kosovo as XK, by their code."""
+    """Return the countries of ISO 3166-1, and Kosovo as XK, by code."""
     return {row["code"]: _country(row) for row in rows(__package__, "countries")}
 
 
 def _country(row: dict[str, str]) -> Country:
     prefix = f"(?:{row['postal_prefix']}[ -]?)?" if row["postal_prefix"] else ""
-    postal = re.compile(f"{prefix}(?:{row['postal']})", re.ASCII).fullmatch if row["postal"] else None
-    return Country(row["code"], row["name"], row["bban"], postal, row["postal_example"])
+    matcher = re.compile(f"{prefix}(?:{row['postal']})", re.ASCII).fullmatch if row["postal"] else None
+    return Country(row["code"], row["name"], row["bban"], matcher, row["postal_example"])
 
 
 @cache
-def currencies() -> Mapping[str, str]:
-    """Return the names of the active currencies of ISO 4217 by their code."""
+def fiat_currencies() -> Mapping[str, str]:
+    """Return the names of the active currencies of ISO 4217 by code."""
     return {row["code"]: row["name"] for row in rows(__package__, "currencies")}
 
 
 @cache
 def states() -> Mapping[str, Mapping[str, str]]:
-    """Return the names of states by country and code, for the countries that have them in the table."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the names of states by country, then by code, for the countries in the table."""
+    names: dict[str, dict[str, str]] = {}
     for row in rows(__package__, "states"):
-        found.setdefault(row["country"], {})[row["code"]] = row["name"]
-    return found
+        names.setdefault(row["country"], {})[row["code"]] = row["name"]
+    return names
 
 
 @cache
-def _codes_by_name(country: str) -> Mapping[str, str]:
-    return {_plain(name): code for code, name in states().get(country, {}).items()}
+def _state_codes_by_name(country: str) -> Mapping[str, str]:
+    return {_normalize_state(name): code for code, name in states().get(country, {}).items()}
 
 
-def _plain(name: str) -> str:
-    """Return a name in capitals without accents, points and outer blanks, in which people and lists differ."""
+def _normalize_state(name: str) -> str:
+    """Return a state's name or code in upper case, without accents, dots and surrounding whitespace."""
     letters = unicodedata.normalize("NFKD", name.strip().upper().replace(".", ""))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 @cache
-def _zip_begins() -> Mapping[str, Callable[[str], object]]:
+def _zip_matchers() -> Mapping[str, Callable[[str], object]]:
     return {row["code"]: re.compile(row["zip"]).match for row in rows(__package__, "states") if row["zip"]}
 
 
-def is_american(country: str | None) -> bool:
-    """Tell whether a country is the US."""
-    return capitals(country) == "US"
+def is_us(country: str | None) -> bool:
+    """Return True if a country code is that of the US."""
+    return upper_code(country) == "US"
 
 
 def country_code(value: str) -> str | None:
-    """Return the code of a country that is written as people say it: its English name, or a usual form; or None."""
+    """Return the code of a country given by its English name or a common alias; None if it is neither."""
     text = value.strip().upper()
-    return _COUNTRY_HABITS.get(text) or _country_names().get(text)
+    return _COUNTRY_ALIASES.get(text) or _country_names().get(text)
 
 
 @cache
@@ -99,83 +98,84 @@ def _country_names() -> Mapping[str, str]:
     return {country.name.upper(): code for code, country in countries().items()}
 
 
-def country_by_habit(value: str) -> bool | str:
-    """Return the code of a country that is written as people say it; False if it is not."""
-    return _COUNTRY_HABITS.get(value.upper(), False)
+def country_alias(value: str) -> bool | str:
+    """Return the ISO code for a common alias of a country; False if the value is not an alias."""
+    return _COUNTRY_ALIASES.get(value.upper(), False)
 
 
 def country_unknown(value: str) -> bool:
-    """Tell whether no country has the code."""
-    return value.upper() not in countries() and value.upper() not in _COUNTRY_HABITS
+    """Return True if no country has the code."""
+    return value.upper() not in countries() and value.upper() not in _COUNTRY_ALIASES
 
 
 def country_excluded(value: str) -> bool:
-    """Tell whether the operator takes no residents of the country."""
+    """Return True if the operator does not accept residents of the country."""
     return value.upper() in _EXCLUDED.split()
 
 
-def currency_by_habit(value: str) -> bool | str:
-    """Return the code of a currency that is written as people say it, or as it was before; False if it is not."""
-    return _CURRENCY_HABITS.get(value.upper(), False)
+def currency_alias(value: str) -> bool | str:
+    """Return the active ISO code for an alias or former code of a currency; False if the value is neither."""
+    return _CURRENCY_ALIASES.get(value.upper(), False)
 
 
 def currency_unknown(value: str) -> bool:
-    """Tell whether no active currency has the code."""
-    return value.upper() not in currencies() and value.upper() not in _CURRENCY_HABITS
+    """Return True if no active currency has the code."""
+    return value.upper() not in fiat_currencies() and value.upper() not in _CURRENCY_ALIASES
 
 
-def state_missing(country: str, currency: str | None, rails: str | None, is_given: bool | None) -> bool:  # noqa: FBT001 - as a rule passes it
-    """Tell whether a US address of a dollar account lacks its state, by the rails that ask for it."""
-    return is_american(country) and capitals(currency) == "USD" and rails != "swift" and not is_given
+def state_missing(country: str, currency: str | None, rails: str | None, has_value: bool | None) -> bool:  # noqa: FBT001 - rules pass it by position
+    """Return True if the US address of a dollar account has no state, on rails that need it."""
+    return is_us(country) and upper_code(currency) == "USD" and rails != "swift" and not has_value
 
 
 def state_written_out(value: str, country: str | None) -> bool | str:
-    """Return the code of a state whose name is written out; False if it is not."""
-    return _codes_by_name(capitals(country)).get(_plain(value), False)
+    """Return the code of a state given by its name; False if the value is not such a name."""
+    return _state_codes_by_name(upper_code(country)).get(_normalize_state(value), False)
 
 
 def state_unknown(value: str, country: str | None) -> bool:
-    """Tell whether the post of the US does not know a state."""
-    return is_american(country) and _is_no_state(value, "US")
+    """Return True if the US has no such state, by the list of its postal service."""
+    return is_us(country) and not _is_state(value, "US")
 
 
 def state_unknown_abroad(value: str, country: str | None) -> bool:
-    """Tell whether another country that is known by its states does not have one."""
-    return not is_american(country) and capitals(country) in states() and _is_no_state(value, capitals(country))
+    """Return True if a country other than the US whose states are in the table has no such state."""
+    return not is_us(country) and upper_code(country) in states() and not _is_state(value, upper_code(country))
 
 
-def _is_no_state(value: str, country: str) -> bool:
-    return _plain(value) not in states()[country] and _plain(value) not in _codes_by_name(country)
+def _is_state(value: str, country: str) -> bool:
+    state = _normalize_state(value)
+    return state in states()[country] or state in _state_codes_by_name(country)
 
 
 def postal_zero_lost(value: str, country: str | None) -> bool:
-    """Tell whether a postal code is one with a zero in front: most likely a table took it away."""
-    matches = _postal(country)
+    """Return True if a postal code becomes valid with a leading zero, which a table has probably dropped."""
+    matches = _postal_matcher(country)
     is_number = value.isascii() and value.isdigit()
     return matches is not None and is_number and not matches(value) and matches(f"0{value}") is not None
 
 
 def postal_form(value: str, country: str | None) -> bool | str:
-    """Return an example of the country's postal codes if this one has another form; False if it has that form."""
-    matches = _postal(country)
-    if matches is None or matches(value.strip().upper()) or matches(bare(value)) or postal_zero_lost(value, country):
+    """Return an example of a country's postal codes if the value does not match their format; False if it does."""
+    matches = _postal_matcher(country)
+    if matches is None or matches(value.strip().upper()) or matches(compact(value)) or postal_zero_lost(value, country):
         return False
-    return countries()[capitals(country)].postal_example
+    return countries()[upper_code(country)].postal_example
 
 
-def _postal(country: str | None) -> Callable[[str], object] | None:
-    found = countries().get(capitals(country))
-    return None if found is None else found.postal
+def _postal_matcher(country: str | None) -> Callable[[str], object] | None:
+    known = countries().get(upper_code(country))
+    return None if known is None else known.postal_matcher
 
 
 def postal_unchecked(_value: str, country: str | None) -> bool:
-    """Tell whether a country's postal codes have no published form, or it has none at all."""
-    found = countries().get(capitals(country))
-    return found is not None and found.postal is None
+    """Return True if a country has no postal codes, or no published format for them."""
+    known = countries().get(upper_code(country))
+    return known is not None and known.postal_matcher is None
 
 
 def postal_elsewhere(value: str, state: str | None, country: str | None) -> bool:
-    """Tell whether a ZIP code lies in another state."""
-    begins = _zip_begins().get(capitals(state))
-    is_zip = is_american(country) and re.match("[0-9]{5}", value) is not None
-    return is_zip and begins is not None and not begins(value)
+    """Return True if a ZIP code belongs to another state."""
+    matches_zip = _zip_matchers().get(upper_code(state))
+    is_zip = is_us(country) and re.match("[0-9]{5}", value) is not None
+    return is_zip and matches_zip is not None and not matches_zip(value)

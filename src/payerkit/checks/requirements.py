@@ -1,4 +1,4 @@
-"""What a currency needs by its rails: one row of the table beside this module is one requirement."""
+"""The fields that a currency needs on its rails, one row of `requirements.tsv` for each currency and rails."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from itertools import starmap
 
 from payerkit._tables import rows
 from payerkit.checks.banks import is_iban
-from payerkit.checks.places import currencies
+from payerkit.checks.places import fiat_currencies
 from payerkit.checks.rules import Rule
-from payerkit.checks.texts import bare, capitals
+from payerkit.checks.texts import compact, upper_code
 
 _FORMAT = re.compile("([0-9]+)(?:-([0-9]+))? (digits|letters or digits)").fullmatch
-_CLASSES = {"digits": "[0-9]", "letters or digits": "[0-9A-Za-z]"}
+_CHARACTERS = {"digits": "[0-9]", "letters or digits": "[0-9A-Za-z]"}
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What one currency needs on one kind of rails.
+    """The fields that one currency needs on one kind of rails.
 
-    needs: groups of members, of each of which one is due; None if nothing is published. formats: in words, and what
-    matches them.
+    needs: groups of fields, at least one of each is needed; None if nothing is published. formats: by field, a
+    description and its matcher.
     """
 
     rails: str
@@ -34,29 +34,29 @@ class Requirement:
 
 @cache
 def requirements() -> Mapping[tuple[str, str], Requirement]:
-    """Return the requirements by currency, in capitals, and rails."""
+    """Return the requirements by currency code and rails."""
     return {(row["currency"], row["rails"]): _requirement(row) for row in rows(__package__, "requirements")}
 
 
 def _requirement(row: dict[str, str]) -> Requirement:
     needs = None if row["needs"] == "?" else tuple(tuple(group.split("|")) for group in row["needs"].split())
-    formats = dict(_read_format(item) for item in row["formats"].split("; ") if item)
+    formats = dict(_parse_format(item) for item in row["formats"].split("; ") if item)
     return Requirement(row["rails"], needs, formats, row["basis"])
 
 
-def _read_format(item: str) -> tuple[str, tuple[str, Callable[[str], object]]]:
+def _parse_format(item: str) -> tuple[str, tuple[str, Callable[[str], object]]]:
     name, _, words = item.partition(": ")
-    found = _FORMAT(words)
-    if found is None:
-        raise ValueError(f"requirements.tsv: {words!r} is no format")
-    least, most, kind = found.groups()
-    pattern = f"{_CLASSES[kind]}{{{least},{most or least}}}"
+    match = _FORMAT(words)
+    if match is None:
+        raise ValueError(f"requirements.tsv: {words!r} is not a format")
+    minimum, maximum, kind = match.groups()
+    pattern = f"{_CHARACTERS[kind]}{{{minimum},{maximum or minimum}}}"
     return name, (words, re.compile(pattern).fullmatch)
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
-    """Return a rule for each group of members that is needed and each member with a format, by whose word it is."""
+def requirement_rules() -> tuple[Rule, ...]:
+    """Return a rule for each group of needed fields and each field with a format, one for each source."""
     rows = requirements().values()
     needs = dict.fromkeys((group, row.basis) for row in rows for group in row.needs or ())
     formats = dict.fromkeys((name, row.basis) for row in rows for name in row.formats)
@@ -68,9 +68,9 @@ def _need_rule(group: tuple[str, ...], basis: str) -> Rule:
         code="member_missing",
         field=group[0],
         reads=("currency", "rails", *(f"{name}?" for name in group)),
-        checker=partial(_is_missing, group, basis),
-        message="Not given, and {} usually needs it.",
-        hint=f"Ask for {' or '.join(group)}.",
+        checker=partial(_check_group, group, basis),
+        message="Missing, but usually needed for {}.",
+        hint=f"Provide {' or '.join(group)}.",
         basis=basis,
     )
 
@@ -80,38 +80,40 @@ def _format_rule(name: str, basis: str) -> Rule:
         code="number_form",
         field=name,
         reads=(name, "currency", "rails"),
-        checker=partial(_is_misformed, name, basis),
-        message="Not in the usual form: {}.",
-        hint="Compare with a letter of the bank; leading zeros count.",
+        checker=partial(_check_format, name, basis),
+        message="Not in the usual format: {}.",
+        hint="Check it for typos; keep leading zeros.",
         basis=basis,
     )
 
 
-def _find(currency: str, rails: str | None) -> Requirement | None:
-    """Return what is needed on the rails, or else on the only ones that are listed: another rule tells of the rails."""
+def _find_requirement(currency: str, rails: str | None) -> Requirement | None:
+    """Return the requirement of the rails, or of the only listed ones: rails_unusual reports the difference."""
     listed = _rails_of(currency.upper())
     is_other = len(listed) == 1 and (rails or "local") not in listed
     return requirements().get((currency.upper(), min(listed) if is_other else rails or "local"))
 
 
-def _is_missing(
-    group: tuple[str, ...], basis: str, currency: str, rails: str | None, *are_given: bool | None
+def _check_group(
+    group: tuple[str, ...], basis: str, currency: str, rails: str | None, *have_values: bool | None
 ) -> bool | str:
-    if any(are_given):
+    """Return the currency and rails that need one of the fields; False if one has a value, or none is needed."""
+    if any(have_values):
         return False
-    row = _find(currency, rails)
+    row = _find_requirement(currency, rails)
     if row is None or row.basis != basis or row.needs is None or group not in row.needs:
         return False
-    return f"{currency.upper()} by {row.rails} rails"
+    return f"{currency.upper()} over {row.rails} rails"
 
 
-def _is_misformed(name: str, basis: str, value: str, currency: str | None, rails: str | None) -> bool | str:
-    row = _find(currency or "", rails)
+def _check_format(name: str, basis: str, value: str, currency: str | None, rails: str | None) -> bool | str:
+    """Return the format that a value does not match; False if it does, or has none."""
+    row = _find_requirement(currency or "", rails)
     if row is None or row.basis != basis or name not in row.formats:
         return False
     words, matches = row.formats[name]
-    is_told = name == "account_number" and is_iban(value)  # that it is in the wrong place
-    return False if is_told or matches(bare(value).replace(".", "")) else f"{words} for {capitals(currency)}"
+    is_reported = name == "account_number" and is_iban(value)  # by the rule account_is_iban
+    return False if is_reported or matches(compact(value).replace(".", "")) else f"{words} for {upper_code(currency)}"
 
 
 @cache
@@ -120,23 +122,23 @@ def _rails_of(currency: str) -> frozenset[str]:
 
 
 def rails_unusual(currency: str, rails: str | None) -> bool | str:
-    """Return the rails that the operator lists for a currency, if these are none of them; False if they are."""
+    """Return the rails that the operator lists for a currency, if the given ones are not among them; else False."""
     listed = _rails_of(currency.upper()) or {"local", "swift"}  # wire is for dollars
     return " or ".join(sorted(listed)) if (rails or "local") not in listed else False
 
 
-def needed(currency: str, rails: str | None) -> tuple[tuple[str, ...], ...] | None:
-    """Return the groups of members, of each of which a currency needs one on its rails; None if nobody published it."""
-    row = _find(currency, rails)
+def needed_fields(currency: str, rails: str | None) -> tuple[tuple[str, ...], ...] | None:
+    """Return groups of fields, of which a currency needs one each on its rails; None if they are not published."""
+    row = _find_requirement(currency, rails)
     return None if row is None else row.needs
 
 
 def currency_unlisted(currency: str) -> bool:
-    """Tell whether the operator does not list a currency that there is, so that nothing is known of what it needs."""
-    return currency.upper() in currencies() and not _rails_of(currency.upper())
+    """Return True if a currency is active but not listed by the operator, so that its requirements are unknown."""
+    return currency.upper() in fiat_currencies() and not _rails_of(currency.upper())
 
 
 def needs_unpublished(currency: str, rails: str | None) -> bool:
-    """Tell whether the operator lists a currency on these rails, and not what it needs."""
-    found = _find(currency, rails)
-    return found is not None and found.needs is None
+    """Return True if the operator lists a currency on these rails without its requirements."""
+    row = _find_requirement(currency, rails)
+    return row is not None and row.needs is None

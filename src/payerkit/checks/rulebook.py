@@ -1,4 +1,4 @@
-"""The rules of a body, read from the tables beside this module."""
+"""The rules of a schema, read from `rules.tsv` and `requirements.tsv`."""
 
 from __future__ import annotations
 
@@ -8,40 +8,35 @@ from importlib import import_module
 from typing import cast
 
 from payerkit._tables import rows
-from payerkit.checks import requirements
-from payerkit.checks.rules import Fault, Rule
+from payerkit.checks.requirements import requirement_rules
+from payerkit.checks.rules import CheckResult, Rule
 from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
 from payerkit.findings import Severity
 
 
 @cache
-def rules(name: str) -> tuple[Rule, ...]:
-    """Return the rules of a body by its name, in the order of the table."""
-    schema = SCHEMAS[name]
-    by_rails = requirements.rules() if schema is BANK_DETAILS else ()
-    return (*_of_the_table(schema), *by_rails)
+def load_rules(schema_name: str) -> tuple[Rule, ...]:
+    """Return the rules of a schema in the order of the tables."""
+    schema = SCHEMAS[schema_name]
+    return (*_read_rules(schema), *(requirement_rules() if schema is BANK_DETAILS else ()))
 
 
-def _of_the_table(schema: Schema) -> Iterator[Rule]:
+def _read_rules(schema: Schema) -> Iterator[Rule]:
+    """Yield a rule for each row of `rules.tsv` and each field of the schema that it checks."""
+    texts = [name for name, field in schema.fields.items() if field.format in {TEXT, FILLED}]
     for row in rows(__package__, "rules"):
-        if row["body"] in {"", schema.name}:
-            for field in _fields_of(schema, row["about"]):
-                yield _rule(row, field)
-
-
-def _fields_of(schema: Schema, about: str) -> list[str]:
-    if about == "texts":
-        return [name for name, field in schema.fields.items() if field.format in {TEXT, FILLED}]
-    return [name for name in about.split() if name in schema.fields]
+        if row["schema"] in {"", schema.name}:
+            fields = texts if row["fields"] == "texts" else row["fields"].split()
+            yield from (_rule(row, field) for field in fields if field in schema.fields)
 
 
 def _rule(row: dict[str, str], field: str) -> Rule:
-    named = {"it": field, "it?": f"{field}?"}
+    reads = {"it": field, "it?": f"{field}?"}
     return Rule(
         code=row["code"],
         field=field,
-        reads=tuple(named.get(word, word) for word in row["reads"].split()),
-        checker=_checker(row["checker"]),
+        reads=tuple(reads.get(word, word) for word in row["reads"].split()),
+        checker=_find_checker(row["checker"]),
         message=row["message"],
         hint=row["hint"],
         basis=row["basis"],
@@ -50,7 +45,7 @@ def _rule(row: dict[str, str], field: str) -> Rule:
 
 
 @cache
-def _checker(name: str) -> Callable[..., Fault]:
+def _find_checker(name: str) -> Callable[..., CheckResult]:
     module, function = name.split(".")
-    checker: Callable[..., Fault] = getattr(import_module(f"{__package__}.{module}"), function)
+    checker: Callable[..., CheckResult] = getattr(import_module(f"{__package__}.{module}"), function)
     return checker

@@ -8,8 +8,8 @@ from typing import Any
 
 from payerkit import html
 from payerkit.checks.one import check_bank_details
-from payerkit.checks.places import currencies
-from payerkit.checks.requirements import needed
+from payerkit.checks.places import fiat_currencies
+from payerkit.checks.requirements import needed_fields
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail, payment_details_call
 from payerkit.errors import PayerkitError
@@ -130,8 +130,8 @@ def _needs() -> dict[str, str]:
     Groups are divided by blanks; of a|b one is needed. What nobody published is not there.
     """
     told = {}
-    for currency in currencies():
-        by_rails = {rails: needed(currency, rails) for rails in _RAILS}
+    for currency in fiat_currencies():
+        by_rails = {rails: needed_fields(currency, rails) for rails in _RAILS}
         if len(set(by_rails.values())) == 1:
             by_rails = {"": by_rails["local"]}
         told.update({f"{currency} {rails}".strip(): groups for rails, groups in by_rails.items() if groups is not None})

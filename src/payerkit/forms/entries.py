@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from payerkit.checks.inputs import faults, named, strip_blanks, unwrap_secret
+from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, unwrap_secret
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
 from payerkit.forms.form_fields import form_fields
@@ -47,7 +47,7 @@ class Entries(Generic[S]):
 
         Raises InvalidInput for a name that is no field, and keeps nothing then.
         """
-        read = [named(self.model.request_schema, values) for values in given]
+        read = [by_field_name(self.model.request_schema, values) for values in given]
         if problems := [finding for _, findings in read for finding in findings]:
             raise InvalidInput(f"{self.model.__name__}: nothing was filled in.", fields=tuple(problems))
         for name, value in (item for values, _ in read for item in values.items()):
@@ -62,7 +62,7 @@ class Entries(Generic[S]):
         return Findings(sorted(found, key=lambda finding: place.get(finding.field, len(place))))
 
     def _faults(self, values: Mapping[str, Any]) -> Findings:
-        return Findings(faults(self.model.request_schema, values))
+        return Findings(schema_errors(self.model.request_schema, values))
 
     def hear(self, problems: Iterable[FieldProblem]) -> list[FieldProblem]:
         """Keep what the service says of the fields until they change; return what is about none of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from payerkit.checks.places import countries, currencies
+from payerkit.checks.places import countries, fiat_currencies
 from payerkit.onchain.currencies import currencies as payable
 from payerkit.onchain.currencies import find_currency
 
@@ -46,7 +46,7 @@ def _countries() -> Mapping[str, str]:
 @cache
 def _payable() -> Mapping[str, str]:
     """Return fiat money, coins and tokens by their id; a token's name tells its network."""
-    names = currencies()
+    names = fiat_currencies()
     return {
         each.id: names.get(each.symbol, each.symbol) if each.kind == "fiat" else f"{each.symbol} on {each.network}"
         for each in payable().values()
@@ -55,6 +55,6 @@ def _payable() -> Mapping[str, str]:
 
 _TABLES: Mapping[str, Callable[[], Mapping[str, str]]] = {
     "countries": _countries,
-    "fiat": currencies,
+    "fiat": fiat_currencies,
     "currencies": _payable,
 }

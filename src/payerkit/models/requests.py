@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from payerkit.checks import schema
-from payerkit.checks.inputs import faults, unwrap_secret
+from payerkit.checks.inputs import schema_errors, unwrap_secret
 from payerkit.checks.schema import Schema
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
@@ -59,7 +59,7 @@ class RequestModel(ApiModel):
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, Mapping):
             return handler(data)
-        findings = list(faults(cls.request_schema, data))
+        findings = list(schema_errors(cls.request_schema, data))
         if findings:
             problems = [_error_detail(finding) for finding in findings]
             raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
