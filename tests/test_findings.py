@@ -1,4 +1,4 @@
-"""How findings show themselves: as text, as HTML, as a frame."""
+"""Findings as text, as HTML and as a DataFrame."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def finding(severity: Severity, code: str = "a_code", message: str = "Wrong.") -
 MIXED = Findings([finding("warning", "one"), finding("error", "two"), finding("warning", "three")])
 
 
-def test_findings_are_told_apart_by_severity() -> None:
-    """Each severity has its own findings, in their order."""
+def test_findings_can_be_filtered_by_severity() -> None:
+    """Each severity has its findings, in their order."""
     assert ["two"] == [each.code for each in MIXED.errors]
     assert ["one", "three"] == [each.code for each in MIXED.warnings]
     assert () == MIXED.infos
 
 
 def test_a_finding_is_a_problem_of_a_field() -> None:
-    """An error's `fields` and findings read alike."""
+    """Findings read like the `fields` of an error."""
     one = finding("error")
 
     assert isinstance(one, FieldProblem)
@@ -50,20 +50,20 @@ def test_a_finding_is_a_problem_of_a_field() -> None:
     ],
 )
 def test_text_counts_first(findings: Findings, first: str) -> None:
-    """The first line counts by severity; each finding has a line after it."""
+    """The first line counts the findings by severity; each has a line of its own below."""
     lines = str(findings).splitlines()
 
     assert (first, len(findings)) == (lines[0], len(lines) - 1)
     assert str(findings) == repr(findings)
 
 
-def test_text_tells_all() -> None:
-    """A line has severity, member, what is wrong, what to do, and on whose word."""
+def test_a_line_of_text_is_complete() -> None:
+    """A line has the severity, field, message, hint, code and basis."""
     assert "  error  iban: Wrong. Compare it.  [two: a source]" == str(MIXED.errors).splitlines()[1]
 
 
-def test_html_is_a_table_that_does_nothing() -> None:
-    """A notebook shows a row a finding; markup in a text is text."""
+def test_html_is_an_inert_table() -> None:
+    """A notebook shows one row per finding; markup is escaped."""
     shown = Findings([finding("error", message="<script>alert(1)</script>")])._repr_html_()
 
     assert (1, 0) == (shown.count("<tbody><tr>"), shown.count("<script>"))
@@ -72,15 +72,15 @@ def test_html_is_a_table_that_does_nothing() -> None:
 
 
 @pytest.mark.parametrize("findings", [MIXED, Findings()])
-def test_frame_has_a_row_a_finding(findings: Findings) -> None:
-    """The columns stand without rows, too, and are text."""
+def test_frame_has_one_row_per_finding(findings: Findings) -> None:
+    """The columns are text, and there without rows, too."""
     frame = findings.to_frame()
 
     assert (list(COLUMNS), len(findings)) == (list(frame.columns), len(frame))
     assert {"string"} == {str(kind) for kind in frame.dtypes}
 
 
-def test_findings_travel() -> None:
-    """Findings are values: equal where they say the same, also in another process."""
+def test_findings_can_be_pickled() -> None:
+    """Findings are values: equal after a round trip, and of the same class."""
     assert pickle.loads(pickle.dumps(MIXED)) == MIXED  # noqa: S301 - its own
     assert type(pickle.loads(pickle.dumps(MIXED))) is Findings  # noqa: S301

@@ -1,4 +1,4 @@
-"""HTML of untrusted text: shown, never obeyed."""
+"""HTML of untrusted text is inert."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from payerkit.wire import is_loopback
     [
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),  # markup
         ('" onload="x', "&quot; onload=&quot;x"),  # leaves an attribute
-        ("abc\u202egnp", "abc\\u202egnp"),  # turns the rest around
+        ("abc\u202egnp", "abc\\u202egnp"),  # reverses the direction of the rest
         ("a\x00b\x1b[31m", "a\\x00b\\x1b[31m"),  # control characters, a terminal's colours
         ("half \ud800", "half \\ud800"),  # a lone surrogate cannot be encoded
         ("Zoë 漢字", "Zoë 漢字"),  # letters stay letters
     ],
 )
 def test_escape_shows_text_literally(text: str, shown: str) -> None:
-    """Whatever the text holds, it is drawn and not obeyed."""
+    """Markup, control characters and surrogates are shown as text."""
     assert shown == html.escape(text)
 
 
@@ -41,7 +41,7 @@ def test_escape_shows_text_literally(text: str, shown: str) -> None:
     ],
 )
 def test_link_leads_to_the_web_only(url: str, is_link: bool) -> None:
-    """Only http and https become a link; all else stays text."""
+    """Only http and https URLs become links; others stay text."""
     assert is_link == is_web_address(url)
     assert is_link == html.link(url, "open").startswith("<a ")
 
@@ -63,7 +63,7 @@ def test_loopback_is_this_machine(host: str, is_this_machine: bool) -> None:
 
 
 def test_table_escapes_its_names() -> None:
-    """Names and caption of a table are text."""
+    """Names and caption of a table are escaped."""
     table = html.table([("<b>", "<i>cell</i>")], caption="<u>")
 
     assert ("&lt;b&gt;" in table, "<i>cell</i>" in table, "&lt;u&gt;" in table) == (True, True, True)

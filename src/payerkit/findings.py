@@ -1,4 +1,4 @@
-"""What is wrong with a value, how hard, what to do about it and who says so; never the value itself."""
+"""Findings of the checks: what is wrong with a field, how severe, what to do and by which source; never the value."""
 
 from __future__ import annotations
 
@@ -12,18 +12,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Severity = Literal["error", "warning", "info"]
-"""An error cannot be sent. A warning may come back from the service or a bank. An info is good to know."""
+"""An error cannot be sent. A warning may be rejected by the service or a bank. An info is worth knowing."""
 
 COLUMNS = ("field", "wire_name", "severity", "code", "message", "hint", "basis")
-"""The columns of findings as a frame."""
+"""The columns of a DataFrame of findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(FieldProblem):
-    """What is wrong with one member: as `FieldProblem`, and how hard, what to do, on whose word.
+    """A problem or remark about one field. It never holds the field's value.
 
-    hint: what to do, "" if the message says it. basis: a section of the specification, or a public source.
-    step: the transaction that it is about, counted from 0, where findings are about a payment.
+    Attributes:
+        field: Name of the field in payerkit, such as `postal_code`; "" for the record as a whole.
+        wire_name: Name of the field in requests, such as `postalCode`.
+        message: What is wrong.
+        code: Stable identifier, accepted by the `ignore=` of the checks for warnings and infos.
+        severity: "error" (cannot be sent), "warning" (may be rejected) or "info".
+        hint: What to do; "" if the message says it.
+        basis: A section of the specification, or another public source.
+        step: In findings about a payment, the index of the transaction; None for the payment as a whole.
+
+    Example:
+        >>> finding = check_payer({**payer, "country": "UK"})[0]
+        >>> finding.field, finding.code, finding.severity, finding.hint
+        ('country', 'country_habit', 'warning', 'Write GB.')
     """
 
     severity: Severity
@@ -37,34 +49,56 @@ class Finding(FieldProblem):
 
 
 class Findings(tuple[Finding, ...]):
-    """Findings in the order of the members; empty, and so false, if there is nothing to say.
+    """A tuple of findings in the order of the fields; empty, and so false, if there are none.
 
-    `.errors`, `.warnings` and `.infos` are the findings of one severity, `.to_frame()` is a DataFrame. A notebook
-    shows a table.
+    Notebooks show it as a table.
+
+    Attributes:
+        errors: The findings that prevent sending.
+        warnings: The findings that the service or a bank may reject.
+        infos: The findings worth knowing.
+
+    Example:
+        >>> findings = check_payer({**payer, "country": "UK", "email": "john"})
+        >>> findings
+        1 error, 1 warning.
+          error  email: Not an e-mail address. Write it as name@example.com.  [email_form: specification 2.4]
+          warning  country: Not an ISO 3166-1 code. Write GB.  [country_habit: ISO 3166-1]
+        >>> len(findings.errors), bool(findings.infos)
+        (1, False)
     """
 
     __slots__ = ()
 
     @property
     def errors(self) -> Self:
-        """What cannot be sent, by the specification."""
+        """The findings that prevent sending: violations of the specification."""
         return self._of("error")
 
     @property
     def warnings(self) -> Self:
-        """What may be wrong; it can be sent all the same."""
+        """The findings that the service or a bank may reject; they do not prevent sending."""
         return self._of("warning")
 
     @property
     def infos(self) -> Self:
-        """What is good to know."""
+        """The findings worth knowing."""
         return self._of("info")
 
     def _of(self, severity: Severity) -> Self:
         return type(self)(finding for finding in self if finding.severity == severity)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a finding: the columns of `COLUMNS`, all of them text; they stand without rows, too."""
+        """Return the findings as a DataFrame.
+
+        Returns:
+            One row per finding: `field`, `wire_name`, `severity`, `code`, `message`, `hint` and `basis`, all `string`.
+
+        Example:
+            >>> check_payer({**payer, "country": "UK"}).to_frame()[["field", "severity", "code"]]
+                 field severity           code
+            0  country  warning  country_habit
+        """
         import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
         rows = [[getattr(finding, name) for name in COLUMNS] for finding in self]
@@ -72,32 +106,34 @@ class Findings(tuple[Finding, ...]):
 
     def __str__(self) -> str:
         lines = (f"  {finding.severity}  {finding}  [{finding.code}: {finding.basis}]" for finding in self)
-        return "\n".join([f"{self._counted()}.", *lines])
+        return "\n".join([f"{self._summary()}.", *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head = ("field", "severity", "what is wrong", "what to do", "basis", "code")
         rows = [(item.field, item.severity, item.message, item.hint, item.basis, item.code) for item in self]
-        return html.grid(head, rows, caption=self._counted())
+        return html.grid(head, rows, caption=self._summary())
 
-    def _counted(self) -> str:
-        counts = [(len(found), name) for name, found in self._by_severity() if found]
-        return ", ".join(f"{count} {name}{'s' * (count > 1)}" for count, name in counts) or "No findings"
-
-    def _by_severity(self) -> list[tuple[str, Findings]]:
-        return [("error", self.errors), ("warning", self.warnings), ("info", self.infos)]
+    def _summary(self) -> str:
+        counts = {"error": len(self.errors), "warning": len(self.warnings), "info": len(self.infos)}
+        return ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n) or "No findings"
 
 
 Verdict = Literal["ok", "look", "stop"]
 
 
 class PaymentFindings(Findings):
-    """What a payment's transactions do, and what does not match; `.verdict` is the whole in one word.
+    """The findings about a payment's transactions, with a verdict. The `step` of each is its transaction's index.
 
-    "stop": something contradicts the order, or cannot be what was asked for. "look": something that cannot be judged
-    here, or is unusual. "ok": everything that can be known here matches. Each finding's `step` is the transaction that
-    it is about, counted from 0.
+    Attributes:
+        verdict: "stop" if a transaction contradicts the order or cannot be a payment as ordered; "look" if something
+            is unusual or cannot be verified without the network; "ok" if everything that can be verified matches.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> check_payment(payment, order, rate="2500").verdict
+        'ok'
     """
 
     __slots__ = ()
@@ -108,23 +144,23 @@ class PaymentFindings(Findings):
         return "stop" if self.errors else "look" if self.warnings else "ok"
 
     def __str__(self) -> str:
-        lines = (f"  {_step_name(item):<14}  {item.severity:<7}  {item}  [{item.code}: {item.basis}]" for item in self)
-        return "\n".join([f"{self._counted()}.", *lines])
+        lines = (f"  {_step_label(item):<14}  {item.severity:<7}  {item}  [{item.code}: {item.basis}]" for item in self)
+        return "\n".join([f"{self._summary()}.", *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = ("transaction", "field", "severity", "what is found", "what to do", "basis", "code")
+        head = ("transaction", "field", "severity", "finding", "what to do", "basis", "code")
         rows = [
-            (_step_name(item), item.field, item.severity, item.message, item.hint, item.basis, item.code)
+            (_step_label(item), item.field, item.severity, item.message, item.hint, item.basis, item.code)
             for item in self
         ]
-        return html.grid(head, rows, caption=self._counted())
+        return html.grid(head, rows, caption=self._summary())
 
-    def _counted(self) -> str:
-        return f"{self.verdict.upper()}: {super()._counted()}"
+    def _summary(self) -> str:
+        return f"{self.verdict.upper()}: {super()._summary()}"
 
 
-def _step_name(finding: Finding) -> str:
-    """Return a step as a person counts it; "" for the payment as a whole."""
+def _step_label(finding: Finding) -> str:
+    """Return the number of a finding's transaction, counted from 1; "" for the payment as a whole."""
     return "" if finding.step is None else f"transaction {finding.step + 1}"

@@ -1,4 +1,4 @@
-"""Turn untrusted text into HTML that shows it and does nothing else."""
+"""Render untrusted text as inert HTML."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode categories that draw nothing or change the order of what is drawn around them."""
+"""Unicode categories of characters that are invisible or change the direction of the text around them."""
 
 
 def visible(text: str) -> str:
-    """Return the text with its control, format and surrogate characters written out as escapes."""
+    """Return a text with its control, format and surrogate characters as Unicode escapes."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_written_out(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+    return "".join(_escape_char(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
 
 
-def _written_out(char: str) -> str:
+def _escape_char(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
 def escape(value: object) -> str:
-    """Return the value's text so that HTML shows it literally; a dash for None."""
+    """Return a value's text escaped for HTML; a dash for None."""
     return "—" if value is None else html.escape(visible(str(value)), quote=True)
 
 
 def is_web_address(url: str) -> bool:
-    """Tell whether a link may lead there: http or https with a host, and nothing but printable ASCII."""
+    """Return True if a URL is safe to link: http or https with a host, and only printable ASCII."""
     try:
         parts = urlsplit(url)
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and url.isascii() and url.isprintable()
@@ -37,14 +37,14 @@ def is_web_address(url: str) -> bool:
 
 
 def link(url: str, label: str) -> str:
-    """Return a link that opens in a new tab; anything but http(s) is shown as text."""
+    """Return a link that opens in a new tab; a URL that is not safe to link is shown as text."""
     if not is_web_address(url):
         return escape(url)
     return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(label)}</a>'
 
 
 def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
-    """Return a two-column table; the first column is escaped here, the second is HTML already."""
+    """Return a table of names and cells. Names are escaped here; cells must be HTML already."""
     left = "text-align:left;vertical-align:top"
     body = "".join(
         f'<tr><th scope="row" style="{left};white-space:nowrap">{escape(name)}</th>'
@@ -58,7 +58,7 @@ def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
 
 
 def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
-    """Return a table with a row of column names; everything is escaped here. Without rows, only the caption."""
+    """Return a table with a header; everything is escaped here. Without rows, return only the caption."""
     left = "text-align:left;vertical-align:top"
     cells = ("".join(f'<td style="{left}">{escape(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
