@@ -55,10 +55,10 @@ class Browser:
     def close(self, **_: Any) -> None:
         """End: nothing is held open."""
 
-    def tell(self, do: str, left: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Send a message as the page does, and return the answer."""
-        turn = self.form._turn if "turn" not in more else more.pop("turn")
-        content = {"do": do, "left": left or {}, "by": "page", "turn": turn, **more}
+    def tell(self, message: str, touched: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """Send a message as the page does, and return the reply."""
+        content = {"action_count": self.form._action_count, **more}
+        content |= {"type": message, "touched": touched or {}, "page": "page"}
         self.form._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
         return cast("dict[str, Any]", self.messages[-1]["content"])
 
@@ -115,13 +115,13 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
     class WiderForm(PayerForm):
         """Its form."""
 
-        takes = Wider
+        model = Wider
 
     form = WiderForm(client)
     form.fill(occupation=" baker ")
 
     assert ["occupation", "Occupation", "text", False, "What they do.", "baker"] == fields_of(form)["occupation"]
-    assert {"occupation": "baker"} == {name: value for name, value in form._entries.shown().items() if value}
+    assert {"occupation": "baker"} == {name: value for name, value in form._entries.visible_values().items() if value}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
 )
 def test_what_is_missing_is_asked_for(client: Client, field: str, expected: str) -> None:
     """An empty field that was left asks for its value in a person's words."""
-    notes = Browser(PayerForm(client)).tell("leave", {field: None})["notes"]
+    notes = Browser(PayerForm(client)).tell("change", {field: None})["notes"]
 
     assert {field: [("error", expected, "")]} == notes
 
@@ -150,8 +150,8 @@ def test_what_is_missing_is_asked_for(client: Client, field: str, expected: str)
 def test_findings_are_said_in_words(client: Client, field: str, value: str, expected: str) -> None:
     """A finding stands beside its field without the words of programs."""
     browser = Browser(PayerForm(client))
-    browser.tell("leave", {"country": "US"})
-    notes = browser.tell("leave", {field: value})["notes"]
+    browser.tell("change", {"country": "US"})
+    notes = browser.tell("change", {field: value})["notes"]
 
     assert expected == notes[field][0][1]
 
@@ -159,7 +159,7 @@ def test_findings_are_said_in_words(client: Client, field: str, value: str, expe
 def test_members_are_named_by_their_labels(client: Client) -> None:
     """What is said of bank details names fields as the form does."""
     form = BankDetailsForm(client, "user-123")
-    notes = Browser(form).tell("leave", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
+    notes = Browser(form).tell("change", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
 
     assert "Provide Sort code or IBAN." in notes["sort_code"][0][1]
 
@@ -168,7 +168,7 @@ def test_nothing_is_said_before_a_field_is_left(client: Client) -> None:
     """A form that is drawn says nothing, and what is typed into one field is no reason to speak of another."""
     browser = Browser(PayerForm(client))
     first = browser.tell("ready")
-    second = browser.tell("leave", {"city": "New York"})
+    second = browser.tell("change", {"city": "New York"})
 
     assert ({}, {}) == (first["notes"], second["notes"])
 
@@ -196,10 +196,10 @@ def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
     values = typed({**PAYER, "clientUserId": "form-browser"})
     last = values.popitem()
     for name, value in values.items():
-        browser.tell("leave", {name: value})
-    shown = browser.submit(left=dict([last]))
+        browser.tell("change", {name: value})
+    shown = browser.submit(touched=dict([last]))
 
-    assert ("done", "panel", "done") == (shown["phase"], shown["focus"], shown["status"][0])
+    assert ("done", "panel", "success") == (shown["phase"], shown["focus"], shown["status"][0])
     assert ["Open the agreement", "Open the identity check"] == [text for text, _, href in shown["buttons"] if href]
     assert form.result.agreement_url in {href for _, _, href in shown["buttons"]}
     assert "not started" in shown["panel"]
@@ -211,12 +211,12 @@ def test_signing_and_checking_again(client: Client) -> None:
     browser = Browser(form)
     form.fill(PAYER, client_user_id="form-signs")
     form.submit()
-    signed = browser.tell("act", what="signed")
+    signed = browser.tell("action", action="sign")
     client.sandbox.complete_kyc("form-signs")
-    checked = browser.tell("act", what="status")
+    checked = browser.tell("action", action="refresh")
 
     assert "completed" in signed["panel"]
-    assert "I have signed" not in [text for text, _, _ in (*signed["buttons"], *checked["buttons"])]
+    assert "Mark as signed" not in [text for text, _, _ in (*signed["buttons"], *checked["buttons"])]
     assert "approved" in checked["panel"]
     assert form.result.is_compliant is True
 
@@ -228,9 +228,9 @@ def test_a_service_without_the_status_call_still_records(connected: Callable[...
         form = PayerForm(connected(far_end.url))
         form.fill(PAYER)
         form.submit()
-        shown = Browser(form).tell("act", what="signed")
+        shown = Browser(form).tell("action", action="sign")
 
-    assert ("done", "The agreement is recorded.") == shown["status"]
+    assert ("success", "The agreement is recorded.") == shown["status"]
     assert form.error is None
 
 
@@ -257,11 +257,11 @@ def test_warnings_want_one_deliberate_word(client: Client) -> None:
     form.fill(PAYER, client_user_id="form-warned", postcode="1234")
     doubt = browser.submit()
     again = browser.submit()
-    changed = browser.tell("leave", {"postcode": "123"})
+    changed = browser.tell("change", {"postcode": "123"})
     browser.submit()
     sent = browser.submit(anyway=True)
 
-    assert ["doubt", "doubt", "open", "done"] == [each["phase"] for each in (doubt, again, changed, sent)]
+    assert ["confirm", "confirm", "open", "done"] == [each["phase"] for each in (doubt, again, changed, sent)]
     assert "postcode" == doubt["focus"]
     assert "Sent, with 1 warning." in sent["status"][1]
     assert ["postal_form"] == [found.code for found in form.result.findings]
@@ -283,9 +283,9 @@ def test_a_second_click_sends_nothing(client: Client) -> None:
     payerkit.create_payer(client, {**PAYER, "clientUserId": "form-python"})
     browser = Browser(form)
     form.fill(BANK_DETAILS)
-    before = form._turn
-    browser.submit(turn=before)
-    second = browser.submit(turn=before)
+    before = form._action_count
+    browser.submit(action_count=before)
+    second = browser.submit(action_count=before)
 
     assert "done" == second["phase"]
     assert 1 == len(payerkit.list_payment_details(client, "form-python"))
@@ -297,7 +297,7 @@ def test_what_the_service_says_stands_beside_its_field(client: Client) -> None:
     browser = Browser(form)
     form.fill(ORDER, amount="ten")
     shown = browser.submit()
-    changed = browser.tell("leave", {"amount": "10"})
+    changed = browser.tell("change", {"amount": "10"})
 
     assert isinstance(form.error, Refused)
     assert ("amount", "error") == (shown["focus"], shown["notes"]["amount"][0][0])
@@ -328,12 +328,12 @@ def test_an_unknown_outcome_says_what_to_do(connected: Callable[..., Client]) ->
         browser = Browser(form)
         form.fill(BANK_DETAILS)
         unknown = browser.submit()
-        looked = browser.tell("act", what="list")
+        looked = browser.tell("action", action="list")
         sent = browser.submit(anyway=True)
         methods = [each.method for each in far_end.ledger]
 
     assert ("unknown", "unknown", "done") == (unknown["phase"], looked["phase"], sent["phase"])
-    assert "Wait a minute, then look at the accounts" in unknown["status"][1]
+    assert "Wait a minute, then check the accounts" in unknown["status"][1]
     assert ["account_number", "routing_number"] == unknown["held"]
     assert "1 account" in looked["panel"]
     assert ["POST", "GET", "POST", "GET"] == methods
@@ -353,8 +353,8 @@ def test_a_fault_of_ours_is_shown(client: Client) -> None:
     """What nobody expected does not vanish in a callback."""
 
     class Broken(PayerForm):
-        def _call(self, given: Payer) -> Any:
-            raise ZeroDivisionError(given.email)
+        def _call(self, request: Payer) -> Any:
+            raise ZeroDivisionError(request.email)
 
     form = Broken(client)
     browser = Browser(form)
@@ -370,8 +370,8 @@ def test_an_interrupt_is_told(client: Client) -> None:
     """Stopping the kernel before anything left is no failure of the form."""
 
     class Slow(PayerForm):
-        def _call(self, given: Payer) -> Any:
-            raise KeyboardInterrupt(given.city)
+        def _call(self, request: Payer) -> Any:
+            raise KeyboardInterrupt(request.city)
 
     form = Slow(client)
     form.fill(PAYER)
@@ -398,7 +398,7 @@ def test_another_account_keeps_the_holder(client: Client) -> None:
     form = BankDetailsForm(client, "form-two")
     form.fill(BANK_DETAILS)
     form.submit()
-    values = Browser(form).tell("act", what="new")["values"]
+    values = Browser(form).tell("action", action="new")["values"]
 
     assert (BANK_DETAILS["accountName"], "", "") == (values["account_name"], values["currency"], values["bank_name"])
 
@@ -442,24 +442,24 @@ def test_a_payment_shows_its_verdict_first(client: Client) -> None:
 )
 def test_looking_up(lookup: str, text: str, expected: str) -> None:
     """What is most likely meant comes first."""
-    assert expected == lookups.find(lookup, text)[0][0]
+    assert expected == lookups.search(lookup, text)[0][0]
 
 
 @pytest.mark.parametrize("lookup", ["countries", "fiat", "currencies"])
 @pytest.mark.parametrize("text", ["", " ", "zzzz", "(", "\\", "é"])
 def test_looking_up_never_fails(lookup: str, text: str) -> None:
     """Any text has an answer, which is short."""
-    assert len(lookups.find(lookup, text)) <= lookups.MOST
+    assert len(lookups.search(lookup, text)) <= lookups.MAX_OPTIONS
 
 
 def test_the_browser_looks_up(client: Client) -> None:
     """A look-up answers with codes and names, and what was chosen is explained."""
     browser = Browser(PaymentForm(client))
-    found = browser.tell("find", name="payment_currency", text="sepolia eth", asked=1)["found"]
-    chosen = browser.tell("leave", {"payment_currency": "eth-sepolia-sepolia"})
+    found = browser.tell("search", name="payment_currency", text="sepolia eth", search_id=1)["options"]
+    chosen = browser.tell("change", {"payment_currency": "eth-sepolia-sepolia"})
 
     assert ("ETH-sepolia-sepolia", "ETH-sepolia on sepolia") in found
-    assert {"payment_currency": "ETH-sepolia on sepolia"} == chosen["names"]
+    assert {"payment_currency": "ETH-sepolia on sepolia"} == chosen["code_names"]
 
 
 def test_nothing_typed_is_in_any_state(client: Client) -> None:
@@ -493,7 +493,7 @@ def test_secrets_are_dropped_when_they_are_sent(client: Client) -> None:
     form = PayerForm(client)
     form.fill(PAYER, client_user_id="form-drops")
     form.submit()
-    again = Browser(form).tell("act", what="again")
+    again = Browser(form).tell("action", action="edit")
 
     assert ([], PAYER["city"]) == (again["held"], again["values"]["city"])
     assert ["ssn"] == [found.field for found in form.findings]
@@ -539,7 +539,7 @@ def test_bank_details_wait_for_a_payer(client: Client) -> None:
     """Without a payer nothing can be added; a bad id is refused."""
     form = BankDetailsForm(client)
     form.fill(BANK_DETAILS)
-    with pytest.raises(InvalidInput, match="First onboard the payer"):
+    with pytest.raises(InvalidInput, match="Onboard the payer first"):
         form.submit()
     with pytest.raises(InvalidInput, match="client_user_id"):
         form.client_user_id = ".."
@@ -553,7 +553,7 @@ def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
     walk.bank_details.fill(city="Elsewhere")
     walk.payer.fill(PAYER, client_user_id="form-walk")
     walk.payer.submit()
-    shown = walk.bank_details._entries.shown()
+    shown = walk.bank_details._entries.visible_values()
     walk.bank_details.fill(BANK_DETAILS)
     walk.payment.fill(ORDER)
 
@@ -564,7 +564,15 @@ def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
     assert (walk.payer, walk.bank_details, walk.payment) == walk.children
 
 
-@pytest.mark.parametrize("odd", [{}, {"do": "nonsense"}, {"do": "leave", "left": {"nonsense": "x"}}, {"do": "find"}])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"type": "nonsense", "touched": {}},
+        {"type": "change", "touched": {"nonsense": "x"}},
+        {"type": "search", "touched": {}},
+    ],
+)
 def test_odd_messages_do_no_harm(client: Client, odd: dict[str, Any]) -> None:
     """What no page sends is answered, and nothing is raised or sent."""
     form = PayerForm(client)
@@ -604,7 +612,7 @@ def test_what_was_sent_is_not_sent_again_by_itself(client: Client) -> None:
     form = PaymentForm(client)
     form.fill(ORDER)
     first = form.submit()
-    with pytest.raises(InvalidInput, match="It was sent already"):
+    with pytest.raises(InvalidInput, match="Already sent"):
         form.submit()
 
     assert (first, True) == (form.result, form.done)
@@ -638,7 +646,7 @@ def test_a_cell_waits_for_the_button(connected: Callable[..., Client]) -> None:
         pressed.start()
         while not far_end.ledger:
             time.sleep(0.01)
-        with pytest.raises(InvalidInput, match="It was sent already"):
+        with pytest.raises(InvalidInput, match="Already sent"):
             form.submit()
         pressed.join()
 
@@ -649,7 +657,7 @@ def test_a_press_before_anything_was_drawn_does_nothing(client: Client) -> None:
     """A page that has not heard from the kernel yet knows no turn, and nothing is sent for it."""
     form = PayerForm(client)
     form.fill(PAYER)
-    shown = Browser(form).tell("submit", anyway=False, turn=None)
+    shown = Browser(form).tell("submit", anyway=False, action_count=None)
 
     assert ("open", None, None) == (shown["phase"], form.result, form.error)
 
@@ -660,7 +668,7 @@ def test_what_is_typed_while_it_is_sent_is_not_kept(client: Client) -> None:
     browser = Browser(form)
     form.fill(PAYER, client_user_id="form-late")
     form.submit()
-    view = browser.tell("leave", {"ssn": "219-09-9999"})
+    view = browser.tell("change", {"ssn": "219-09-9999"})
 
     assert ([], "done") == (view["held"], view["phase"])
 
@@ -672,12 +680,12 @@ def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(connected: Callable
         browser = Browser(form)
         form.fill(PAYER)
         browser.submit()
-        browser.tell("leave", {"postcode": "123"})
+        browser.tell("change", {"postcode": "123"})
         doubt = browser.submit()
         refused = browser.submit(anyway=True)
 
-    assert ("doubt", "unknown") == (doubt["phase"], refused["phase"])
-    assert "Whether the attempt before happened is still not known." in refused["status"][1]
+    assert ("confirm", "unknown") == (doubt["phase"], refused["phase"])
+    assert "The outcome of the previous request is still unknown." in refused["status"][1]
 
 
 def test_what_the_service_says_is_shown_and_does_nothing(connected: Callable[..., Client]) -> None:

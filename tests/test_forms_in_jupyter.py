@@ -142,11 +142,11 @@ def test_the_pages_open_and_the_buttons_work(notebook: NotebookPage) -> None:
         notebook.page.get_by_role("link", name="Open the agreement").click()
     expect(opened.value.get_by_role("button", name="Sign the agreement")).to_be_visible()
     notebook.page.bring_to_front()
-    notebook.control("I have signed").click()
+    notebook.control("Mark as signed").click()
 
     expect(notebook.page.get_by_role("status")).to_have_text("The agreement is recorded.")
     expect(notebook.page.get_by_role("row", name="Agreement")).to_contain_text("completed")
-    expect(notebook.control("I have signed")).to_have_count(0)
+    expect(notebook.control("Mark as signed")).to_have_count(0)
 
 
 @form_of("payer")
@@ -244,7 +244,7 @@ def test_a_person_adds_bank_details(notebook: NotebookPage) -> None:
     notebook.control("Add bank details").click()
     row = notebook.page.get_by_role("row", name="Typed Bank")
     expect(row).to_contain_text("••••4550")
-    notebook.control("Another account").click()
+    notebook.control("Add another account").click()
     expect(notebook.control("Bank name")).to_have_value("")
 
     expect(notebook.control("Account holder")).to_have_value("Zanzibar Quartermaine")
@@ -274,8 +274,8 @@ def test_a_long_call_says_that_it_runs_and_what_to_do(notebook: NotebookPage) ->
     notebook.control("City").press("Enter")
     notebook.wait_idle()
 
-    expect(notebook.page.get_by_role("status")).to_contain_text("Wait a minute, then look at the accounts")
-    expect(notebook.control("Look at the accounts")).to_be_visible()
+    expect(notebook.page.get_by_role("status")).to_contain_text("Wait a minute, then check the accounts")
+    expect(notebook.control("Check the accounts")).to_be_visible()
     assert "1" == notebook.ask("len(far_end.ledger)")
 
 
@@ -310,11 +310,11 @@ def test_currencies_are_found_while_typing(notebook: NotebookPage) -> None:
 @form_of("walk")
 def test_the_walkthrough_opens_form_after_form(notebook: NotebookPage) -> None:
     """Bank details wait for the payer, then are theirs."""
-    expect(notebook.page.get_by_text("First onboard the payer.")).to_be_visible()
+    expect(notebook.page.get_by_text("Onboard the payer first.")).to_be_visible()
     notebook.ask(f"form.payer.fill({TYPED_PAYER!r})")
     notebook.control("Onboard payer").click()
-    expect(notebook.page.get_by_text("First onboard the payer.")).to_be_hidden()
-    expect(notebook.page.get_by_text("of typed-001")).to_be_visible()
+    expect(notebook.page.get_by_text("Onboard the payer first.")).to_be_hidden()
+    expect(notebook.page.get_by_text("for typed-001")).to_be_visible()
 
     expect(notebook.control("Holder type")).to_have_value("individual")
 
@@ -330,7 +330,7 @@ def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
     city.press("Control+Enter")
     expect(notebook.page.get_by_text("not started").first).to_be_visible()
 
-    assert "Buffalo" in notebook.ask("form._entries.shown()['city']")
+    assert "Buffalo" in notebook.ask("form._entries.visible_values()['city']")
 
 
 @form_of("slow")

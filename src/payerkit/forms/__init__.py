@@ -1,4 +1,4 @@
-"""Forms for JupyterLab over the objects that are sent. Values live in the kernel; no widget state holds any."""
+"""Forms for JupyterLab. Values stay in the kernel; the saved widget state holds none."""
 
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.payer import PayerForm

@@ -1,4 +1,4 @@
-"""Add bank details to a payer: what the currency needs by its rails first, and afterwards the list."""
+"""The form that adds bank details to a payer, then lists the payer's accounts."""
 
 from __future__ import annotations
 
@@ -13,33 +13,51 @@ from payerkit.checks.requirements import needed_fields
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail, payment_details_call
 from payerkit.errors import PayerkitError
-from payerkit.forms.form import Form, Shown
+from payerkit.forms.form import Button, Form, FormState, count_warnings
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.wire import check_id
 
 _RAILS = ("local", "swift", "wire")
-_ALWAYS = {"rails", "state"}
-_OF_ACCOUNT = {"Account", "Bank"}
+_ALWAYS_SHOWN = {"rails", "state"}
+_ACCOUNT_SECTIONS = {"Account", "Bank"}
 _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", "iban", "status", "id")
 
 
 class BankDetailsForm(Form):
-    """A form that adds bank details to a payer, and then lists them, masked; `result` is a `PaymentDetail`.
+    """A form that adds bank details to a payer, then lists the payer's accounts, masked.
 
-    client: from `connect()` or `sandbox()`. client_user_id: the payer's id; it may be set later. Shown are the fields
-    that are required, those that the currency needs by its rails, and every field with a value.
+    It shows the required fields, those that the currency usually needs by its rails, and every field with a value. Each
+    submission stores one more account.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        client_user_id: The id of the payer; it may be set later.
+        **options: `title`, and options of an ipywidget, such as `layout`.
+
+    Attributes:
+        result: The `PaymentDetail` that was stored last, or None.
+        client_user_id: The id of the payer, or None. Setting another id clears the form.
+        error: The exception of the last action, or None.
+        findings: Errors, warnings and infos about the values.
+        done: True when the bank details were stored.
+
+    Raises:
+        InvalidInput: `client_user_id` is not a usable id.
+
+    Example:
+        >>> form = BankDetailsForm(client, "user-123")
+        >>> form.fill(details)
+        >>> form.submit().status
+        'approved'
     """
 
-    takes = BankDetails
+    model = BankDetails
     check = staticmethod(check_bank_details)
     title = "Bank details"
-    verb = "Add bank details"
-    if_unknown = (
-        "Wait a minute, then look at the accounts: one more than before means that it happened. "
-        "Only if there is none more, send again."
-    )
-    ways_out = (("list", "Look at the accounts"), ("new", "It is there: another account"))
+    submit_label = "Add bank details"
+    unknown_outcome_advice = "Wait a minute, then check the accounts. Send it again only if no new account appeared."
+    unknown_outcome_buttons = (Button("Check the accounts", "list"), Button("It was added: new account", "new"))
 
     _client_user_id: str | None = None
     _accounts: Sequence[PaymentDetail] = ()
@@ -47,92 +65,97 @@ class BankDetailsForm(Form):
     def __init__(self, client: Client, client_user_id: str | None = None, **options: Any) -> None:
         super().__init__(client, **options)
         if client_user_id is None:
-            self.waits_for = "First onboard the payer."
+            self.waits_for = "Onboard the payer first."
         else:
             self.client_user_id = client_user_id
 
     @property
     def client_user_id(self) -> str | None:
-        """Whose bank details are added; None until somebody is set."""
+        """The id of the payer, or None. Setting another id clears the form."""
         return self._client_user_id
 
     @client_user_id.setter
     def client_user_id(self, client_user_id: str | None) -> None:
-        checked = check_id(client_user_id, "client_user_id")
+        client_user_id = check_id(client_user_id, "client_user_id")
         with self._lock:
-            if self._client_user_id not in {None, checked}:  # what was typed, and how it stood, is another payer's
-                self._reopen(forget=True)
+            # Values of one payer must not be stored for another.
+            if self._client_user_id not in {None, client_user_id}:
+                self._reopen(clear=True)
                 self._accounts = ()
-            self._client_user_id = checked
+            self._client_user_id = client_user_id
             self.waits_for = ""
-            self._show(self._entries.fields)
+            self._refresh_pages()
 
-    def _describe(self, title: str) -> dict[str, Any]:
-        extra = [name for name, field in self.takes.model_fields.items() if not field.is_required()]
-        more = {"rule": ["currency", "rails"], "extra": [name for name in extra if name not in _ALWAYS]}
-        return super()._describe(title) | more | {"needs": _needs()}
+    def _make_spec(self, title: str) -> dict[str, Any]:
+        fields = self.model.model_fields.items()
+        optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
+        return super()._make_spec(title) | {"optional": optional, "needs": _needs()}
 
-    def _about(self) -> str:
-        return f"of {visible(self._client_user_id)}" if self._client_user_id else ""
+    def _subject(self) -> str:
+        return f"for {visible(self._client_user_id)}" if self._client_user_id else ""
 
-    def _call(self, given: BankDetails) -> PaymentDetail:
-        stored = create_payment_detail(self._client, str(self._client_user_id), given)
+    def _call(self, request: BankDetails) -> PaymentDetail:
+        stored = create_payment_detail(self._client, str(self._client_user_id), request)
         try:
-            self._accounts = self._read_accounts()
-        except (PayerkitError, KeyboardInterrupt):  # the account is stored, whatever becomes of the list
+            self._list_accounts()
+        except (PayerkitError, KeyboardInterrupt):
+            # The account is stored. An error would make the user send it again.
             self._accounts = [stored]
         return stored
 
-    def _read_accounts(self) -> list[PaymentDetail]:
-        call = payment_details_call(str(self._client_user_id))
-        return [PaymentDetail.read(record) for record in self._client.send(call)]
+    def _list_accounts(self) -> None:
+        records = self._client.send(payment_details_call(str(self._client_user_id)))
+        self._accounts = [PaymentDetail.read(record) for record in records]
 
-    def _tell(self, answer: PaymentDetail) -> Shown:
-        count = len(self._sent.warnings)
-        said = f"Added, with {count} warning{'s' * (count > 1)}." if count else "Added."
-        if answer.status:
-            said += f" Its status is {answer.status}."
+    def _state_of(self, response: PaymentDetail) -> FormState:
+        warnings = count_warnings(self._sent_findings)
+        text = f"Account added, with {warnings}." if warnings else "Account added."
+        if response.status:
+            text += f" Status: {response.status}."
         buttons = (
-            ("Check again", "list", ""),
-            ("Another account", "new", ""),
-            ("Copy into a new account", "again", ""),
+            Button("Refresh list", "list"),
+            Button("Add another account", "new"),
+            Button("Copy to a new account", "edit"),
         )
-        return Shown(phase="done", status=("done", said), html=self._listed(), buttons=buttons)
+        return FormState(phase="done", status=("success", text), html=self._account_table(), buttons=buttons)
 
-    def _listed(self) -> str:
-        """Return the accounts as a table, with what may be shown of them."""
+    def _account_table(self) -> str:
+        """Return the accounts as an HTML table, masked, without columns that are empty in all of them."""
         fields = PaymentDetail.model_fields
-        names = [name for name in _COLUMNS if any(getattr(each, name) is not None for each in self._accounts)]
-        rows = [[_shown(each, name) for name in names] for each in self._accounts]
+        names = [name for name in _COLUMNS if any(getattr(account, name) is not None for account in self._accounts)]
+        rows = [[_cell(account, name) for name in names] for account in self._accounts]
         head = [fields[name].title or name for name in names]
         return html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}")
 
-    def _act(self, what: str) -> None:
-        if what == "list":
-            self._accounts = self._read_accounts()
-            self._shown = replace(self._shown, html=self._listed())
-            self._say("info", "These are the accounts now.")
-        elif what == "new":
+    def _run_action(self, action: str) -> None:
+        if action == "list":
+            self._list_accounts()
+            self._state = replace(self._state, html=self._account_table())
+            self._set_status("info", "Account list updated.")
+        elif action == "new":
+            fields = self._entries.fields.items()
             self._reopen()
-            self._entries.forget(name for name, field in self._entries.fields.items() if field.section in _OF_ACCOUNT)
+            self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS)
         else:
-            super()._act(what)
+            super()._run_action(action)
 
 
-def _shown(detail: PaymentDetail, name: str) -> str:
+def _cell(detail: PaymentDetail, name: str) -> str:
     value = getattr(detail, name)
     return "" if value is None else str(detail.masked(name, value))
 
 
 def _needs() -> dict[str, str]:
-    """Return the members that a currency needs, by currency and rails, or by currency if rails make no difference.
+    """Return the fields that a currency needs where they are published, as "a|b c" for "a or b, and c".
 
-    Groups are divided by blanks; of a|b one is needed. What nobody published is not there.
+    The keys are such as "USD local", or "INR" where the fields are the same for all rails.
     """
-    told = {}
+    needs = {}
     for currency in fiat_currencies():
         by_rails = {rails: needed_fields(currency, rails) for rails in _RAILS}
         if len(set(by_rails.values())) == 1:
             by_rails = {"": by_rails["local"]}
-        told.update({f"{currency} {rails}".strip(): groups for rails, groups in by_rails.items() if groups is not None})
-    return {key: " ".join("|".join(group) for group in groups) for key, groups in told.items()}
+        for rails, groups in by_rails.items():
+            if groups is not None:
+                needs[f"{currency} {rails}".strip()] = " ".join(map("|".join, groups))
+    return needs

@@ -1,4 +1,4 @@
-"""What was typed into a form. It lives here, in the kernel, and no representation shows it."""
+"""The values that were entered into a form. They stay in the kernel, and no repr shows them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ S = TypeVar("S", bound=RequestModel)
 
 
 class Entries(Generic[S]):
-    """The values of a form by the members of its model; `check` says what is wrong with them.
+    """The values of a form by field name, and the findings about them.
 
-    left: the fields that a person has left, of which findings are shown.
+    check: returns the findings; by default, those of the model's schema. touched: the fields that the user left; only
+    their findings are shown.
     """
 
     def __init__(self, model: type[S], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
         self.model = model
         self.fields = form_fields(model)
-        self.left: set[str] = set()
-        self._check = check
+        self.touched: set[str] = set()
+        self._check = check or (lambda values: Findings(schema_errors(model.request_schema, values)))
         self._values: dict[str, Any] = {}
         self._trimmed: dict[str, Finding] = {}
-        self._told: dict[str, Finding] = {}
+        self._service_messages: dict[str, Finding] = {}
 
-    def take(self, name: str, value: Any) -> None:
-        """Keep the value of a field, without the blanks around it; an empty one takes away what was there."""
+    def set_value(self, name: str, value: Any) -> None:
+        """Set the value of a field, without surrounding blanks; None or "" clears it."""
         value, info = strip_blanks(self.model.request_schema, name, unwrap_secret(value))
         self._trimmed.pop(name, None)
-        self._told.pop(name, None)
+        self._service_messages.pop(name, None)
         self._values.pop(name, None)
         if value is not None and value != "":
             is_secret = self.fields[name].kind == "secret" and isinstance(value, str)
@@ -42,35 +43,31 @@ class Entries(Generic[S]):
             if info is not None:
                 self._trimmed[name] = info
 
-    def fill(self, *given: Mapping[Any, Any]) -> None:
-        """Take values by our names or wire names, the later ones over the earlier.
+    def fill(self, *values: Mapping[Any, Any]) -> None:
+        """Set values by field name or wire name; later mappings win.
 
-        Raises InvalidInput for a name that is no field, and keeps nothing then.
+        Raises InvalidInput for a wrong name, and sets no value then.
         """
-        read = [by_field_name(self.model.request_schema, values) for values in given]
-        if problems := [finding for _, findings in read for finding in findings]:
-            raise InvalidInput(f"{self.model.__name__}: nothing was filled in.", fields=tuple(problems))
-        for name, value in (item for values, _ in read for item in values.items()):
-            self.take(name, value)
-            self.left.add(name)
+        by_name = [by_field_name(self.model.request_schema, mapping) for mapping in values]
+        if problems := [finding for _, findings in by_name for finding in findings]:
+            raise InvalidInput(f"{self.model.__name__}: wrong field names. No value was set.", fields=tuple(problems))
+        for name, value in (item for mapping, _ in by_name for item in mapping.items()):
+            self.set_value(name, value)
+            self.touched.add(name)
 
     def findings(self) -> Findings:
-        """Return what is wrong with the values, what the service said of them included, in the order of the form."""
-        check = self._check or self._faults
-        place = {name: at for at, name in enumerate(self.fields)}
-        found = [*self._told.values(), *self._trimmed.values(), *check(self._values)]
-        return Findings(sorted(found, key=lambda finding: place.get(finding.field, len(place))))
+        """Return the findings about the values, those of the service included, in the order of the fields."""
+        position = {name: at for at, name in enumerate(self.fields)}
+        found = [*self._service_messages.values(), *self._trimmed.values(), *self._check(self._values)]
+        return Findings(sorted(found, key=lambda finding: position.get(finding.field, len(position))))
 
-    def _faults(self, values: Mapping[str, Any]) -> Findings:
-        return Findings(schema_errors(self.model.request_schema, values))
-
-    def hear(self, problems: Iterable[FieldProblem]) -> list[FieldProblem]:
-        """Keep what the service says of the fields until they change; return what is about none of them."""
+    def add_service_messages(self, problems: Iterable[FieldProblem]) -> list[FieldProblem]:
+        """Keep the service's messages about fields until the values change; return those about no field."""
         others = []
         for problem in problems:
             name = self.model.request_schema.names.get(problem.field, problem.field)
             if name in self.fields:
-                self._told[name] = Finding(
+                self._service_messages[name] = Finding(
                     field=name,
                     wire_name=problem.wire_name,
                     message=problem.message,
@@ -82,41 +79,38 @@ class Entries(Generic[S]):
                 others.append(problem)
         return others
 
-    def unhear(self) -> None:
-        """Forget what the service said; it is going to be asked again."""
-        self._told.clear()
+    def clear_service_messages(self) -> None:
+        """Remove the service's messages, before the values are sent again."""
+        self._service_messages.clear()
 
     def build(self) -> S:
-        """Return the values as an object. Raises InvalidInput, with every field at fault."""
+        """Return the request object. Raises InvalidInput with all errors."""
         return self.model.of({name: unwrap_secret(value) for name, value in self._values.items()}, {})
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Drop the values of some fields, and what was known of them."""
+    def clear(self, names: Iterable[str]) -> None:
+        """Clear some fields, as if they had never been touched."""
         for name in names:
-            self.take(name, None)
-            self.left.discard(name)
+            self.set_value(name, None)
+            self.touched.discard(name)
 
     def take_over(self, other: Entries[Any]) -> None:
-        """Fill empty fields with what another form has in fields of the same name, but for secrets."""
+        """Fill empty fields from the fields of the same name in another form, except secrets."""
         for name, value in other._values.items():
             if name in self.fields and name not in self._values and not isinstance(value, Hidden):
-                self.take(name, value)
+                self.set_value(name, value)
 
     @property
     def secrets(self) -> list[str]:
-        """The names of the fields that hold a secret, in the order of the form."""
+        """The names of the secret fields that have a value."""
         return [name for name, field in self.fields.items() if field.kind == "secret" and name in self._values]
 
-    def shown(self) -> dict[str, str]:
-        """Return the values that a browser may have: all but the secrets, "" for an empty field."""
-        return {name: _as_text(self._values.get(name)) for name, field in self.fields.items() if field.kind != "secret"}
+    def visible_values(self) -> dict[str, str]:
+        """Return the values of all fields but secret ones; "" for an empty field."""
+        visible = (name for name, field in self.fields.items() if field.kind != "secret")
+        return {name: str(self._values.get(name, "")) for name in visible}
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __repr__(self) -> str:
         return f"<{len(self)} of {len(self.fields)} fields>"
-
-
-def _as_text(value: Any) -> str:
-    return "" if value is None else str(value)

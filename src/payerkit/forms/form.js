@@ -1,308 +1,314 @@
-// Draws one form as Python describes it, and tells Python what is typed. No value is ever part of the model's state:
-// JupyterLab would save it. Values travel in custom messages, and a secret leaves the page when its field is left.
+// Draws a form from the `spec` that Python sends, and tells Python what the user enters.
+// Values are never part of the widget's state, because JupyterLab may save that state in the notebook. They travel in
+// custom messages (listed in form.py), and a secret is removed from the page as soon as its field is left.
 
-const set = (node, attributes) => {
+const setAttributes = (node, attributes) => {
   for (const name in attributes) node.setAttribute(name, attributes[name]);
   return node;
 };
-const make = (tag, attributes, ...inside) => {
-  const node = set(document.createElement(tag), attributes);
-  node.append(...inside);
+const create = (tag, attributes, ...children) => {
+  const node = setAttributes(document.createElement(tag), attributes);
+  node.append(...children);
   return node;
 };
-const div = (kind, ...inside) => make('div', { class: kind }, ...inside);
+const div = (className, ...children) => create('div', { class: className }, ...children);
 const hasFocus = (node) => node.contains(document.activeElement);
 
-// A list under an input, of what `ask` found for what is typed; only the answer to the last question counts.
-function combobox(input, label, on, ask, change) {
-  const list = make('ul', { id: input.id + 'l', role: 'listbox', 'aria-label': label + ': choices' });
-  let at, timer, asked = 0;
-  set(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false }).after(list);
+// Adds a list of suggestions to an input. Returns a function that shows the response to a search.
+function addCombobox(input, label, listen, search, onChoose) {
+  const list = create('ul', { id: input.id + 'l', role: 'listbox', 'aria-label': label + ': choices' });
+  let selected, timer, searchId = 0;
+  setAttributes(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false }).after(list);
   const show = (options) => {
-    at = -1;
-    list.replaceChildren(...options.map(([code, text], i) =>
-      make('li', { id: list.id + i, role: 'option', 'data-code': code, 'aria-selected': false }, make('b', {}, code), ' ' + text)));
+    selected = -1;
+    list.replaceChildren(...options.map(([code, name], i) =>
+      create('li', { id: list.id + i, role: 'option', 'data-code': code, 'aria-selected': false }, create('b', {}, code), ' ' + name)));
     list.hidden = !options.length;
-    set(input, { 'aria-expanded': !list.hidden, 'aria-activedescendant': '' });
-    // Outputs clip what they hold; a popover is above all of them.
+    setAttributes(input, { 'aria-expanded': !list.hidden, 'aria-activedescendant': '' });
+    // A notebook's output area clips its content; a popover is drawn above it.
     const { left, bottom, width } = input.getBoundingClientRect();
     list.style.cssText = `left:${left}px;top:${bottom + 2}px;width:${width}px`;
     list.togglePopover?.(!list.hidden);
   };
   const close = () => {
     clearTimeout(timer);
-    asked++;
+    searchId++;
     show([]);
   };
-  const question = () => {
+  const startSearch = () => {
     clearTimeout(timer);
-    ask(input.value, ++asked);
+    search(input.value, ++searchId);
   };
-  const choose = (row) => {
-    input.value = row.dataset.code;
+  const choose = (option) => {
+    input.value = option.dataset.code;
     close();
-    change();
+    onChoose();
   };
-  const select = (step) => {
-    const rows = [...list.children];
-    at = at < 0 && step < 0 ? rows.length - 1 : (at + step + rows.length) % rows.length;
-    rows.forEach((row, i) => set(row, { 'aria-selected': i === at }));
-    rows[at].scrollIntoView({ block: 'nearest' });
-    set(input, { 'aria-activedescendant': list.id + at });
+  const moveSelection = (step) => {
+    const options = [...list.children];
+    selected = selected < 0 && step < 0 ? options.length - 1 : (selected + step + options.length) % options.length;
+    options.forEach((option, i) => setAttributes(option, { 'aria-selected': i === selected }));
+    options[selected].scrollIntoView({ block: 'nearest' });
+    setAttributes(input, { 'aria-activedescendant': list.id + selected });
   };
   list.popover = 'manual';
-  on(list, 'mousedown', (event) => event.preventDefault());
-  on(list, 'click', (event) => event.target.closest('li') && choose(event.target.closest('li')));
-  on(input, 'click', () => list.hidden && question());
-  on(input, 'input', () => {
+  // Without this, a click on an option would take the focus from the input, and blur closes the list.
+  listen(list, 'mousedown', (event) => event.preventDefault());
+  listen(list, 'click', (event) => event.target.closest('li') && choose(event.target.closest('li')));
+  listen(input, 'click', () => list.hidden && startSearch());
+  listen(input, 'input', () => {
     clearTimeout(timer);
-    timer = setTimeout(question, 80);
+    timer = setTimeout(startSearch, 80);
   });
-  on(input, 'blur', close);
-  on(input, 'keydown', (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], isChosen = event.key === 'Enter' && at >= 0;
-    if (step || isChosen) event.preventDefault();
-    if (step && list.hidden) question();
-    else if (step) select(step);
-    else if (isChosen) choose(list.children[at]);
+  listen(input, 'blur', close);
+  listen(input, 'keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], isChoice = event.key === 'Enter' && selected >= 0;
+    if (step || isChoice) event.preventDefault();
+    if (step && list.hidden) startSearch();
+    else if (step) moveSelection(step);
+    else if (isChoice) choose(list.children[selected]);
     else if (event.key === 'Escape' || event.key === 'Enter') close();
   });
-  on(window, 'scroll', (event) => list.hidden || event.target === list || close(), true);
+  listen(window, 'scroll', (event) => list.hidden || event.target === list || close(), true);
   list.hidden = true;
-  return (options, number) => number === asked && hasFocus(input) && show(options);
+  // Responses may arrive late or out of order: only the one to the latest search counts.
+  return (options, id) => id === searchId && hasFocus(input) && show(options);
 }
 
 function render({ model, el }) {
-  const { title, verb, sections, rule, extra, needs, limit } = model.get('spec');
-  const me = 'f' + Math.random().toString(36).slice(2);
-  const fields = {}, undo = [];
-  // turn: of Python; what is pressed before something else happened is not done twice. unsent: values of fields left.
-  let turn, phase = 'open', all, pressed, clock, timer, unsent = {}, later = [];
-  const on = (node, type, act, ...how) => {
-    node.addEventListener(type, act, ...how);
-    undo.push(() => node.removeEventListener(type, act, ...how));
+  const { title, submit_label: submitLabel, sections, optional, needs, timeout } = model.get('spec');
+  const page = 'f' + Math.random().toString(36).slice(2);
+  const fields = {}, cleanups = [], postponed = [];
+  // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
+  // touched: the fields that were left since the last message, with their new values, or null if unchanged.
+  let actionCount, phase = 'open', showAll, pointerIsDown, clock, sendTimer, touched = {};
+  const listen = (node, type, handler, ...options) => {
+    node.addEventListener(type, handler, ...options);
+    cleanups.push(() => node.removeEventListener(type, handler, ...options));
   };
-  const button = (text, kind, act) => {
-    const node = make('button', { type: kind === 'go' ? 'submit' : 'button', class: 'button ' + kind }, text);
-    if (act) node.addEventListener('click', act);
+  const button = (text, className, onClick) => {
+    const node = create('button', { type: className === 'go' ? 'submit' : 'button', class: 'button ' + className }, text);
+    if (onClick) node.addEventListener('click', onClick);
     return node;
   };
 
-  // What was left is told at once, or together with the submission that left it.
   const send = (message) => {
-    clearTimeout(timer);
+    clearTimeout(sendTimer);
     try {
-      model.send({ ...message, left: unsent, by: me });
-      unsent = {};
+      model.send({ ...message, touched, page });
+      touched = {};
     } catch {
-      rest();
-      say(['error', 'The kernel was restarted, and what was typed is gone. Run the cell again.']);
+      stopWaiting();
+      setStatus(['error', 'The kernel was restarted, so the values are lost. Run the cell again.']);
     }
   };
-  const leave = (name, value) => {
-    unsent[name] = value;
-    if (!pressed) timer = setTimeout(() => send({ do: 'leave' }));
+  // A field that is left by pressing a button is sent together with what the button does.
+  const queue = (name, value) => {
+    touched[name] = value;
+    if (!pointerIsDown) sendTimer = setTimeout(() => send({ type: 'change' }));
   };
 
-  const draw = ([name, label, kind, required, help, example, options]) => {
-    const id = me + name, secret = kind === 'secret';
-    const input = make(options ? 'select' : 'input', { id, name, autocomplete: secret ? 'new-password' : 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
-    const choices = [[required ? 'Choose…' : 'Not given', ''], ...(options || []).map((one) => [one, one])];
-    if (options) input.append(...choices.map((one) => new Option(...one)));
-    else input.type = secret ? 'password' : 'text';
-    if (required) set(input, { 'aria-required': true });
-    const about = set(div('help', help), { id: id + 'h' }), notes = set(div('notes'), { id: id + 'n' });
-    const box = div('field', make('label', { for: id, class: required ? 'required' : '' }, label), div('input', input), about, notes);
+  const drawField = ([name, label, kind, required, help, example, options]) => {
+    const id = page + name, isSecret = kind === 'secret';
+    const input = create(options ? 'select' : 'input', { id, name, autocomplete: isSecret ? 'new-password' : 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
+    if (options) input.append(new Option(required ? 'Choose…' : 'Not given', ''), ...options.map((option) => new Option(option, option)));
+    else input.type = isSecret ? 'password' : 'text';
+    if (required) setAttributes(input, { 'aria-required': true });
+    const hint = setAttributes(div('help', help), { id: id + 'h' }), notes = setAttributes(div('notes'), { id: id + 'n' });
+    const box = div('field', create('label', { for: id, class: required ? 'required' : '' }, label), div('input', input), hint, notes);
     const field = fields[name] = { label, input, notes, box };
-    field.explain = (text) => { about.textContent = text || help; };
-    field.hold = (held) => {
-      field.held = secret && held;
+    field.setHint = (text) => { hint.textContent = text || help; };
+    field.setHeld = (held) => {
+      field.held = isSecret && held;
       input.placeholder = field.held ? 'kept, not shown' : example && 'e.g. ' + example;
       box.classList.toggle('held', field.held);
     };
-    const take = () => {
+    const commit = () => {
       const { value } = input;
-      field.passed = true;
-      field.typing = false;
-      leave(name, secret && !value ? null : value);
-      if (secret && value) {
+      field.wasTouched = true;
+      field.isEdited = false;
+      queue(name, isSecret && !value ? null : value);
+      if (isSecret && value) {
         input.value = '';
-        field.hold(true);
+        field.setHeld(true);
       }
     };
-    field.take = () => field.typing && take();
-    on(input, 'input', () => {
-      field.typing = true;
-      if (rule.includes(name)) arrange();
+    field.commitEdit = () => field.isEdited && commit();
+    listen(input, 'input', () => {
+      field.isEdited = true;
+      if (name === 'currency' || name === 'rails') arrange();
     });
-    on(input, 'change', take);
-    on(input, 'blur', () => field.passed || take());
-    // A secret that was taken is never shown again: that it is kept stands in its place, and a button drops it.
-    const drop = () => {
-      field.hold(false);
-      leave(name, '');
+    listen(input, 'change', commit);
+    listen(input, 'blur', () => field.wasTouched || commit());
+    // The kernel never sends a secret back, so it cannot be edited: the user clears it and types it again.
+    const clear = () => {
+      field.setHeld(false);
+      queue(name, '');
       input.focus();
     };
-    if (secret) input.after(set(button('×', 'drop', drop), { 'aria-label': 'Clear ' + label }));
-    if (kind === 'lookup') field.found = combobox(input, label, on, (text, asked) => send({ do: 'find', name, text, asked }), () => {
+    if (isSecret) input.after(setAttributes(button('×', 'clear', clear), { 'aria-label': 'Clear ' + label }));
+    if (kind === 'lookup') field.showOptions = addCombobox(input, label, listen, (text, id) => send({ type: 'search', name, text, search_id: id }), () => {
       arrange();
-      take();
+      commit();
     });
-    field.hold(false);
+    field.setHeld(false);
     return box;
   };
 
-  // Shown is what is required, what the currency needs by its rails, and whatever holds a value, an error or the focus.
+  // Shows the required fields, those that the currency and rails need, and each that has a value, an error or the focus.
   const arrange = () => {
-    if (!rule.length) return;
-    const [code, by] = rule.map((name) => fields[name].input.value.trim());
-    const key = code.toUpperCase(), rails = by || 'local', groups = (needs[key + ' ' + rails] ?? needs[key])?.split(' ').map((group) => group.split('|'));
-    const needed = groups ? groups.flat() : [], known = groups || key.length < 3;
-    let hidden = 0;
+    if (!needs) return;
+    const [currency, rails] = ['currency', 'rails'].map((name) => fields[name].input.value.trim());
+    const code = currency.toUpperCase(), by = `by ${rails || 'local'} rails`;
+    const groups = (needs[`${code} ${rails || 'local'}`] ?? needs[code])?.split(' ').map((group) => group.split('|'));
+    const needed = groups ? groups.flat() : [], isKnown = groups || code.length < 3;
+    let hideable = 0;
     for (const name in fields) {
-      const { box, input, held } = fields[name], may = extra.includes(name) && known && !needed.includes(name);
+      const { box, input, held } = fields[name], isHideable = optional.includes(name) && isKnown && !needed.includes(name);
       box.classList.toggle('needed', needed.includes(name));
-      box.hidden = may && !all && !held && !input.value && !box.classList.contains('wrong') && !hasFocus(box);
-      hidden += may;
+      box.hidden = isHideable && !showAll && !held && !input.value && !box.classList.contains('wrong') && !hasFocus(box);
+      hideable += isHideable;
     }
-    const named = groups?.map((group) => group.map((name) => fields[name].label).join(' or ')).join(', ');
-    advice.textContent = groups ? `${key} by ${rails} rails usually needs: ${named}.`
-      : known ? 'Choose the currency to see what it needs.' : `What ${key} needs by ${rails} rails is not published.`;
-    more.textContent = all ? 'Fewer fields' : `More fields (${hidden})`;
-    more.hidden = !hidden;
-    set(more, { 'aria-expanded': !!all });
+    const labels = groups?.map((group) => group.map((name) => fields[name].label).join(' or ')).join(', ');
+    advice.textContent = groups ? `${code} ${by} usually needs: ${labels}.`
+      : isKnown ? 'Choose a currency to see which fields it needs.' : `No published requirements for ${code} ${by}. Ask the bank which fields it needs.`;
+    moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;
+    moreButton.hidden = !hideable;
+    setAttributes(moreButton, { 'aria-expanded': !!showAll });
   };
 
-  const about = make('span', { class: 'help' }), waits = div('help'), advice = div('help'), actions = div('row');
-  const top = div('status'), panel = set(div('panel'), { tabindex: -1 });
-  const more = button('', '', () => {
-    all = !all;
+  const subject = create('span', { class: 'help' }), waitsFor = div('help'), advice = div('help'), actions = div('row');
+  const topStatus = div('status'), panel = setAttributes(div('panel'), { tabindex: -1 });
+  const moreButton = button('', '', () => {
+    showAll = !showAll;
     arrange();
   });
-  const body = div('', ...sections.map(([name, drawn]) => make('fieldset', {}, make('legend', {}, name), div('grid', ...drawn.map(draw)))));
-  const go = button(verb, 'go'), anyway = button('Send anyway', '', () => submit(true));
-  const foot = div('row', go, anyway, make('span', { class: 'help' }, '* required'));
-  const status = set(div('status'), { role: 'status' }), seconds = make('span', { class: 'help', 'aria-hidden': true });
-  const form = make('form', { class: 'payerkit', novalidate: true, 'aria-label': title },
-    div('title', make('b', {}, title), ' ', about), waits, top, panel, actions, body, foot, div('row line', status, seconds));
-  if (rule.length) {
+  const body = div('', ...sections.map(([name, drawn]) => create('fieldset', {}, create('legend', {}, name), div('grid', ...drawn.map(drawField)))));
+  const submitButton = button(submitLabel, 'go'), anywayButton = button('Send anyway', '', () => submit(true));
+  const foot = div('row', submitButton, anywayButton, create('span', { class: 'help' }, '* required'));
+  const status = setAttributes(div('status'), { role: 'status' }), seconds = create('span', { class: 'help', 'aria-hidden': true });
+  const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': title },
+    div('title', create('b', {}, title), ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds));
+  if (needs) {
     body.querySelector('.grid').before(advice);
-    body.append(more);
+    body.append(moreButton);
   }
 
-  // How it is stands at the button, and above a long form as well, where the first field at fault has the focus.
-  const say = ([kind, words]) => {
-    status.className = top.className = 'status ' + kind;
-    status.textContent = words;
-    top.textContent = phase === 'done' || body.querySelectorAll('.field').length < 9 ? '' : words;
-    top.hidden = !top.textContent;
+  // The status is below the button; a long form repeats it on top, because the first wrong field may be far from it.
+  const setStatus = ([kind, text]) => {
+    status.className = topStatus.className = 'status ' + kind;
+    status.textContent = text;
+    topStatus.textContent = phase === 'done' || body.querySelectorAll('.field').length < 9 ? '' : text;
+    topStatus.hidden = !topStatus.textContent;
   };
-
-  // While the kernel works: say so, count the seconds, and take no second click.
-  const rest = () => {
+  const stopWaiting = () => {
     clearInterval(clock);
     form.ariaBusy = null;
     seconds.textContent = '';
   };
-  const work = (text, message) => {
-    if (form.ariaBusy || turn === undefined) return;
-    const since = Date.now();
+  // Until Python replies, further clicks are ignored and the seconds are counted.
+  const startAction = (text, message) => {
+    if (form.ariaBusy || actionCount === undefined) return;
+    const start = Date.now();
     form.ariaBusy = true;
-    say(['', text]);
+    setStatus(['', text]);
     clock = setInterval(() => {
-      const passed = Math.round((Date.now() - since) / 1000);
-      seconds.textContent = passed + ' s';
-      if (passed === 10) say(['', `${text} A call ends after ${limit} s at the latest.`]);
+      const elapsed = Math.round((Date.now() - start) / 1000);
+      seconds.textContent = elapsed + ' s';
+      if (elapsed === 10) setStatus(['', `${text} Each request takes at most ${timeout} s.`]);
     }, 1000);
-    send({ ...message, turn });
+    send({ ...message, action_count: actionCount });
   };
-  const submit = (sure) => work('Sending…', { do: 'submit', anyway: sure });
+  const submit = (anyway) => startAction('Sending…', { type: 'submit', anyway });
 
-  const note = ({ input, notes, box }, found) => {
-    const has = (kind) => found.some(([severity]) => severity === kind);
-    const told = JSON.stringify(found);
-    if (notes.dataset.told === told) return;
-    notes.dataset.told = told;
-    notes.replaceChildren(...found.map(([severity, text, basis]) => div(severity, text, ' ', make('small', {}, basis))));
-    set(input, { 'aria-invalid': has('error') });
-    box.classList.toggle('wrong', has('error'));
-    box.classList.toggle('doubtful', has('warning'));
+  const showNotes = ({ input, notes, box }, found) => {
+    const hasSeverity = (wanted) => found.some(([severity]) => severity === wanted);
+    const shown = JSON.stringify(found);
+    if (notes.dataset.shown === shown) return;
+    notes.dataset.shown = shown;
+    notes.replaceChildren(...found.map(([severity, text, basis]) => div(severity, text, ' ', create('small', {}, basis))));
+    setAttributes(input, { 'aria-invalid': hasSeverity('error') });
+    box.classList.toggle('wrong', hasSeverity('error'));
+    box.classList.toggle('doubtful', hasSeverity('warning'));
   };
-  const view = (told) => {
-    const mine = told.by === me, was = document.activeElement;
-    if ('turn' in told) {
-      turn = told.turn;
-      rest();
+  const update = (view) => {
+    const focused = document.activeElement;
+    if ('action_count' in view) {
+      actionCount = view.action_count;
+      stopWaiting();
     }
-    phase = told.phase ?? phase;
-    for (const name in told.values) {
+    phase = view.phase ?? phase;
+    for (const name in view.values) {
       const field = fields[name];
-      // What is being typed is newer, unless Python filled it in.
-      if (!told.by || !field.typing) field.input.value = told.values[name];
-      field.typing &&= !!told.by;
-      field.explain(told.names[name]);
+      // A reply to a page may be older than what the user is typing; a view without a page comes from fill() or clear().
+      if (!view.page || !field.isEdited) field.input.value = view.values[name];
+      field.isEdited &&= !!view.page;
+      field.setHint(view.code_names[name]);
     }
-    if (told.held) for (const name in fields) fields[name].hold(told.held.includes(name));
-    if (told.notes) for (const name in fields) note(fields[name], told.notes[name] || []);
+    if (view.held) for (const name in fields) fields[name].setHeld(view.held.includes(name));
+    if (view.notes) for (const name in fields) showNotes(fields[name], view.notes[name] || []);
     arrange();
-    if (told.buttons) {
-      about.textContent = told.about;
-      if (panel.innerHTML !== told.panel) panel.innerHTML = told.panel; // escaped in the kernel
-      actions.replaceChildren(...told.buttons.map(([text, what, href]) => href
-        ? make('a', { class: 'button go', href, target: '_blank', rel: 'noopener noreferrer' }, text)
-        : button(text, '', () => work('Asking…', { do: 'act', what }))));
+    if (view.buttons) {
+      subject.textContent = view.subject;
+      // Python has escaped the HTML.
+      if (panel.innerHTML !== view.panel) panel.innerHTML = view.panel;
+      actions.replaceChildren(...view.buttons.map(([text, action, href]) => href
+        ? create('a', { class: 'button go', href, target: '_blank', rel: 'noopener noreferrer' }, text)
+        : button(text, '', () => startAction('Working…', { type: 'action', action }))));
     }
-    if (told.status && !form.ariaBusy) say(told.status);
-    waits.textContent = model.get('waits_for');
-    body.hidden = foot.hidden = phase === 'done' || waits.textContent;
+    if (view.status && !form.ariaBusy) setStatus(view.status);
+    waitsFor.textContent = model.get('waits_for');
+    body.hidden = foot.hidden = phase === 'done' || waitsFor.textContent;
     form.classList.toggle('answered', phase === 'done');
-    anyway.hidden = phase !== 'doubt';
-    go.textContent = phase === 'unknown' ? 'Send again' : verb;
-    // Whoever has gone on to something else stays there.
-    if (mine && told.focus && (was === document.body || form.contains(was))) (fields[told.focus]?.input ?? panel).focus();
+    anywayButton.hidden = phase !== 'confirm';
+    submitButton.textContent = phase === 'unknown' ? 'Send again' : submitLabel;
+    // A user who has moved on to another cell keeps the focus there.
+    if (view.page === page && view.focus && (focused === document.body || form.contains(focused))) (fields[view.focus]?.input ?? panel).focus();
   };
 
-  // A note that appears while a button is held down would move the button away from under the pointer.
-  const hear = (told) => {
-    if (told.found) told.by === me && fields[told.name].found(told.found, told.asked);
-    else if (pressed) later.push(told);
-    else view(told);
+  const onMessage = (message) => {
+    if (message.options) message.page === page && fields[message.name].showOptions(message.options, message.search_id);
+    // A note that appears during a click would move the button away from under the pointer.
+    else if (pointerIsDown) postponed.push(message);
+    else update(message);
   };
-  on(window, 'pointerdown', () => { pressed = true; });
-  for (const type of ['pointerup', 'pointercancel']) on(window, type, () => setTimeout(() => {
-    pressed = false;
-    if (Object.keys(unsent).length) send({ do: 'leave' });
-    later.splice(0).forEach(view);
+  listen(window, 'pointerdown', () => { pointerIsDown = true; });
+  for (const type of ['pointerup', 'pointercancel']) listen(window, type, () => setTimeout(() => {
+    pointerIsDown = false;
+    if (Object.keys(touched).length) send({ type: 'change' });
+    postponed.splice(0).forEach(update);
   }));
-  let byKey;
-  on(form, 'submit', (event) => {
+  let isEnterInField;
+  listen(form, 'submit', (event) => {
     event.preventDefault();
-    if (phase !== 'unknown' || !byKey) submit(false);
+    // After an unknown outcome Enter does not send again: that may create a duplicate, so it takes a click.
+    if (phase !== 'unknown' || !isEnterInField) submit(false);
   });
-  // Keys inside a form are the form's: JupyterLab would insert or delete cells. Its commands with Ctrl or Cmd pass, but
-  // for those that edit text, and Enter.
-  on(el, 'keydown', (event) => {
-    const command = event.ctrlKey || event.metaKey, isField = event.target.matches('input, select');
-    byKey = isField && event.key === 'Enter';
-    if (!command || 'acvxyz'.includes(event.key.toLowerCase()) || event.key === 'Enter') event.stopPropagation();
-    if (command && byKey && phase !== 'unknown') {
+  // JupyterLab handles keys in a form as commands, such as "d d" to delete the cell. Only its shortcuts with Ctrl or Cmd
+  // pass, except those that edit text, and Enter.
+  listen(el, 'keydown', (event) => {
+    const hasModifier = event.ctrlKey || event.metaKey;
+    isEnterInField = event.target.matches('input, select') && event.key === 'Enter';
+    if (!hasModifier || 'acvxyz'.includes(event.key.toLowerCase()) || event.key === 'Enter') event.stopPropagation();
+    if (hasModifier && isEnterInField && phase !== 'unknown') {
       event.preventDefault();
-      fields[event.target.name].take(); // the browser would say only later that it changed
+      // The browser fires `change` only when the field is left.
+      fields[event.target.name].commitEdit();
       submit(false);
     }
   });
-  on(el, 'keyup', () => { byKey = false; });
-  const wake = () => view({});
-  model.on('msg:custom', hear);
-  model.on('change:waits_for', wake);
+  listen(el, 'keyup', () => { isEnterInField = false; });
+  const refresh = () => update({});
+  model.on('msg:custom', onMessage);
+  model.on('change:waits_for', refresh);
   el.append(form);
-  wake();
-  send({ do: 'ready' });
+  refresh();
+  send({ type: 'ready' });
   return () => {
     clearInterval(clock);
-    undo.forEach((act) => act());
-    model.off('msg:custom', hear);
-    model.off('change:waits_for', wake);
+    cleanups.forEach((cleanup) => cleanup());
+    model.off('msg:custom', onMessage);
+    model.off('change:waits_for', refresh);
   };
 }
 

@@ -1,4 +1,12 @@
-"""What all forms share: values in the kernel, messages to and from the browser, one submission at a time."""
+"""The base class of the forms: an anywidget whose values live in the kernel.
+
+Browser (form.js) and kernel exchange custom messages, because JupyterLab may save widget state in the notebook.
+
+- To the kernel: `type` ("ready", "change", "search", "submit" or "action"), `page` (the sender), `touched` (fields that
+  were left: the new value, or None if it is unchanged), and the parameters of the type.
+- To the browser: the view of the form, which all pages show; or the options that a search found. `page` names the page
+  that a message replies to.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import anywidget
 import traitlets
@@ -16,90 +24,69 @@ from payerkit.errors import InvalidInput, NotSent, PayerkitError, UnknownOutcome
 from payerkit.findings import Findings
 from payerkit.forms import lookups
 from payerkit.forms.entries import Entries
-from payerkit.forms.form_fields import in_words, sections
+from payerkit.forms.form_fields import form_message, form_sections
 from payerkit.html import visible
 from payerkit.models.requests import RequestModel
 
 
-def asset(name: str) -> str:
-    """Return a file beside this module, without indentation and comments: each form sends it to the browser."""
+def browser_source(name: str) -> str:
+    """Return a source file of this folder without indentation and comments, which every form would send along."""
     lines = map(str.strip, files(__package__).joinpath(name).read_text("utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 Phase = Literal["open", "unknown", "done"]
-"""Of a form: to be filled in; sent, and nobody knows whether it happened; sent and answered."""
+"""The phase of a form: open for input, sent with an unknown outcome, or sent with a response."""
+
+
+class Button(NamedTuple):
+    """A button of a form: its label, and either the action that it starts or the page that it opens."""
+
+    label: str
+    action: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a form shows beside its fields.
+class FormState:
+    """The part of a form that is not its fields.
 
-    in_doubt: whether it offers to send in spite of warnings. status: how it is, and the words. html: an answer,
-    escaped. buttons: text, what they do, and where a link leads.
+    needs_confirmation: offer to send in spite of warnings. status: kind and text. html: the response, escaped.
     """
 
     phase: Phase = "open"
-    in_doubt: bool = False
+    needs_confirmation: bool = False
     status: tuple[str, str] = ("info", "")
     html: str = ""
-    buttons: tuple[tuple[str, str, str], ...] = ()
+    buttons: tuple[Button, ...] = ()
 
-    def view(self) -> dict[str, Any]:
-        """Return it as the browser reads it."""
-        kind, words = self.status
-        status = (kind, "\n".join(map(visible, words.splitlines())))
-        phase = "doubt" if self.in_doubt else self.phase
+    def to_view(self) -> dict[str, Any]:
+        """Return the state as the browser reads it."""
+        kind, text = self.status
+        status = (kind, "\n".join(map(visible, text.splitlines())))
+        phase = "confirm" if self.needs_confirmation else self.phase
         return {"phase": phase, "status": status, "panel": self.html, "buttons": self.buttons}
 
 
-class Drawn(anywidget.AnyWidget):
-    """A form as the browser knows it: how it is drawn is its state, what is typed comes and goes in messages."""
-
-    _esm = asset("form.js")
-    _css = asset("form.css")
-    spec = traitlets.Dict(read_only=True).tag(sync=True)
-    waits_for = traitlets.Unicode("", help="Why the form cannot be filled in yet; empty if it can.").tag(sync=True)
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.on_msg(self._heard)
-
-    def _heard(self, _form: Any, message: Any, _buffers: Any) -> None:
-        """Answer the browser. Nothing is raised from here: nobody would see it."""
-        try:
-            reply = self._answer(message)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept for whoever looks into it
-            reply = self._broke(error)
-        self.send({**reply, "by": message.get("by") if isinstance(message, Mapping) else None})
-
-    def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a page asks for, and return what it, and every other page with the form, shows now."""
-        raise NotImplementedError
-
-    def _broke(self, error: BaseException) -> dict[str, Any]:
-        """Return what is shown when something happened that nobody expected."""
-        raise NotImplementedError
+def field_notes(entries: Entries[Any], findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the notes beside each touched field: severity, text, and the source of a warning."""
+    notes: dict[str, list[tuple[str, str, str]]] = {}
+    for finding in findings:
+        if finding.field in entries.touched:
+            basis = f"({finding.basis})" if finding.severity == "warning" and finding.basis else ""
+            note = (finding.severity, visible(form_message(finding, entries.fields)), basis)
+            notes.setdefault(finding.field, []).append(note)
+    return notes
 
 
-def notes(entries: Entries[Any], findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
-    """Return what stands beside each field that was left: severity, words, and on whose word a warning is."""
-    said: dict[str, list[tuple[str, str, str]]] = {}
-    for found in findings:
-        if found.field in entries.left:
-            basis = f"({found.basis})" if found.severity == "warning" and found.basis else ""
-            said.setdefault(found.field, []).append((found.severity, visible(in_words(found, entries.fields)), basis))
-    return said
+def count_warnings(findings: Findings) -> str:
+    """Return the number of warnings in words, such as "1 warning"; "" without any."""
+    count = len(findings.warnings)
+    return "" if not count else "1 warning" if count == 1 else f"{count} warnings"
 
 
-def counted(findings: Findings) -> str:
-    """Return how many fields have findings: "1 field needs attention", "3 fields need attention"."""
-    count = len({found.field for found in findings})
-    return "1 field needs attention" if count == 1 else f"{count} fields need attention"
-
-
-def told(error: BaseException) -> str:
-    """Return an error as a person reads it who did not program the call."""
+def error_text(error: BaseException) -> str:
+    """Return the text that a form shows for an error."""
     if isinstance(error, NotSent):
         return f"The service could not be reached. {error.advice}\n{error.message}"
     if isinstance(error, InvalidInput):
@@ -107,277 +94,327 @@ def told(error: BaseException) -> str:
     return f"{error.message}\n{error.advice}" if isinstance(error, PayerkitError) else "Interrupted. Nothing was sent."
 
 
-class Form(Drawn):
-    """Base of the forms: an ipywidget that is drawn from a model, and whose state holds nothing of what is typed.
+class Form(anywidget.AnyWidget):
+    """Base class of the forms: fields, checks and a button, drawn from the model of a request.
 
-    A person fills it in in the browser; `fill()` and `submit()` do the same from Python. `result` is the answer to the
-    last submission, `error` is why there is none, `findings` what is wrong with the values as they are; all of them
-    wait for a submission that is under way. `done` is a trait to observe.
+    Fill a form in in the browser, or from Python with `fill()` and `submit()`. The widget's state, which a notebook may
+    save, holds no values.
+
+    Attributes:
+        result: The response to the last submission, or None.
+        error: The exception of the last action, or None.
+        findings: Errors, warnings and infos about the values.
+        done: True when the values were sent and the service responded; a trait to observe.
+        waits_for: What is needed before the form can be filled in, or ""; a trait.
+        spec: The drawn fields, without values; a trait.
     """
 
+    _esm = browser_source("form.js")
+    _css = browser_source("form.css")
+    spec = traitlets.Dict(read_only=True).tag(sync=True)
+    waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.").tag(sync=True)
     done = traitlets.Bool(default_value=False, read_only=True)
 
-    takes: ClassVar[type[RequestModel]]
+    model: ClassVar[type[RequestModel]]
     check: ClassVar[Callable[..., Findings] | None] = None
     title: ClassVar[str]
-    verb: ClassVar[str]
-    if_unknown: ClassVar[str]
-    ways_out: ClassVar[tuple[tuple[str, str], ...]] = ()
+    submit_label: ClassVar[str]
+    unknown_outcome_advice: ClassVar[str]
+    unknown_outcome_buttons: ClassVar[tuple[Button, ...]] = ()
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
         self._client = client
-        self._entries: Entries[Any] = Entries(self.takes, type(self).check)
-        # Messages of a browser and cells may come in threads of their own (subshells of a kernel).
+        self._entries: Entries[Any] = Entries(self.model, type(self).check)
+        # A kernel with subshells handles the browser's messages in another thread than the cells.
         self._lock = threading.RLock()
-        self._turn = 0
-        self._shown = Shown()
-        self._sent = Findings()
+        self._action_count = 0
+        self._state = FormState()
+        self._sent_findings = Findings()
         self._result: Any = None
         self._error: BaseException | None = None
         super().__init__(**options)
-        self.set_trait("spec", self._describe(title or self.title))
+        self.on_msg(self._on_message)
+        self.set_trait("spec", self._make_spec(title or self.title))
 
-    # What a subclass says.
+    def _make_spec(self, title: str) -> dict[str, Any]:
+        """Return what the browser needs to draw the form."""
+        sections = form_sections(self.model)
+        timeout = self._client.timeout.total
+        return {"title": title, "submit_label": self.submit_label, "sections": sections, "timeout": timeout}
 
-    def _describe(self, title: str) -> dict[str, Any]:
-        """Return what the browser draws."""
-        drawn = {"title": title, "verb": self.verb, "sections": sections(self.takes), "rule": [], "extra": []}
-        return drawn | {"limit": self._client.timeout.total}
-
-    def _call(self, given: Any) -> Any:
-        """Send what was built, and return the answer."""
+    def _call(self, request: Any) -> Any:
+        """Send a request and return the response."""
         raise NotImplementedError
 
-    def _tell(self, answer: Any) -> Shown:
-        """Return what is shown of an answer."""
+    def _state_of(self, response: Any) -> FormState:
+        """Return the state of a form that is done."""
         raise NotImplementedError
 
-    def _about(self) -> str:
-        """Return whom the form is about, as it stands beside its title."""
+    def _subject(self) -> str:
+        """Return whom the form is about, shown beside its title."""
         return ""
 
-    def _act(self, what: str) -> None:
-        """Do what a button beside the answer asks for."""
-        self._reopen(forget=what == "new")
-
-    # From Python.
+    def _run_action(self, action: str) -> None:
+        """Run the action of a button: "edit" keeps the values, "new" clears them."""
+        self._reopen(clear=action == "new")
 
     @without_internal_frames
     def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
-        """Fill in values, by our names or wire names, as if they were typed; what is not named stays.
+        """Set values as if they were typed; other fields keep theirs.
 
-        Raises InvalidInput for a name that is no field, and fills in nothing then. What is wrong with the values is
-        in `findings`.
+        Args:
+            values: A request object, or a mapping from field names or wire names to values.
+            **fields: Values by field name; they win over `values`. None or "" clears a field.
+
+        Raises:
+            InvalidInput: A name is not a field of the form. No value is set then. Wrong values do not raise: see
+                `findings`.
+
+        Example:
+            >>> form = PayerForm(client)
+            >>> form.fill(payer, email="jane.doe")
+            >>> [(finding.field, finding.code) for finding in form.findings.errors]
+            [('email', 'email_form')]
         """
         given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
         with self._lock:
             self._entries.fill(given, fields)
             if self.done:
                 self._reopen()
-            self._changed()
-            self._show(self._entries.fields)
+            self._reset_status()
+            self._refresh_pages()
 
     @without_internal_frames
     def submit(self, *, anyway: bool = False) -> Any:
-        """Send what the form holds, and return the answer, as the button does; the form shows it, too.
+        """Send the values, as the button does; the form shows the outcome, too.
 
-        anyway: send in spite of warnings. Raises InvalidInput for errors, for warnings unless anyway, and for a form
-        that was sent and not changed since; otherwise the errors of the call. `error` keeps what was raised.
+        Args:
+            anyway: Send in spite of warnings.
+
+        Returns:
+            The response, also kept as `result`.
+
+        Raises:
+            InvalidInput: The values have errors, or warnings without `anyway`; or they were sent already. Nothing was
+                sent.
+            PayerkitError: The call failed, as the function for the same call would raise it. Also kept as `error`.
+
+        Example:
+            >>> form = PaymentForm(client)
+            >>> form.fill(order)
+            >>> payment = form.submit()
+            >>> payment is form.result
+            True
         """
         with self._lock:
             if self.done:
-                raise InvalidInput("It was sent already. Change it with fill(), or empty it with clear().")
+                raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
             self._submit(anyway=anyway)
-            self._show(self._entries.fields)
+            self._refresh_pages()
             if self._error is not None:
                 raise self._error
             return self._result
 
     @without_internal_frames
     def clear(self) -> None:
-        """Empty the form, and forget what it held and what became of it."""
+        """Clear all values, `result` and `error`.
+
+        Example:
+            >>> form = PaymentForm(client)
+            >>> form.fill(order)
+            >>> form.clear()
+            >>> form
+            <PaymentForm: 0 of 4 fields>
+        """
         with self._lock:
-            self._reopen(forget=True)
-            self._show(self._entries.fields)
+            self._reopen(clear=True)
+            self._refresh_pages()
 
     def take_over(self, other: Form) -> None:
-        """Fill empty fields with what another form has in fields of the same name, but for secrets."""
+        """Fill empty fields from the fields of the same name in another form, except secrets.
+
+        Args:
+            other: The form to copy from.
+        """
         with self._lock:
             self._entries.take_over(other._entries)
-            self._show(self._entries.fields)
+            self._refresh_pages()
 
     @property
     def result(self) -> Any:
-        """The answer to the last submission; None if there is none."""
+        """The response to the last submission, or None."""
         with self._lock:
             return self._result
 
     @property
     def error(self) -> BaseException | None:
-        """Why the last submission, or the last button, came to nothing; None if it did not."""
+        """The exception of the last action, or None."""
         with self._lock:
             return self._error
 
     @property
     def findings(self) -> Findings:
-        """What is wrong with the values as they are; of a form that was sent, what was doubtful in what was sent."""
+        """Errors, warnings and infos about the values; after sending, those about the values that were sent."""
         with self._lock:
-            return self._sent if self.done else self._entries.findings()
-
-    # A submission.
+            return self._sent_findings if self.done else self._entries.findings()
 
     def _submit(self, *, anyway: bool) -> None:
-        self._turn += 1
+        """Check and send the values; keep the response, or the error."""
+        self._action_count += 1
         self._result = self._error = None
-        self._entries.unhear()
-        self._entries.left.update(self._entries.fields)
-        self._changed()
+        self._entries.clear_service_messages()
+        self._entries.touched.update(self._entries.fields)
+        self._reset_status()
         try:
-            found = self._check(anyway=anyway)
+            findings = self._validate(anyway=anyway)
             self._result = self._call(self._entries.build())
         except (PayerkitError, KeyboardInterrupt) as error:
-            self._fail(error)
+            self._show_error(error)
             return
-        self._sent = found
-        self._entries.forget(self._entries.secrets)
-        self._shown = replace(self._tell(self._result), phase="done")
+        self._sent_findings = findings
+        # A secret that was sent is not needed any more; editing and sending again takes a new one.
+        self._entries.clear(self._entries.secrets)
+        self._state = self._state_of(self._result)
+        # Last, because an observer may raise, and that must not look as if nothing was sent.
         self.set_trait("done", True)
 
-    def _check(self, *, anyway: bool) -> Findings:
-        """Return what is doubtful in the values. Raises InvalidInput if they cannot be sent, or not without a word."""
+    def _validate(self, *, anyway: bool) -> Findings:
+        """Return the findings if the values may be sent. Raises InvalidInput for errors, and unconfirmed warnings."""
         if self.waits_for:
             raise InvalidInput(f"{self.waits_for} Nothing was sent.")
-        found = self._entries.findings()
-        if found.errors:
-            raise InvalidInput(f"{counted(found.errors)}. Nothing was sent.", fields=found.errors)
-        if found.warnings and not anyway:
-            self._shown = replace(self._shown, in_doubt=True)
-            advice = "Correct them, or send anyway: form.submit(anyway=True)."
-            count = "1 warning" if len(found.warnings) == 1 else f"{len(found.warnings)} warnings"
-            raise InvalidInput(f"{count}. Nothing was sent.", fields=found.warnings, advice=advice)
-        return found
+        findings = self._entries.findings()
+        if errors := findings.errors:
+            count = len({finding.field for finding in errors})
+            attention = "1 field needs attention" if count == 1 else f"{count} fields need attention"
+            raise InvalidInput(f"{attention}. Nothing was sent.", fields=errors)
+        if findings.warnings and not anyway:
+            self._state = replace(self._state, needs_confirmation=True)
+            advice = "Correct the fields, or send anyway with form.submit(anyway=True)."
+            message = f"{count_warnings(findings)}. Nothing was sent."
+            raise InvalidInput(message, fields=findings.warnings, advice=advice)
+        return findings
 
-    def _fail(self, error: PayerkitError | KeyboardInterrupt) -> None:
-        """Keep why nothing came of a submission, and say what to do."""
+    def _show_error(self, error: PayerkitError | KeyboardInterrupt) -> None:
+        """Keep the error of a submission, and show it with what to do."""
         self._error = error
         if isinstance(error, UnknownOutcome):
-            buttons = tuple((text, what, "") for what, text in self.ways_out)
-            self._shown = Shown(phase="unknown", buttons=buttons)
-            lines = ["It was sent, and nothing tells yet whether it happened.", self.if_unknown, error.message]
-        elif self._shown.in_doubt:
-            lines = [told(error), "Correct what is marked, or send anyway."]
+            self._state = FormState(phase="unknown", buttons=self.unknown_outcome_buttons)
+            lines = ["The request was sent, but its outcome is unknown.", self.unknown_outcome_advice, error.message]
+        elif self._state.needs_confirmation:
+            lines = [error_text(error), "Correct the marked fields, or send anyway."]
         else:
-            heard = isinstance(error, PayerkitError) and not isinstance(error, InvalidInput)
-            others = self._entries.hear(error.fields) if isinstance(error, PayerkitError) and heard else []
-            lines = [told(error), *map(str, others)]
-            if heard and self._shown.phase == "unknown":
-                lines.append("Whether the attempt before happened is still not known.")
-        self._say("warning" if self._shown.in_doubt else "error", *lines)
+            lines = [error_text(error)]
+            if isinstance(error, PayerkitError) and not isinstance(error, InvalidInput):
+                lines += map(str, self._entries.add_service_messages(error.fields))
+                # A refused retry proves nothing about the request before it.
+                if self._state.phase == "unknown":
+                    lines.append("The outcome of the previous request is still unknown.")
+        self._set_status("warning" if self._state.needs_confirmation else "error", *lines)
 
-    def _press(self, what: str) -> None:
-        """Do what a button asks for; what goes wrong is shown, and kept as `error`."""
-        self._turn += 1
-        self._error = None
-        try:
-            self._act(what)
-        except (PayerkitError, KeyboardInterrupt) as error:
-            self._error = error
-            self._say("error", told(error))
-
-    def _reopen(self, *, forget: bool = False) -> None:
-        """Show the fields again, with their values, or empty."""
-        self._shown = Shown()
-        if forget:
-            self._entries.forget(self._entries.fields)
+    def _reopen(self, *, clear: bool = False) -> None:
+        """Show the fields again, with their values or empty."""
+        self._state = FormState()
+        if clear:
+            self._entries.clear(self._entries.fields)
             self._result = self._error = None
         elif self.done and any(field.kind == "secret" for field in self._entries.fields.values()):
-            self._say("info", "Numbers that were sent are not kept: type them again.")
+            self._set_status("info", "Hidden values are not kept after sending. Enter them again.")
         self.set_trait("done", False)
 
-    def _changed(self) -> None:
-        """Take back what was said of the values before; an outcome that is not known stays so."""
-        if self._shown.phase != "done":
-            self._shown = replace(self._shown, in_doubt=False, status=("info", ""))
+    def _reset_status(self) -> None:
+        """Remove the status and the offer to send anyway; an unknown outcome stays unknown."""
+        if self._state.phase != "done":
+            self._state = replace(self._state, needs_confirmation=False, status=("info", ""))
 
-    def _say(self, kind: str, *lines: str) -> None:
-        self._shown = replace(self._shown, status=(kind, "\n".join(line for line in lines if line)))
+    def _set_status(self, kind: str, *lines: str) -> None:
+        self._state = replace(self._state, status=(kind, "\n".join(line for line in lines if line)))
 
-    # To and from the browser.
-
-    def _show(self, names: Collection[str] = ()) -> None:
-        self.send(self._view(names))
+    def _refresh_pages(self) -> None:
+        """Show the form as it is now, with all values but secrets, on every page."""
+        self.send(self._view(self._entries.fields))
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
-        """Return what all browsers show of the form now; secrets are in it by the names of their fields only."""
-        found = Findings() if self.done else self._entries.findings()
-        whole = {"turn": self._turn, "about": self._about(), "notes": notes(self._entries, found)}
-        return whole | self._shown.view() | {"held": self._entries.secrets} | self._values(names)
+        """Return what every page shows, with the values of the named fields; of secrets, the names of the held ones."""
+        findings = Findings() if self.done else self._entries.findings()
+        values = {name: value for name, value in self._entries.visible_values().items() if name in names}
+        fields = self._entries.fields
+        return {
+            "action_count": self._action_count,
+            "subject": self._subject(),
+            "notes": field_notes(self._entries, findings),
+            "held": self._entries.secrets,
+            "values": values,
+            "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
+            **self._state.to_view(),
+        }
 
-    def _values(self, names: Collection[str]) -> dict[str, Any]:
-        """Return the values of fields but for secrets, and what their codes stand for; nothing for no names."""
-        fields, shown = self._entries.fields, self._entries.shown()
-        values = {name: shown[name] for name in names if name in shown}
-        looked_up = {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()}
-        return {"values": values, "names": looked_up} if values else {}
+    def _on_message(self, _form: Any, message: Any, _buffers: Any) -> None:
+        """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
+        try:
+            reply = self._reply(message)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
+            self._error = error
+            self._set_status("error", f"Unexpected error: {type(error).__name__}. See form.error, and report it.")
+            reply = self._view()
+        self.send({**reply, "page": message.get("page") if isinstance(message, Mapping) else None})
 
-    def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the values of a message, do what it requests, and return the reply."""
         with self._lock:
-            left = {name: value for name, value in message["left"].items() if name in self._entries.fields}
-            for name, value in left.items():
-                self._take(name, value)
-            do: Mapping[str, Callable[..., dict[str, Any]]] = {
-                "ready": self._on_ready,
-                "leave": self._on_leave,
-                "find": self._on_find,
-                "submit": self._on_turn,
-                "act": self._on_turn,
-            }
-            return do[message["do"]](message, left)
+            touched = {name: value for name, value in message["touched"].items() if name in self._entries.fields}
+            for name, value in touched.items():
+                self._touch(name, value)
+            match message["type"]:
+                case "ready":
+                    return self._view(self._entries.fields if self._entries else ())
+                case "change":
+                    view = self._view(touched)
+                    # The page may wait for an action: only the reply to that one ends the wait.
+                    del view["action_count"]
+                    return view
+                case "search":
+                    name = message["name"]
+                    options = lookups.search(self._entries.fields[name].lookup, str(message["text"]))
+                    return {"name": name, "search_id": message["search_id"], "options": options}
+                case "submit" | "action":
+                    return self._act(message)
+            raise ValueError("unknown type of message")
 
-    def _on_ready(self, _message: Mapping[str, Any], _left: Mapping[str, Any]) -> dict[str, Any]:
-        return self._view(self._entries.fields if self._entries else ())
-
-    def _on_leave(self, _message: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
-        view = self._view(left)
-        del view["turn"]  # what was pressed before is still under way for the page
-        return view
-
-    def _on_find(self, message: Mapping[str, Any], _left: Mapping[str, Any]) -> dict[str, Any]:
-        name = message["name"]
-        found = lookups.find(self._entries.fields[name].lookup, str(message["text"]))
-        return {"name": name, "asked": message["asked"], "found": found}
-
-    def _on_turn(self, message: Mapping[str, Any], _left: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what was pressed, unless it was pressed before something else happened: a second click, another tab."""
-        if message.get("turn") != self._turn:
+    def _act(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Submit, or run the action of a button, and return the view with the field to focus."""
+        # A page that had not seen the last action must not start one: a second click, or another tab.
+        if message.get("action_count") != self._action_count:
             return self._view(self._entries.fields)
-        if message["do"] == "act":
-            self._press(message["what"])
-        elif not self.done:
-            self._submit(anyway=message["anyway"] is True)
-        return self._view(self._entries.fields) | {"focus": self._place()}
+        if message["type"] == "submit":
+            if not self.done:
+                self._submit(anyway=message["anyway"] is True)
+        else:
+            self._action_count += 1
+            self._error = None
+            try:
+                self._run_action(message["action"])
+            except (PayerkitError, KeyboardInterrupt) as error:
+                self._error = error
+                self._set_status("error", error_text(error))
+        return self._view(self._entries.fields) | {"focus": self._focus()}
 
-    def _take(self, name: str, value: Any) -> None:
-        """Take what was typed into a field that was left; nothing if it was only passed by, or is sent already."""
+    def _touch(self, name: str, value: Any) -> None:
+        """Mark a field as touched, and keep its value unless it is None; ignored once the form was sent."""
         if self.done:
             return
-        self._entries.left.add(name)
+        self._entries.touched.add(name)
         if isinstance(value, str):
-            self._entries.take(name, value)
-            self._changed()
+            self._entries.set_value(name, value)
+            self._reset_status()
 
-    def _place(self) -> str:
-        """Return where the focus goes after a submission: to the first field at fault, else to the answer."""
-        if self._shown.phase != "open" and not self._shown.in_doubt:
+    def _focus(self) -> str:
+        """Return where the focus goes after an action: "panel" for a response, else the first field to correct."""
+        if self._state.phase != "open" and not self._state.needs_confirmation:
             return "panel"
-        worst = self._entries.findings().errors or self._entries.findings().warnings
-        return next((found.field for found in worst if found.field in self._entries.fields), "")
-
-    def _broke(self, error: BaseException) -> dict[str, Any]:
-        self._error = error
-        self._say("error", f"Unexpected: {type(error).__name__}. form.error has it; please report it.")
-        return self._view()
+        findings = self._entries.findings()
+        worst = findings.errors or findings.warnings
+        return next((finding.field for finding in worst if finding.field in self._entries.fields), "")
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"{len(self._entries)} of {len(self._entries.fields)} fields"

@@ -1,4 +1,4 @@
-"""What a form shows of an object that is sent: its fields, in sections, as the model's own lines describe them."""
+"""The fields of a form, read from the fields of its model: label, help, example, section and kind of input."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Kind = Literal["text", "secret", "select", "lookup"]
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field as a form shows it.
+    """A field of a form.
 
-    options: the values of a select. lookup: the table in which a form looks up what is typed.
+    options: the values of a select. lookup: the table that is searched for suggestions.
     """
 
     name: str
@@ -37,34 +37,30 @@ class FormField:
     lookup: str = ""
 
     @property
-    def ask(self) -> str:
-        """What to say when nothing is given."""
+    def missing_message(self) -> str:
+        """The message for a missing value, such as "Enter the e-mail address."; abbreviations stay in upper case."""
         verb = "Choose" if self.kind == "select" else "Enter"
-        return f"{verb} the {lowered(self.label)}."
+        label = self.label if self.label[1:2].isupper() else self.label[:1].lower() + self.label[1:]
+        return f"{verb} the {label}."
 
-    def describe(self) -> tuple[Any, ...]:
-        """Return what the browser has to know, in the order in which it reads it."""
-        told = (self.name, self.label, self.kind, self.required, self.help, self.example)
-        return (*told, self.options) if self.options else told
-
-
-def lowered(label: str) -> str:
-    """Return a label as it stands inside a sentence: "E-mail address" is "e-mail address", "IBAN" stays."""
-    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    def to_row(self) -> tuple[Any, ...]:
+        """Return the field as the browser reads it."""
+        row = (self.name, self.label, self.kind, self.required, self.help, self.example)
+        return (*row, self.options) if self.options else row
 
 
 @cache
 def form_fields(model: type[RequestModel]) -> Mapping[str, FormField]:
-    """Return the fields of a model by name, in the order in which a form shows them."""
-    fields = [_field(name, field) for name, field in model.model_fields.items()]
+    """Return the fields of a model by name, in the order of the form."""
+    fields = [_form_field(name, field) for name, field in model.model_fields.items()]
     order = get_args(Section)
     fields.sort(key=lambda field: order.index(field.section) if field.section in order else len(order))
     return MappingProxyType({field.name: field for field in fields})
 
 
-def _field(name: str, field: FieldInfo) -> FormField:
+def _form_field(name: str, field: FieldInfo) -> FormField:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    options, is_secret = _choices(field.annotation)
+    options, is_secret = _options_or_secret(field.annotation)
     lookup = str(extra.get("lookup", ""))
     kind: Kind = "secret" if is_secret else "select" if options else "lookup" if lookup else "text"
     return FormField(
@@ -80,8 +76,8 @@ def _field(name: str, field: FieldInfo) -> FormField:
     )
 
 
-def _choices(annotation: Any) -> tuple[tuple[str, ...], bool]:
-    """Return the values that a type allows, if they are few, and whether it is a secret."""
+def _options_or_secret(annotation: Any) -> tuple[tuple[str, ...], bool]:
+    """Return the values of a Literal type, and True for a type that masks its values."""
     for kind in (annotation, *get_args(annotation)):
         if isinstance(kind, type) and issubclass(kind, Secret):
             return (), True
@@ -90,20 +86,21 @@ def _choices(annotation: Any) -> tuple[tuple[str, ...], bool]:
     return (), False
 
 
-def sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    """Return the sections with their fields, as the browser draws them."""
-    drawn: dict[str, list[tuple[Any, ...]]] = {}
+def form_sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """Return the titles of the sections, each with its fields as the browser reads them."""
+    rows: dict[str, list[tuple[Any, ...]]] = {}
     for field in form_fields(model).values():
-        drawn.setdefault(field.section, []).append(field.describe())
-    return list(drawn.items())
+        rows.setdefault(field.section, []).append(field.to_row())
+    return list(rows.items())
 
 
-def in_words(finding: Finding, fields: Mapping[str, FormField]) -> str:
-    """Return what a form says of a field: without the names that a program has for it, and without advice on tables."""
+def form_message(finding: Finding, fields: Mapping[str, FormField]) -> str:
+    """Return the message of a finding with labels in place of field names, and without advice about tables."""
     if finding.code in {"required", "empty"} and finding.field in fields:
-        return fields[finding.field].ask
-    words = f"{finding.message} {finding.hint}".rstrip()
-    words = re.sub(r"Read the column with dtype=str, or (\w)", lambda found: found[1].upper(), words)
+        return fields[finding.field].missing_message
+    text = f"{finding.message} {finding.hint}".rstrip()
+    text = re.sub(r"Read the column with dtype=str, or (\w)", lambda match: match[1].upper(), text)
+    # A name such as "city" is a word of its sentence; one such as "sort_code" or "iban" can only be a field.
     labels = {name: field.label for name, field in fields.items() if "_" in name or field.label.isupper()}
     names = "|".join(sorted(labels, key=len, reverse=True))
-    return re.sub(rf"\b({names})\b", lambda found: labels[found[1]], words)
+    return re.sub(rf"\b({names})\b", lambda match: labels[match[1]], text)

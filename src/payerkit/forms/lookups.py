@@ -1,4 +1,4 @@
-"""The tables in which a form looks up what is typed: countries, currencies, tokens."""
+"""Search the countries, currencies and tokens that a form suggests."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from payerkit.checks.places import countries, fiat_currencies
 from payerkit.onchain.currencies import currencies as payable
 from payerkit.onchain.currencies import find_currency
 
-MOST = 12
-"""As many as a person reads before typing one letter more."""
+MAX_OPTIONS = 12
+"""The length of a list that can be read at a glance; one more letter is typed faster than a longer list is read."""
 
 
-def find(lookup: str, text: str) -> list[tuple[str, str]]:
-    """Return codes and names of what may be meant by a text, the likeliest first; at most `MOST`."""
-    words = text.lower().split()
-    known = _TABLES[lookup]()
-    found = [(code, name) for code, name in known.items() if all(word in f"{code} {name}".lower() for word in words)]
-    first = words[0] if words else ""
-    whole = text.strip().lower()
-    found.sort(key=lambda item: (_distance(item[0].lower(), item[1].lower(), whole, first), item[0].lower()))
-    return found[:MOST]
+def search(lookup: str, text: str) -> list[tuple[str, str]]:
+    """Return codes and names that contain all words of a text, best matches first; at most `MAX_OPTIONS`."""
+    text = text.strip().lower()
+    words = text.split()
+    names = _TABLES[lookup]().items()
+    options = [(code, name) for code, name in names if all(word in f"{code} {name}".lower() for word in words)]
+    options.sort(key=lambda option: (_rank(option[0].lower(), option[1].lower(), text), option[0].lower()))
+    return options[:MAX_OPTIONS]
 
 
-def _distance(code: str, name: str, text: str, first: str) -> int:
-    """Return how far a row is from what was typed: the code itself, its beginning, a word's beginning, inside."""
-    near = (code == text, code.startswith(first), name.startswith(first), f" {first}" in name)
-    return near.index(True) if True in near else len(near)
+def _rank(code: str, name: str, text: str) -> int:
+    """Return 0 for the code itself, then 1 for its beginning, the name's, a word's; 4 for a match inside a word."""
+    first = text.split(maxsplit=1)[0] if text else ""
+    matches = (code == text, code.startswith(first), name.startswith(first), f" {first}" in name, True)
+    return matches.index(True)
 
 
 def name_of(lookup: str, code: str) -> str:
-    """Return the name of a code, upper and lower case alike; "" if the table does not have it."""
+    """Return the name of a code in any case; "" if it is unknown."""
     if lookup == "currencies":
         token = find_currency(code)
         return "" if token is None else _payable()[token.id]
@@ -45,7 +45,7 @@ def _countries() -> Mapping[str, str]:
 
 @cache
 def _payable() -> Mapping[str, str]:
-    """Return fiat money, coins and tokens by their id; a token's name tells its network."""
+    """Return the names of fiat currencies, coins and tokens by currency id; a token's name has its network."""
     names = fiat_currencies()
     return {
         each.id: names.get(each.symbol, each.symbol) if each.kind == "fiat" else f"{each.symbol} on {each.network}"

@@ -1,4 +1,4 @@
-"""Onboard a payer: the data, then agreement and identity check, and how they stand."""
+"""The form that onboards a payer, then follows the agreement and the identity check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from payerkit import html
 from payerkit.checks.one import check_payer
 from payerkit.endpoints import create_payer, get_payer_status, update_agreement
 from payerkit.errors import NotFound
-from payerkit.forms.form import Form, Shown
+from payerkit.forms.form import Button, Form, FormState, count_warnings
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.wire import is_loopback
@@ -20,94 +20,112 @@ _SIGNED = {"completed", "signed"}
 
 
 class PayerForm(Form):
-    """A form that onboards a payer, and then shows agreement and identity check; `result` is a `PayerStatus`.
+    """A form that onboards a payer, then shows and updates the status of the agreement and the identity check.
 
-    client: from `connect()` or `sandbox()`.
+    Display it as the last line of a cell, or fill it in from Python. Sending the same client user id again updates the
+    status; it does not create a second payer.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        title: The title of the form; "Payer" by default.
+        **options: Options of an ipywidget, such as `layout`.
+
+    Attributes:
+        result: The last `PayerStatus`, or None.
+        client_user_id: The id of the payer that was onboarded last, or None.
+        error: The exception of the last action, or None.
+        findings: Errors, warnings and infos about the values.
+        done: True when the payer was sent and the service responded.
+
+    Example:
+        >>> form = PayerForm(client)
+        >>> form.fill(payer, first_name="Jane")
+        >>> form
+        <PayerForm: 14 of 18 fields>
+        >>> form.submit().agreement_status
+        'completed'
     """
 
-    takes = Payer
+    model = Payer
     check = staticmethod(check_payer)
     title = "Payer"
-    verb = "Onboard payer"
-    if_unknown = "Send again: the same client user id gives the status of the same payer, not a second one."
+    submit_label = "Onboard payer"
+    unknown_outcome_advice = "You can send it again: the same client user id does not create a second payer."
 
-    _agreement: str | None = None
-    _identity: str | None = None
+    _agreement_url: str | None = None
+    _kyc_url: str | None = None
     _client_user_id: str | None = None
 
     @property
     def client_user_id(self) -> str | None:
-        """The id of the payer that was onboarded last; None before."""
+        """The id of the payer that was onboarded last, or None."""
         return self._client_user_id
 
-    def _about(self) -> str:
+    def _subject(self) -> str:
         return visible(str(self._client_user_id)) if self.done else ""
 
-    def _call(self, given: Payer) -> PayerStatus:
-        status = create_payer(self._client, given)
-        self._client_user_id = given.client_user_id
-        self._agreement, self._identity = status.agreement_url, status.kyc_url
+    def _call(self, request: Payer) -> PayerStatus:
+        status = create_payer(self._client, request)
+        self._client_user_id = request.client_user_id
+        self._agreement_url, self._kyc_url = status.agreement_url, status.kyc_url
         return status
 
-    def _tell(self, answer: PayerStatus) -> Shown:
+    def _state_of(self, response: PayerStatus) -> FormState:
         rows = [
-            (field.title or name, html.escape(_in_words(value)))
-            for name, field, value in answer.present_fields()
+            (field.title or name, html.escape(_as_text(value)))
+            for name, field, value in response.present_fields()
             if not name.endswith("_url")
         ]
-        count = len(self._sent.warnings)
-        said = f"Sent, with {count} warning{'s' * (count > 1)}." if count else "Sent."
+        warnings = count_warnings(self._sent_findings)
+        text = f"RequestModel, with {warnings}." if warnings else "RequestModel."
         if not rows:
-            said = "The service answered, and told nothing of the payer. Check again."
-        if any(_is_here(url) for url in (self._agreement, self._identity)):
-            said += " The pages open on the machine that runs this notebook."
-        return Shown(
-            phase="done",
-            status=("done" if rows else "warning", said),
-            html=html.table(rows, caption="How it stands"),
-            buttons=self._buttons(is_signed=answer.agreement_status in _SIGNED),
-        )
+            text = "The response has no status of the payer. Refresh the status."
+        if any(_is_on_this_machine(url) for url in (self._agreement_url, self._kyc_url)):
+            text += " The links open only on the machine that runs this notebook."
+        status = ("success" if rows else "warning", text)
+        buttons = self._buttons(is_signed=response.agreement_status in _SIGNED)
+        return FormState(phase="done", status=status, html=html.table(rows, caption="Payer status"), buttons=buttons)
 
-    def _buttons(self, *, is_signed: bool) -> tuple[tuple[str, str, str], ...]:
-        """Return what comes next, in its order."""
-        signing = (("Open the agreement", "", self._agreement), ("I have signed", "signed", ""))
-        offered = [
+    def _buttons(self, *, is_signed: bool) -> tuple[Button, ...]:
+        """Return the next steps in their order; a link of the service is left out unless it is a web address."""
+        signing = (Button("Open the agreement", url=self._agreement_url or ""), Button("Mark as signed", "sign"))
+        buttons = (
             *(() if is_signed else signing),
-            ("Open the identity check", "", self._identity),
-            ("Check again", "status", ""),
-            ("Change and send again", "again", ""),
-            ("Another payer", "new", ""),
-        ]
-        return tuple(
-            (text, what, url or "") for text, what, url in offered if what or (url and html.is_web_address(url))
+            Button("Open the identity check", url=self._kyc_url or ""),
+            Button("Refresh status", "refresh"),
+            Button("Edit and send again", "edit"),
+            Button("New payer", "new"),
         )
+        return tuple(button for button in buttons if button.action or html.is_web_address(button.url))
 
-    def _act(self, what: str) -> None:
-        if what == "signed":
-            self._sign()
-        elif what == "status":
-            self._result = get_payer_status(self._client, str(self._client_user_id))
-            self._shown = self._tell(self._result)
-            self._say("done", "This is how it stands now.")
+    def _run_action(self, action: str) -> None:
+        if action == "sign":
+            self._mark_as_signed()
+        elif action == "refresh":
+            self._refresh_status()
+            self._set_status("success", "Status updated.")
         else:
-            super()._act(what)
+            super()._run_action(action)
 
-    def _sign(self) -> None:
-        """Record the agreement, and read the status where the service has that call."""
-        recorded = update_agreement(self._client, str(self._client_user_id)).success
-        with suppress(NotFound):  # the call is beyond the specification
-            self._result = get_payer_status(self._client, str(self._client_user_id))
-            self._shown = self._tell(self._result)
-        if recorded:
-            self._shown = replace(self._shown, buttons=self._buttons(is_signed=True))
-            self._say("done", "The agreement is recorded.")
+    def _refresh_status(self) -> None:
+        self._result = get_payer_status(self._client, str(self._client_user_id))
+        self._state = self._state_of(self._result)
+
+    def _mark_as_signed(self) -> None:
+        is_recorded = update_agreement(self._client, str(self._client_user_id)).success
+        # Reading a status is beyond the specification, so a service may not have the call.
+        with suppress(NotFound):
+            self._refresh_status()
+        if is_recorded:
+            self._state = replace(self._state, buttons=self._buttons(is_signed=True))
+            self._set_status("success", "The agreement is recorded.")
         else:
-            self._say("warning", "The service did not say that it recorded the agreement.")
+            self._set_status("warning", "The service did not confirm that the agreement is signed. Try again later.")
 
 
-def _in_words(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value).replace("_", " ")
 
 
-def _is_here(url: str | None) -> bool:
+def _is_on_this_machine(url: str | None) -> bool:
     return url is not None and html.is_web_address(url) and is_loopback(urlsplit(url).hostname or "")

@@ -1,4 +1,4 @@
-"""The three forms after each other, in a box of ipywidgets' own."""
+"""The three forms in sequence."""
 
 from __future__ import annotations
 
@@ -13,20 +13,36 @@ from payerkit.forms.payment import PaymentForm
 
 
 class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
-    """The way of a payer in three forms: onboard, add bank details, initiate a payment and look at it.
+    """Three forms in sequence: onboard a payer, add bank details, initiate and review a payment.
 
-    client: from `connect()` or `sandbox()`. `payer`, `bank_details` and `payment` are the forms. When the payer is on
-    board, the bank details are for them, and take over what both have in common and is not filled in yet.
+    Once the payer is onboarded, the bank details are theirs, and empty fields are filled in from the payer's, except
+    secrets.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        **options: Options of an ipywidgets `VBox`, such as `layout`.
+
+    Attributes:
+        payer: The `PayerForm`.
+        bank_details: The `BankDetailsForm`.
+        payment: The `PaymentForm`.
+
+    Example:
+        >>> walk = Walkthrough(client)
+        >>> walk.payer.fill(payer)
+        >>> status = walk.payer.submit()
+        >>> walk.bank_details.client_user_id
+        'user-123'
     """
 
     def __init__(self, client: Client, **options: Any) -> None:
         self.payer = PayerForm(client, title="1. Payer")
         self.bank_details = BankDetailsForm(client, title="2. Bank details")
         self.payment = PaymentForm(client, title="3. Payment")
-        self.payer.observe(self._go_on, "done")
+        self.payer.observe(self._on_payer_done, "done")
         super().__init__([self.payer, self.bank_details, self.payment], **options)
 
-    def _go_on(self, change: Any) -> None:
+    def _on_payer_done(self, change: Any) -> None:
         if change["new"] and self.payer.client_user_id is not None:
             self.bank_details.client_user_id = self.payer.client_user_id
             self.bank_details.take_over(self.payer)
