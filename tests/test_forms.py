@@ -1,4 +1,4 @@
-"""The forms without a browser: what they are made from, what they tell it, what they keep to themselves."""
+"""The forms without a browser: their fields, their messages, their results, and the privacy of their values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODELS = [Payer, BankDetails, PaymentOrder]
 
 
 class Browser:
-    """The other end of a form's messages: keeps what the form sends, and sends what a page would."""
+    """A fake browser: keeps the messages of a form, and sends those of a page."""
 
     comm_id = "browser"
 
@@ -50,12 +50,12 @@ class Browser:
         self.messages.append(data)
 
     def on_msg(self, _: Any) -> None:
-        """Take the form's ear; `tell` speaks into it directly."""
+        """Do nothing: `post` calls the form's handler directly."""
 
     def close(self, **_: Any) -> None:
-        """End: nothing is held open."""
+        """Do nothing: no connection is open."""
 
-    def tell(self, message: str, touched: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    def post(self, message: str, touched: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Send a message as the page does, and return the reply."""
         content = {"action_count": self.form._action_count, **more}
         content |= {"type": message, "touched": touched or {}, "page": "page"}
@@ -64,7 +64,7 @@ class Browser:
 
     def submit(self, *, anyway: bool = False, **more: Any) -> dict[str, Any]:
         """Press the button."""
-        return self.tell("submit", anyway=anyway, **more)
+        return self.post("submit", anyway=anyway, **more)
 
 
 @pytest.fixture
@@ -74,18 +74,18 @@ def client(shared: Client) -> Client:
 
 
 def typed(values: dict[str, str]) -> dict[str, str]:
-    """Return what a person types, by our names."""
+    """Return the values by field name, as a user types them."""
     return {our_name(name): value for name, value in values.items()}
 
 
 def fields_of(form: Form) -> dict[str, list[Any]]:
-    """Return the fields as the browser gets them, by name."""
+    """Return the rows that the browser reads, by field name."""
     return {field[0]: list(field) for _, drawn in form.spec["sections"] for field in drawn}
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_field_has_its_place(model: type[RequestModel]) -> None:
-    """A form shows every member once, with a label, help and an example or options, in a section that forms know."""
+    """A form shows every field once, with a label, help and an example or options, in a known section."""
     fields = form_fields(model)
 
     assert set(model.model_fields) == set(fields)
@@ -96,7 +96,7 @@ def test_every_field_has_its_place(model: type[RequestModel]) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_secrets_are_typed_into_secret_fields(model: type[RequestModel]) -> None:
-    """What is masked everywhere is not shown while it is typed, either."""
+    """What is masked everywhere is hidden while it is typed, too."""
     secret = {name for name, field in form_fields(model).items() if field.kind == "secret"}
 
     assert {name for name in model.model_fields if masking_of(name) in {"account", "hidden"}} == secret
@@ -132,9 +132,9 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
         ("ssn", "Enter the social security number."),
     ],
 )
-def test_what_is_missing_is_asked_for(client: Client, field: str, expected: str) -> None:
-    """An empty field that was left asks for its value in a person's words."""
-    notes = Browser(PayerForm(client)).tell("change", {field: None})["notes"]
+def test_a_missing_value_is_asked_for(client: Client, field: str, expected: str) -> None:
+    """An empty field that was left asks for its value in plain words."""
+    notes = Browser(PayerForm(client)).post("change", {field: None})["notes"]
 
     assert {field: [("error", expected, "")]} == notes
 
@@ -147,34 +147,34 @@ def test_what_is_missing_is_asked_for(client: Client, field: str, expected: str)
         ("first_name", " John ", "Surrounding whitespace was removed."),
     ],
 )
-def test_findings_are_said_in_words(client: Client, field: str, value: str, expected: str) -> None:
-    """A finding stands beside its field without the words of programs."""
+def test_findings_are_shown_in_plain_words(client: Client, field: str, value: str, expected: str) -> None:
+    """A finding is shown beside its field without technical terms."""
     browser = Browser(PayerForm(client))
-    browser.tell("change", {"country": "US"})
-    notes = browser.tell("change", {field: value})["notes"]
+    browser.post("change", {"country": "US"})
+    notes = browser.post("change", {field: value})["notes"]
 
     assert expected == notes[field][0][1]
 
 
-def test_members_are_named_by_their_labels(client: Client) -> None:
-    """What is said of bank details names fields as the form does."""
+def test_fields_are_named_by_their_labels(client: Client) -> None:
+    """Messages name fields by their labels."""
     form = BankDetailsForm(client, "user-123")
-    notes = Browser(form).tell("change", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
+    notes = Browser(form).post("change", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
 
     assert "Provide Sort code or IBAN." in notes["sort_code"][0][1]
 
 
-def test_nothing_is_said_before_a_field_is_left(client: Client) -> None:
-    """A form that is drawn says nothing, and what is typed into one field is no reason to speak of another."""
+def test_no_finding_is_shown_before_a_field_is_left(client: Client) -> None:
+    """A new form shows no findings, and a value in one field shows none beside another."""
     browser = Browser(PayerForm(client))
-    first = browser.tell("ready")
-    second = browser.tell("change", {"city": "New York"})
+    first = browser.post("ready")
+    second = browser.post("change", {"city": "New York"})
 
     assert ({}, {}) == (first["notes"], second["notes"])
 
 
 def test_a_payer_is_onboarded_from_python(client: Client) -> None:
-    """What is filled in is sent, and the answer is there."""
+    """The values are sent, and the response is returned and kept."""
     form = PayerForm(client)
     form.fill(PAYER, client_user_id="form-python")
     status = form.submit()
@@ -190,13 +190,13 @@ def test_a_payer_is_onboarded_from_python(client: Client) -> None:
 
 
 def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
-    """Fields are left one by one, the last with the button; the answer shows the status and leads to the pages."""
+    """Fields are left one by one, the last with the button; the form shows the status and links to the pages."""
     form = PayerForm(client)
     browser = Browser(form)
     values = typed({**PAYER, "clientUserId": "form-browser"})
     last = values.popitem()
     for name, value in values.items():
-        browser.tell("change", {name: value})
+        browser.post("change", {name: value})
     shown = browser.submit(touched=dict([last]))
 
     assert ("done", "panel", "success") == (shown["phase"], shown["focus"], shown["status"][0])
@@ -206,14 +206,14 @@ def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
 
 
 def test_signing_and_checking_again(client: Client) -> None:
-    """The buttons record the agreement and read the status anew."""
+    """The buttons record the agreement and refresh the status."""
     form = PayerForm(client)
     browser = Browser(form)
     form.fill(PAYER, client_user_id="form-signs")
     form.submit()
-    signed = browser.tell("action", action="sign")
+    signed = browser.post("action", action="sign")
     client.sandbox.complete_kyc("form-signs")
-    checked = browser.tell("action", action="refresh")
+    checked = browser.post("action", action="refresh")
 
     assert "completed" in signed["panel"]
     assert "Mark as signed" not in [text for text, _, _ in (*signed["buttons"], *checked["buttons"])]
@@ -222,20 +222,20 @@ def test_signing_and_checking_again(client: Client) -> None:
 
 
 def test_a_service_without_the_status_call_still_records(connected: Callable[..., Client]) -> None:
-    """The status call is beyond the specification; without it the agreement is recorded all the same."""
+    """The status call is beyond the specification; without it the agreement is still recorded."""
     answers = [reply(200, json.dumps(ANSWERS["create_payer"])), reply(200, '{"success": true}'), reply(404)]
     with FarEnd(answers) as far_end:
         form = PayerForm(connected(far_end.url))
         form.fill(PAYER)
         form.submit()
-        shown = Browser(form).tell("action", action="sign")
+        shown = Browser(form).post("action", action="sign")
 
     assert ("success", "The agreement is recorded.") == shown["status"]
     assert form.error is None
 
 
 def test_errors_block_and_the_first_has_the_focus(client: Client) -> None:
-    """Nothing is sent with an error; the count is told, and where the first is."""
+    """Nothing is sent with an error; the form shows the count and focuses the first field to correct."""
     form = PayerForm(client)
     browser = Browser(form)
     form.fill(PAYER, email="john.doe", country="USA")
@@ -250,25 +250,25 @@ def test_errors_block_and_the_first_has_the_focus(client: Client) -> None:
     assert form.result is None
 
 
-def test_warnings_want_one_deliberate_word(client: Client) -> None:
-    """A warning holds the button back once; changing a value takes the offer away; "send anyway" sends."""
+def test_warnings_need_one_confirmation(client: Client) -> None:
+    """Warnings hold a submission back; changing a value withdraws the offer to send; "Send anyway" sends."""
     form = PayerForm(client)
     browser = Browser(form)
     form.fill(PAYER, client_user_id="form-warned", postcode="1234")
     doubt = browser.submit()
     again = browser.submit()
-    changed = browser.tell("change", {"postcode": "123"})
+    changed = browser.post("change", {"postcode": "123"})
     browser.submit()
     sent = browser.submit(anyway=True)
 
     assert ["confirm", "confirm", "open", "done"] == [each["phase"] for each in (doubt, again, changed, sent)]
     assert "postcode" == doubt["focus"]
-    assert "Sent, with 1 warning." in sent["status"][1]
+    assert "RequestModel, with 1 warning." in sent["status"][1]
     assert ["postal_form"] == [found.code for found in form.result.findings]
 
 
-def test_python_says_anyway(client: Client) -> None:
-    """From Python, warnings are an error that says how to go on."""
+def test_python_confirms_warnings(client: Client) -> None:
+    """From Python, warnings raise an error that says how to go on."""
     form = PayerForm(client)
     form.fill(PAYER, client_user_id="form-anyway", postcode="1234")
     with pytest.raises(InvalidInput, match=r"1 warning\. Nothing was sent(.|\n)*submit\(anyway=True\)"):
@@ -278,7 +278,7 @@ def test_python_says_anyway(client: Client) -> None:
 
 
 def test_a_second_click_sends_nothing(client: Client) -> None:
-    """The same press that arrives twice is answered with what came of the first."""
+    """A click that arrives twice gets the outcome of the first."""
     form = BankDetailsForm(client, "form-python")
     payerkit.create_payer(client, {**PAYER, "clientUserId": "form-python"})
     browser = Browser(form)
@@ -291,13 +291,13 @@ def test_a_second_click_sends_nothing(client: Client) -> None:
     assert 1 == len(payerkit.list_payment_details(client, "form-python"))
 
 
-def test_what_the_service_says_stands_beside_its_field(client: Client) -> None:
-    """A refusal lands where it belongs, until the value changes."""
+def test_a_service_message_is_shown_beside_its_field(client: Client) -> None:
+    """A refusal is shown beside its field until the value changes."""
     form = PaymentForm(client)
     browser = Browser(form)
     form.fill(ORDER, amount="ten")
     shown = browser.submit()
-    changed = browser.tell("change", {"amount": "10"})
+    changed = browser.post("change", {"amount": "10"})
 
     assert isinstance(form.error, Refused)
     assert ("amount", "error") == (shown["focus"], shown["notes"]["amount"][0][0])
@@ -305,8 +305,8 @@ def test_what_the_service_says_stands_beside_its_field(client: Client) -> None:
     assert "done" == browser.submit()["phase"]
 
 
-def test_a_refusal_of_the_whole_says_what_to_do(client: Client) -> None:
-    """An error that is about no field is shown with its advice."""
+def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
+    """An error about no field is shown with its advice."""
     form = BankDetailsForm(client, "form-nobody")
     browser = Browser(form)
     form.fill(BANK_DETAILS)
@@ -319,7 +319,7 @@ def test_a_refusal_of_the_whole_says_what_to_do(client: Client) -> None:
 
 
 def test_an_unknown_outcome_says_what_to_do(connected: Callable[..., Client]) -> None:
-    """The form keeps everything, offers to look, and sends again only when told so."""
+    """The form keeps the values, offers to check the accounts, and sends again only on request."""
     record = {"id": "1", "currency": "usd"}
     stored = reply(201, json.dumps({"payment_detail": record}))
     listed = reply(200, json.dumps({"paymentDetails": [record]}))
@@ -328,7 +328,7 @@ def test_an_unknown_outcome_says_what_to_do(connected: Callable[..., Client]) ->
         browser = Browser(form)
         form.fill(BANK_DETAILS)
         unknown = browser.submit()
-        looked = browser.tell("action", action="list")
+        looked = browser.post("action", action="list")
         sent = browser.submit(anyway=True)
         methods = [each.method for each in far_end.ledger]
 
@@ -339,8 +339,8 @@ def test_an_unknown_outcome_says_what_to_do(connected: Callable[..., Client]) ->
     assert ["POST", "GET", "POST", "GET"] == methods
 
 
-def test_a_stored_account_is_stored_whatever_becomes_of_the_list(connected: Callable[..., Client]) -> None:
-    """A list that fails after the account was stored does not make it look as if it was not."""
+def test_a_failed_list_does_not_hide_a_stored_account(connected: Callable[..., Client]) -> None:
+    """If listing fails after the account was stored, the submission still succeeds."""
     stored = reply(201, json.dumps({"payment_detail": {"id": "1", "status": "pending"}}))
     with FarEnd([stored, reply(500)]) as far_end:
         form = BankDetailsForm(connected(far_end.url), "user-123")
@@ -349,8 +349,8 @@ def test_a_stored_account_is_stored_whatever_becomes_of_the_list(connected: Call
         assert "pending" == form.submit().status
 
 
-def test_a_fault_of_ours_is_shown(client: Client) -> None:
-    """What nobody expected does not vanish in a callback."""
+def test_an_internal_error_is_shown(client: Client) -> None:
+    """An unexpected exception does not vanish in a callback."""
 
     class Broken(PayerForm):
         def _call(self, request: Payer) -> Any:
@@ -366,8 +366,8 @@ def test_a_fault_of_ours_is_shown(client: Client) -> None:
     assert PAYER["email"] not in shown["status"][1]
 
 
-def test_an_interrupt_is_told(client: Client) -> None:
-    """Stopping the kernel before anything left is no failure of the form."""
+def test_an_interrupt_is_shown(client: Client) -> None:
+    """Interrupting the kernel before anything is sent leaves the form usable."""
 
     class Slow(PayerForm):
         def _call(self, request: Payer) -> Any:
@@ -380,12 +380,12 @@ def test_an_interrupt_is_told(client: Client) -> None:
 
 
 def test_bank_details_are_listed_masked(client: Client) -> None:
-    """After adding, all accounts are shown, with what may be shown of them."""
+    """After adding, all accounts are listed, masked."""
     payerkit.create_payer(client, {**PAYER, "clientUserId": "form-bank"})
     form = BankDetailsForm(client, "form-bank")
     form.fill(BANK_DETAILS)
     detail = form.submit()
-    shown = Browser(form).tell("ready")
+    shown = Browser(form).post("ready")
 
     assert detail.id in shown["panel"]
     assert "••••3489" in shown["panel"]
@@ -393,18 +393,18 @@ def test_bank_details_are_listed_masked(client: Client) -> None:
 
 
 def test_another_account_keeps_the_holder(client: Client) -> None:
-    """What belongs to the account is emptied for the next one; whose it is stays."""
+    """The fields of the account are cleared for the next one; those of the holder stay."""
     payerkit.create_payer(client, {**PAYER, "clientUserId": "form-two"})
     form = BankDetailsForm(client, "form-two")
     form.fill(BANK_DETAILS)
     form.submit()
-    values = Browser(form).tell("action", action="new")["values"]
+    values = Browser(form).post("action", action="new")["values"]
 
     assert (BANK_DETAILS["accountName"], "", "") == (values["account_name"], values["currency"], values["bank_name"])
 
 
 def test_needs_are_those_of_the_checks(client: Client) -> None:
-    """What the page shows for a currency is what the checks ask for."""
+    """The fields shown for a currency are those that the checks ask for."""
     needs = BankDetailsForm(client, "user-123").spec["needs"]
 
     assert ("account_number routing_number", "iban", "sort_code|iban account_number|iban") == (
@@ -417,11 +417,11 @@ def test_needs_are_those_of_the_checks(client: Client) -> None:
 
 
 def test_a_payment_shows_its_verdict_first(client: Client) -> None:
-    """After the order comes the card, and the findings are the payment's."""
+    """A sent order shows the payment card, and the findings are the payment's."""
     form = PaymentForm(client)
     form.fill(ORDER)
     payment = form.submit()
-    panel = Browser(form).tell("ready")["panel"]
+    panel = Browser(form).post("ready")["panel"]
 
     assert "ok" == form.findings.verdict  # type: ignore[attr-defined]  # of a payment that was initiated
     assert panel.index("<b>OK: all that can be known here matches.</b>") < panel.index("<table")
@@ -441,29 +441,29 @@ def test_a_payment_shows_its_verdict_first(client: Client) -> None:
     ],
 )
 def test_looking_up(lookup: str, text: str, expected: str) -> None:
-    """What is most likely meant comes first."""
+    """The best match comes first."""
     assert expected == lookups.search(lookup, text)[0][0]
 
 
 @pytest.mark.parametrize("lookup", ["countries", "fiat", "currencies"])
 @pytest.mark.parametrize("text", ["", " ", "zzzz", "(", "\\", "é"])
 def test_looking_up_never_fails(lookup: str, text: str) -> None:
-    """Any text has an answer, which is short."""
+    """Any text gives a short list."""
     assert len(lookups.search(lookup, text)) <= lookups.MAX_OPTIONS
 
 
 def test_the_browser_looks_up(client: Client) -> None:
-    """A look-up answers with codes and names, and what was chosen is explained."""
+    """A search returns codes and names, and the chosen code gets its name as help."""
     browser = Browser(PaymentForm(client))
-    found = browser.tell("search", name="payment_currency", text="sepolia eth", search_id=1)["options"]
-    chosen = browser.tell("change", {"payment_currency": "eth-sepolia-sepolia"})
+    found = browser.post("search", name="payment_currency", text="sepolia eth", search_id=1)["options"]
+    chosen = browser.post("change", {"payment_currency": "eth-sepolia-sepolia"})
 
     assert ("ETH-sepolia-sepolia", "ETH-sepolia on sepolia") in found
     assert {"payment_currency": "ETH-sepolia on sepolia"} == chosen["code_names"]
 
 
 def test_nothing_typed_is_in_any_state(client: Client) -> None:
-    """Widget state, representations and what a variable viewer lists hold nothing of what was typed."""
+    """Widget state, reprs and the attributes that a variable viewer lists hold no typed value."""
     walk = Walkthrough(client)
     walk.payer.fill(TYPED_PAYER)
     walk.bank_details.fill(TYPED_ACCOUNT)
@@ -478,10 +478,10 @@ def test_nothing_typed_is_in_any_state(client: Client) -> None:
 
 
 def test_secrets_go_to_no_browser(client: Client) -> None:
-    """A page that is drawn again gets everything but the secrets, of which it learns that they are held."""
+    """A page that is drawn again gets all values but secrets; of these, only the names of the held ones."""
     form = PayerForm(client)
     form.fill(PAYER)
-    view = Browser(form).tell("ready")
+    view = Browser(form).post("ready")
 
     assert (["ssn"], PAYER["email"]) == (view["held"], view["values"]["email"])
     assert "ssn" not in view["values"]
@@ -489,11 +489,11 @@ def test_secrets_go_to_no_browser(client: Client) -> None:
 
 
 def test_secrets_are_dropped_when_they_are_sent(client: Client) -> None:
-    """After a successful submission the secret has to be typed anew; the rest stays."""
+    """After a successful submission secrets have to be typed again; other values stay."""
     form = PayerForm(client)
     form.fill(PAYER, client_user_id="form-drops")
     form.submit()
-    again = Browser(form).tell("action", action="edit")
+    again = Browser(form).post("action", action="edit")
 
     assert ([], PAYER["city"]) == (again["held"], again["values"]["city"])
     assert ["ssn"] == [found.field for found in form.findings]
@@ -501,7 +501,7 @@ def test_secrets_are_dropped_when_they_are_sent(client: Client) -> None:
 
 
 def test_unknown_names_fill_in_nothing(client: Client) -> None:
-    """A typo is told with what was meant, and nothing is taken."""
+    """A wrong name raises with a suggestion, and no value is set."""
     form = PayerForm(client)
     with pytest.raises(InvalidInput, match="Did you mean first_name") as caught:
         form.fill(first_nam="John", city="Paris")
@@ -511,7 +511,7 @@ def test_unknown_names_fill_in_nothing(client: Client) -> None:
 
 
 def test_objects_fill_forms(client: Client) -> None:
-    """A payer that exists is filled in whole, its secret included."""
+    """A payer object fills in all its fields, its secret included."""
     form = PayerForm(client)
     form.fill(Payer(**PAYER))  # type: ignore[arg-type]  # as any keyword fields
 
@@ -519,7 +519,7 @@ def test_objects_fill_forms(client: Client) -> None:
 
 
 def test_clearing_forgets(client: Client) -> None:
-    """An emptied form holds nothing, its answer included."""
+    """A cleared form holds no value and no result."""
     form = PayerForm(client)
     form.fill(PAYER, client_user_id="form-clear")
     form.submit()
@@ -529,14 +529,14 @@ def test_clearing_forgets(client: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
-def test_forms_want_a_client(kind: type[Form]) -> None:
-    """Something else than a client is told at once."""
-    with pytest.raises(InvalidInput, match="first argument must be a client"):
+def test_forms_need_a_client(kind: type[Form]) -> None:
+    """Anything but a client raises at once."""
+    with pytest.raises(InvalidInput, match="first argument is a client"):
         kind("https://api.example.com")  # type: ignore[arg-type]  # the mistake is the point
 
 
 def test_bank_details_wait_for_a_payer(client: Client) -> None:
-    """Without a payer nothing can be added; a bad id is refused."""
+    """Without a payer nothing can be sent; a bad id raises."""
     form = BankDetailsForm(client)
     form.fill(BANK_DETAILS)
     with pytest.raises(InvalidInput, match="Onboard the payer first"):
@@ -548,7 +548,7 @@ def test_bank_details_wait_for_a_payer(client: Client) -> None:
 
 
 def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
-    """The payer opens the bank details, which take over what both have in common; nothing is overwritten."""
+    """An onboarded payer opens the bank details and fills in their empty fields; nothing is overwritten."""
     walk = Walkthrough(client)
     walk.bank_details.fill(city="Elsewhere")
     walk.payer.fill(PAYER, client_user_id="form-walk")
@@ -574,7 +574,7 @@ def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
     ],
 )
 def test_odd_messages_do_no_harm(client: Client, odd: dict[str, Any]) -> None:
-    """What no page sends is answered, and nothing is raised or sent."""
+    """A malformed message gets a reply, and nothing is raised or sent."""
     form = PayerForm(client)
     browser = Browser(form)
     form._handle_msg({"content": {"data": {"method": "custom", "content": odd}}, "buffers": []})
@@ -584,7 +584,7 @@ def test_odd_messages_do_no_harm(client: Client, odd: dict[str, Any]) -> None:
 
 
 def test_errors_keep_their_kind(connected: Callable[..., Client]) -> None:
-    """From Python a form raises what the call raises."""
+    """From Python, a form raises the exception of the call."""
     with FarEnd([close]) as far_end:
         form = PayerForm(connected(far_end.url))
         form.fill(PAYER)
@@ -596,7 +596,7 @@ def test_errors_keep_their_kind(connected: Callable[..., Client]) -> None:
 
 
 def test_a_second_payer_gets_no_account_of_the_first(client: Client) -> None:
-    """When the walkthrough goes on to another payer, nothing of the one before is left in the bank details."""
+    """When the walkthrough goes on to another payer, no value of the previous one is left in the bank details."""
     walk = Walkthrough(client)
     for number in (1, 2):
         walk.payer.fill(PAYER, client_user_id=f"form-walk-{number}")
@@ -607,8 +607,8 @@ def test_a_second_payer_gets_no_account_of_the_first(client: Client) -> None:
         assert ([], f"form-walk-{number}") == (held, walk.bank_details.client_user_id)
 
 
-def test_what_was_sent_is_not_sent_again_by_itself(client: Client) -> None:
-    """A cell that is run again makes no second payment; a change does."""
+def test_a_sent_form_is_not_sent_again_unchanged(client: Client) -> None:
+    """Running a cell again makes no second payment; after a change it does."""
     form = PaymentForm(client)
     form.fill(ORDER)
     first = form.submit()
@@ -621,15 +621,15 @@ def test_what_was_sent_is_not_sent_again_by_itself(client: Client) -> None:
 
 
 def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> None:
-    """What is done with an answer is no part of sending it."""
+    """An observer's exception does not count as an error of the submission."""
     form = PayerForm(client)
 
     def fail(_change: object) -> None:
-        raise NotFound("the observer's own")
+        raise NotFound("raised by the observer")
 
     form.observe(fail, "done")
     form.fill(PAYER, client_user_id="form-observed")
-    with pytest.raises(NotFound, match="the observer's own"):
+    with pytest.raises(NotFound, match="raised by the observer"):
         form.submit()
 
     assert (True, None) == (form.done, form.error)
@@ -637,7 +637,7 @@ def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> N
 
 
 def test_a_cell_waits_for_the_button(connected: Callable[..., Client]) -> None:
-    """A kernel may hear the browser in another thread: a cell then gets its answer, and sends nothing more."""
+    """A kernel may handle a click in another thread: a cell then waits for it, and sends nothing more."""
     stored = json.dumps({"payment_detail": {"id": "1", "status": "pending"}})
     with FarEnd([drip(message(201, stored.encode()), 0.003), reply(200, '{"paymentDetails": []}')]) as far_end:
         form = BankDetailsForm(connected(far_end.url), "user-123")
@@ -653,34 +653,34 @@ def test_a_cell_waits_for_the_button(connected: Callable[..., Client]) -> None:
         assert ("pending", ["POST", "GET"]) == (form.result.status, [each.method for each in far_end.ledger])
 
 
-def test_a_press_before_anything_was_drawn_does_nothing(client: Client) -> None:
-    """A page that has not heard from the kernel yet knows no turn, and nothing is sent for it."""
+def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:
+    """A page that has no view yet sends no action count, and nothing is submitted for it."""
     form = PayerForm(client)
     form.fill(PAYER)
-    shown = Browser(form).tell("submit", anyway=False, action_count=None)
+    shown = Browser(form).post("submit", anyway=False, action_count=None)
 
     assert ("open", None, None) == (shown["phase"], form.result, form.error)
 
 
-def test_what_is_typed_while_it_is_sent_is_not_kept(client: Client) -> None:
-    """A secret that arrives after its form was sent is dropped."""
+def test_a_value_typed_while_sending_is_not_kept(client: Client) -> None:
+    """A secret that arrives after its form was sent is discarded."""
     form = PayerForm(client)
     browser = Browser(form)
     form.fill(PAYER, client_user_id="form-late")
     form.submit()
-    view = browser.tell("change", {"ssn": "219-09-9999"})
+    view = browser.post("change", {"ssn": "219-09-9999"})
 
     assert ([], "done") == (view["held"], view["phase"])
 
 
 def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(connected: Callable[..., Client]) -> None:
-    """What the second attempt proves is not proved of the first; and a new warning is not sent without a word."""
+    """A refused retry proves nothing about the first request; and a new warning needs a confirmation."""
     with FarEnd([close, reply(400, '{"message": "no"}')]) as far_end:
         form = PayerForm(connected(far_end.url))
         browser = Browser(form)
         form.fill(PAYER)
         browser.submit()
-        browser.tell("change", {"postcode": "123"})
+        browser.post("change", {"postcode": "123"})
         doubt = browser.submit()
         refused = browser.submit(anyway=True)
 
@@ -688,8 +688,8 @@ def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(connected: Callable
     assert "The outcome of the previous request is still unknown." in refused["status"][1]
 
 
-def test_what_the_service_says_is_shown_and_does_nothing(connected: Callable[..., Client]) -> None:
-    """Markup and characters that turn text around, in what a service answers, are shown as what they are."""
+def test_markup_of_the_service_is_shown_as_text(connected: Callable[..., Client]) -> None:
+    """Markup and bidirectional control characters in a response are escaped."""
     answer = {
         "kycStatus": "<img src=x onerror=alert(1)>",
         "agreementStatus": "a\u202eb",
@@ -699,7 +699,7 @@ def test_what_the_service_says_is_shown_and_does_nothing(connected: Callable[...
         form = PayerForm(connected(far_end.url))
         form.fill(PAYER)
         form.submit()
-        view = Browser(form).tell("ready")
+        view = Browser(form).post("ready")
 
     assert "<img" not in view["panel"]
     assert "\u202e" not in json.dumps(view, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a form costs in a real JupyterLab, beside its budget; twice the budget fails.
+"""Measure the forms in a real JupyterLab against their budgets; twice the budget fails.
 
 Times depend on the machine, so the budgets are wide, and medians of several runs are taken.
 """
@@ -18,7 +18,9 @@ from conftest import CHROMIUM, FLAGS
 from jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 ROUNDS = 7
-START = "from payerkit import *\nclient = sandbox(seed=1)\nPayerForm(client)"  # what is loaded once is loaded here
+START = (
+    "from payerkit import *\nclient = sandbox(seed=1)\nPayerForm(client)"  # loads what only the first form has to load
+)
 FORMS = {"PayerForm(client)": 18, "BankDetailsForm(client, 'user-123')": 11, "PaymentForm(client)": 4}
 CHANGE = """form => {
   const field = name => form.querySelector(`[name=${name}]`), currency = field("currency"), times = [];
@@ -33,14 +35,14 @@ CHANGE = """form => {
 }"""
 
 
-def told(name: str, found: float, budget: float, unit: str) -> bool:
-    """Print a figure beside its budget; return whether it is at most twice that."""
-    print(f"{name}: {found:.1f} {unit} (budget {budget:g}, fails at {2 * budget:g})")
-    return found <= 2 * budget
+def within_budget(name: str, measured: float, budget: float, unit: str) -> bool:
+    """Print a measurement with its budget; return True if it is at most twice the budget."""
+    print(f"{name}: {measured:.1f} {unit} (budget {budget:g}, fails at {2 * budget:g})")
+    return measured <= 2 * budget
 
 
 def measure(page: NotebookPage) -> list[bool]:
-    """Run each form's cell several times, then send the empty payer's, and change the currency of bank details."""
+    """Run the cell of each form several times, submit the empty payer form, and change the currency of bank details."""
     page.run_cell(0)
     passed = []
     for place, (form, fields) in enumerate(FORMS.items(), start=1):
@@ -48,9 +50,11 @@ def measure(page: NotebookPage) -> list[bool]:
         shown = [page.run_cell(place, expect=fields) for _ in range(ROUNDS)]
         models = (page.widget_models() - before) / ROUNDS
         passed += [
-            told(f"{form}: {fields} fields visible", statistics.median(each.ms for each in shown), 150, "ms"),
-            told(f"{form}: widget models", models, 3, "models"),
-            told(f"{form}: messages to show it", statistics.median(each.comm_bytes for each in shown) / 1000, 15, "kB"),
+            within_budget(f"{form}: {fields} fields visible", statistics.median(each.ms for each in shown), 150, "ms"),
+            within_budget(f"{form}: widget models", models, 3, "models"),
+            within_budget(
+                f"{form}: messages to show it", statistics.median(each.comm_bytes for each in shown) / 1000, 15, "kB"
+            ),
         ]
     mark = page.frames.mark()
     page.page.get_by_role("button", name="Onboard payer").last.click()
@@ -58,13 +62,13 @@ def measure(page: NotebookPage) -> list[bool]:
     bank = page.page.get_by_role("form", name="Bank details")
     return [
         *passed,
-        told("an empty form is sent", len(page.frames.since(mark)), 6, "frames"),
-        told("a change of currency shows what it needs", bank.evaluate(CHANGE), 16, "ms"),
+        within_budget("submit an empty form", len(page.frames.since(mark)), 6, "frames"),
+        within_budget("show the fields of another currency", bank.evaluate(CHANGE), 16, "ms"),
     ]
 
 
 def main() -> None:
-    """Measure in one page; the exit code tells whether everything is within twice its budget."""
+    """Measure in one page; exit with 1 if anything takes more than twice its budget."""
     with (
         TemporaryDirectory() as folder,
         sync_playwright() as playwright,

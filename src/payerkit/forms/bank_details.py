@@ -57,7 +57,7 @@ class BankDetailsForm(Form):
     title = "Bank details"
     submit_label = "Add bank details"
     unknown_outcome_advice = "Wait a minute, then check the accounts. Send it again only if no new account appeared."
-    unknown_outcome_buttons = (Button("Check the accounts", "list"), Button("It was added: new account", "new"))
+    unknown_outcome_buttons = (Button("Check the accounts", "list"), Button("Account found: add another", "new"))
 
     _client_user_id: str | None = None
     _accounts: Sequence[PaymentDetail] = ()

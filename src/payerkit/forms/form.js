@@ -171,7 +171,7 @@ function render({ model, el }) {
     }
     const labels = groups?.map((group) => group.map((name) => fields[name].label).join(' or ')).join(', ');
     advice.textContent = groups ? `${code} ${by} usually needs: ${labels}.`
-      : isKnown ? 'Choose a currency to see which fields it needs.' : `No published requirements for ${code} ${by}. Ask the bank which fields it needs.`;
+      : isKnown ? 'Choose a currency to see which fields it needs.' : `No published requirements for ${code} ${by}. Ask the bank which fields are needed.`;
     moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;
     moreButton.hidden = !hideable;
     setAttributes(moreButton, { 'aria-expanded': !!showAll });
