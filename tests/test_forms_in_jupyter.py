@@ -231,7 +231,7 @@ def test_a_currency_shows_what_it_needs(notebook: NotebookPage) -> None:
     expect(notebook.control("Account number")).to_be_visible()  # it holds a value, which would be sent
 
     assert "currency" == focused(notebook)
-    expect(notebook.page.get_by_text("EUR by local rails usually needs: IBAN.")).to_be_visible()
+    expect(notebook.page.get_by_text("EUR over local rails usually needs: IBAN.")).to_be_visible()
     notebook.page.get_by_role("button", name="More fields").click()
     expect(notebook.control("BSB number")).to_be_visible()
 

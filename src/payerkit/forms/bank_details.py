@@ -27,7 +27,7 @@ _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", 
 class BankDetailsForm(Form):
     """A form that adds bank details to a payer, then lists the payer's accounts, masked.
 
-    It shows the required fields, those that the currency usually needs by its rails, and every field with a value. Each
+    It shows the required fields, those that the currency usually needs on its rails, and every field with a value. Each
     submission stores one more account.
 
     Args:

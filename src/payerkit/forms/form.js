@@ -159,7 +159,7 @@ function render({ model, el }) {
   const arrange = () => {
     if (!needs) return;
     const [currency, rails] = ['currency', 'rails'].map((name) => fields[name].input.value.trim());
-    const code = currency.toUpperCase(), by = `by ${rails || 'local'} rails`;
+    const code = currency.toUpperCase(), route = `over ${rails || 'local'} rails`;
     const groups = (needs[`${code} ${rails || 'local'}`] ?? needs[code])?.split(' ').map((group) => group.split('|'));
     const needed = groups ? groups.flat() : [], isKnown = groups || code.length < 3;
     let hideable = 0;
@@ -170,8 +170,8 @@ function render({ model, el }) {
       hideable += isHideable;
     }
     const labels = groups?.map((group) => group.map((name) => fields[name].label).join(' or ')).join(', ');
-    advice.textContent = groups ? `${code} ${by} usually needs: ${labels}.`
-      : isKnown ? 'Choose a currency to see which fields it needs.' : `No published requirements for ${code} ${by}. Ask the bank which fields are needed.`;
+    advice.textContent = groups ? `${code} ${route} usually needs: ${labels}.`
+      : isKnown ? 'Choose a currency to see which fields it needs.' : `No published requirements for ${code} ${route}. Ask the bank which fields are needed.`;
     moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;
     moreButton.hidden = !hideable;
     setAttributes(moreButton, { 'aria-expanded': !!showAll });

@@ -97,7 +97,7 @@ def error_text(error: BaseException) -> str:
 class Form(anywidget.AnyWidget):
     """Base class of the forms: fields, checks and a button, drawn from the model of a request.
 
-    Fill a form in in the browser, or from Python with `fill()` and `submit()`. The widget's state, which a notebook may
+    Fill in a form in the browser, or from Python with `fill()` and `submit()`. The widget's state, which a notebook may
     save, holds no values.
 
     Attributes:
