@@ -531,7 +531,7 @@ def test_clearing_forgets(client: Client) -> None:
 @pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
 def test_forms_need_a_client(kind: type[Form]) -> None:
     """Anything but a client raises at once."""
-    with pytest.raises(InvalidInput, match="first argument is a client"):
+    with pytest.raises(InvalidInput, match="first argument must be a client"):
         kind("https://api.example.com")  # type: ignore[arg-type]  # the mistake is the point
 
 
