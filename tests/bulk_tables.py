@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import DetailRow, PayerRow, open_database
-from payerkit.service.encryption import RecordCipher, encryption_key
+from payerkit.service.encryption import RecordCipher, load_encryption_key
 
 Row = dict[str, str]
 Account = tuple[str, str, str]
@@ -72,10 +72,10 @@ def account_of(row: Mapping[str, str]) -> Account:
 
 def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
     """Return what the file of a sandbox holds: its payers by id, and how often each account is there."""
-    vault, engine = RecordCipher(encryption_key(db, {})), open_database(db)
+    vault, engine = RecordCipher(load_encryption_key(db, {})), open_database(db)
     with Session(engine) as session:
-        payers = {row.id: vault.open(row.sealed) for row in session.scalars(select(PayerRow))}
-        details = [(row.payer_id, vault.open(row.sealed)) for row in session.scalars(select(DetailRow))]
+        payers = {row.id: vault.decrypt(row.sealed) for row in session.scalars(select(PayerRow))}
+        details = [(row.payer_id, vault.decrypt(row.sealed)) for row in session.scalars(select(DetailRow))]
     engine.dispose()
     accounts = Counter(
         (str(payers[payer]["clientUserId"]), str(body["accountNumber"]), str(body["documentNumber"]))

@@ -165,10 +165,10 @@ def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]
         (["sandbox", "--db", "/nonexistent/x.db"], "No such file"),
         (["sandbox", "--port", "99999"], "from 0 to 65535"),
         (["sandbox", "--fee-percent", "abc"], "fee_percent"),
-        (["sandbox", "--db", "nonsense://x"], "give a path"),
-        (["sandbox", "--db", "."], "give a file"),
+        (["sandbox", "--db", "nonsense://x"], "expected a path"),
+        (["sandbox", "--db", "."], "expected a file"),
         (["sandbox", "--fee-percent", "200"], "fee_percent"),
-        (["sandbox", "--faults", "nonsense=5%"], "faults: 'nonsense' is no fault"),
+        (["sandbox", "--faults", "nonsense=5%"], "faults: unknown fault 'nonsense'"),
         (["sandbox", "--host", "192.0.2.1"], "cannot listen"),
     ],
 )

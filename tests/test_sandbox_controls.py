@@ -15,7 +15,7 @@ import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotFound, Refused
 from payerkit.service.database import open_database
-from payerkit.service.encryption import RecordCipher, encryption_key
+from payerkit.service.encryption import RecordCipher, load_encryption_key
 from payerkit.service.ledger import Ledger
 from published import BANK_DETAILS, PAYER
 
@@ -189,10 +189,10 @@ def test_a_database_from_before_the_ledger_is_opened(tmp_path: Path) -> None:
 def test_a_long_ledger_is_read_whole(tmp_path: Path) -> None:
     """More rows than the service gives at once arrive, each once."""
     file = tmp_path / "team.db"
-    vault, engine = RecordCipher(encryption_key(file, {})), open_database(file)
+    cipher, engine = RecordCipher(load_encryption_key(file, {})), open_database(file)
     with Session(engine) as session, session.begin():
         for place in range(12_000):
-            Ledger(session, vault).add("payer", f"user-{place}", {"place": place})
+            Ledger(session, cipher).add("payer", f"user-{place}", {"place": place})
     engine.dispose()
     with payerkit.sandbox(db=file) as client:
         ledger = client.sandbox.ledger()

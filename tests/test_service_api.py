@@ -328,9 +328,9 @@ def test_models_and_bodies_have_the_same_members(plain: Caller) -> None:
     """A member that one side knows and the other does not would be dropped in silence."""
     schemas = plain("GET", "/openapi.json").json()["components"]["schemas"]
     pairs: dict[str, Any] = {
-        "ComplianceData": payerkit.Payer,
-        "PaymentDetailBody": payerkit.BankDetails,
-        "PayBody": payerkit.PaymentOrder,
+        "PayerRequest": payerkit.Payer,
+        "PaymentDetailRequest": payerkit.BankDetails,
+        "PaymentRequest": payerkit.PaymentOrder,
     }
     for name, model in pairs.items():
         members = {str(field.alias): field.is_required() for field in model.model_fields.values()}

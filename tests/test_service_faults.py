@@ -29,7 +29,7 @@ from payerkit.errors import (
     UnreadableAnswer,
 )
 from payerkit.retry import Retries
-from payerkit.service.faults import HEADER, SHARES, parse_fault_plan
+from payerkit.service.faults import FAULTS, FAULTS_HEADER, parse_fault_plan
 from published import BANK_DETAILS, PAYER
 
 STATUS = "/v2/payer/user-123"
@@ -78,7 +78,7 @@ WRITES = [
 
 def test_every_fault_is_tested() -> None:
     """A fault that is added has its row."""
-    assert set(SHARES) == {fault for fault, *_ in WRITES} == {fault for fault, *_ in READS}
+    assert set(FAULTS) == {fault for fault, *_ in WRITES} == {fault for fault, *_ in READS}
 
 
 @pytest.mark.parametrize(("fault", "kind", "status", "stored"), WRITES)
@@ -155,7 +155,7 @@ def test_a_cut_answer_promises_the_whole(client: SandboxClient) -> None:
     whole = get(client, STATUS, "").content
     address = urlsplit(client.base_url)
     with closing(http.client.HTTPConnection(str(address.hostname), address.port, timeout=20)) as connection:
-        connection.request("GET", STATUS, headers={"x-api-key": client.reveal_key(), HEADER: "cut=100%"})
+        connection.request("GET", STATUS, headers={"x-api-key": client.reveal_key(), FAULTS_HEADER: "cut=100%"})
         answer = connection.getresponse()
         with pytest.raises(http.client.IncompleteRead) as caught:
             answer.read()
@@ -174,7 +174,7 @@ def test_latency_comes_before_every_call(client: SandboxClient) -> None:
 
 def get(client: SandboxClient, path: str, plan: str | None, key: str | None = None) -> requests.Response:
     """Return the answer to a request with a plan of its own."""
-    headers = {"x-api-key": key or client.reveal_key()} | ({} if plan is None else {HEADER: plan})
+    headers = {"x-api-key": key or client.reveal_key()} | ({} if plan is None else {FAULTS_HEADER: plan})
     return requests.get(client.base_url + path, headers=headers, timeout=20)
 
 
@@ -271,19 +271,19 @@ def test_without_a_seed_faults_fall_by_chance() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("nonsense=5%", "'nonsense' is no fault; there are latency, slow_for, refuse, "),
-        ("reset_after", "reset_after: give a share of the calls, such as reset_after=5%"),
-        ("reset_after=5", "reset_after: give a share"),  # of what?
-        ("reset_after=-5%", "reset_after: give a share"),
-        ("reset_after=5%%", "reset_after: give a share"),
-        ("reset_after=\u0665%", "reset_after: give a share"),  # digits of another script
-        ("latency=-1", "latency: give seconds, such as latency=0.5"),
-        ("latency=1%", "latency: give seconds"),
-        ("slow_for=inf", "slow_for: give seconds"),
+        ("nonsense=5%", "unknown fault 'nonsense'; expected latency, slow_for, refuse, "),
+        ("reset_after", "reset_after: expected a percentage of the calls, such as reset_after=5%"),
+        ("reset_after=5", "reset_after: expected a percentage"),  # of what?
+        ("reset_after=-5%", "reset_after: expected a percentage"),
+        ("reset_after=5%%", "reset_after: expected a percentage"),
+        ("reset_after=\u0665%", "reset_after: expected a percentage"),  # digits of another script
+        ("latency=-1", "latency: expected seconds, such as latency=0.5"),
+        ("latency=1%", "latency: expected seconds"),
+        ("slow_for=inf", "slow_for: expected seconds"),
         ("refuse=1%, refuse=2%", "refuse is given twice"),
-        ("refuse=60%, cut=40.1%", "more than 100% together"),
-        ("refuse=1%,", "'' is no fault"),
-        ("refuse=1%; cut=1%", "refuse: give a share"),
+        ("refuse=60%, cut=40.1%", "add up to more than 100%"),
+        ("refuse=1%,", "unknown fault ''"),
+        ("refuse=1%; cut=1%", "refuse: expected a percentage"),
     ],
 )
 def test_what_is_no_plan_is_refused(client: SandboxClient, text: str, words: str) -> None:
@@ -314,7 +314,7 @@ def test_a_plan_is_read_as_it_is_written() -> None:
     assert (0.02, 1.5, {"cut": Decimal("33.3"), "refuse": Decimal("66.7")}) == (
         plan.latency,
         plan.slow_for,
-        plan.shares,
+        plan.percentages,
     )
-    assert ["cut", "refuse", "refuse"] == [plan.fault(Decimal(draw)) for draw in ("33.2", "33.3", "99.9999")]
-    assert parse_fault_plan("cut=5%").fault(Decimal(5)) is None
+    assert ["cut", "refuse", "refuse"] == [plan.fault_at(Decimal(draw)) for draw in ("33.2", "33.3", "99.9999")]
+    assert parse_fault_plan("cut=5%").fault_at(Decimal(5)) is None

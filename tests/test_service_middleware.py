@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from payerkit.service.app import create_app
-from payerkit.service.faults import Faults
+from payerkit.service.faults import FaultInjector
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
 
@@ -78,7 +78,7 @@ def gate() -> RequestGuard:
     async def unreachable(*_: object) -> None:
         raise AssertionError
 
-    return RequestGuard(unreachable, Faults("", None), identity="x", api_key=KEY, settings=Settings(max_body=10))
+    return RequestGuard(unreachable, FaultInjector("", None), identity="x", api_key=KEY, settings=Settings(max_body=10))
 
 
 JSON = [(b"content-type", b"application/json")]
@@ -105,7 +105,7 @@ def test_a_connection_that_is_out_of_reach_is_answered(fault: str) -> None:
     async def app(_scope: object, _receive: object, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    before = RequestGuard(app, Faults("", None), identity="x", api_key=KEY, settings=Settings())
+    before = RequestGuard(app, FaultInjector("", None), identity="x", api_key=KEY, settings=Settings())
     status, headers, body = ask(before, [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
 
     assert (502, "x", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
@@ -159,7 +159,7 @@ def test_what_is_stored_is_stored_before_its_answer_is_lost(fault: str, done: li
         wire.done.append("stored")
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    before = RequestGuard(app, Faults(f"{fault}=100%", None), identity="x", api_key=KEY, settings=Settings())
+    before = RequestGuard(app, FaultInjector(f"{fault}=100%", None), identity="x", api_key=KEY, settings=Settings())
     asyncio.run(before({**SCOPE, "headers": [(b"x-api-key", KEY.encode())]}, wire.receive, wire.send))
 
     assert done == wire.done
@@ -174,7 +174,7 @@ def test_a_limit_counts_the_last_minute() -> None:
 
     settings = Settings(rate_limit=2)
     limited = RequestGuard(
-        app, Faults("", None), identity="x", api_key=KEY, settings=settings, clock=lambda: next(times)
+        app, FaultInjector("", None), identity="x", api_key=KEY, settings=settings, clock=lambda: next(times)
     )
     answers = [ask(limited, []) for _ in range(4)]
 

@@ -20,8 +20,8 @@ from payerkit.onchain.deployments import find_deployment
 from payerkit.service.database import open_database
 from payerkit.service.encoding import big_number, payment_reference
 from payerkit.service.errors import Problem
-from payerkit.service.money import Rates, convert, parse_amount, parse_rate, to_decimal
-from payerkit.service.payments import pay
+from payerkit.service.money import Rates, convert, format_units, parse_amount, parse_rate
+from payerkit.service.payments import create_payment
 from payerkit.service.settings import Settings
 from payerkit.service.wallet import Holding, Wallet
 
@@ -85,7 +85,7 @@ def test_a_token_is_paid_by_approval_and_payment(
     session: Session, currency: str, token: str, contract: str, amount: int
 ) -> None:
     """10 USD in a token: the contract may take exactly that, and pays it to the payee under the reference."""
-    answer = pay(session, order("10", currency), Settings())
+    answer = create_payment(session, order("10", currency), Settings())
     approval, payment = answer["transactions"]
     reference = bytes.fromhex(answer["paymentReference"][2:])
 
@@ -104,7 +104,7 @@ COINS = [
 @pytest.mark.parametrize(("currency", "contract", "wei"), COINS)
 def test_a_coin_is_paid_by_value(session: Session, currency: str, contract: str, wei: int) -> None:
     """10 USD in a network's coin: one call of the fee proxy, the amount sent along."""
-    answer = pay(session, order("10", currency), Settings())
+    answer = create_payment(session, order("10", currency), Settings())
     (payment,) = answer["transactions"]
     reference = bytes.fromhex(answer["paymentReference"][2:])
 
@@ -121,7 +121,7 @@ def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
         if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
     ]
     for currency in payable:
-        answer = pay(session, order("3", currency.id, currency.id), Settings())
+        answer = create_payment(session, order("3", currency.id, currency.id), Settings())
         step = answer["transactions"][-1]
         paid = decoded(step, PAY_TOKEN)[2] if currency.kind == "erc20" else int(step["value"]["hex"], 16)
         assert (currency.id, 3 * 10**currency.decimals) == (currency.id, paid)
@@ -132,8 +132,8 @@ def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
 def test_a_fee_is_on_top(session: Session) -> None:
     """With a fee, the approval and the value cover amount and fee, and the fee goes to its address."""
     choice = Settings(fee_percent=Decimal("1.5"), fee_address=FEE_TO)
-    token = pay(session, order("10", "fUSDC-sepolia"), choice)
-    coin = pay(session, order("10", "ETH-sepolia-sepolia"), choice)
+    token = create_payment(session, order("10", "fUSDC-sepolia"), choice)
+    coin = create_payment(session, order("10", "ETH-sepolia-sepolia"), choice)
 
     assert 10_150_000 == decoded(token["transactions"][0], APPROVE)[1]
     assert (10_000_000, 150_000, FEE_TO.lower()) == tuple(
@@ -161,7 +161,7 @@ def test_approvals_depend_on_the_allowance(
 ) -> None:
     """There are as many approvals as the token needs, and the metadata says which step is which."""
     Wallet(session).set_holding(known(currency), Holding(balance=10**9, allowance=allowance))
-    answer = pay(session, order("10", currency), Settings())
+    answer = create_payment(session, order("10", currency), Settings())
     steps = answer["transactions"]
 
     assert approvals == [decoded(step, APPROVE)[1] for step in steps[:-1]]
@@ -212,18 +212,19 @@ def test_invoices_are_converted_exactly(amount: str, invoice: str, payment: str,
 
 def test_the_largest_amount_survives(session: Session) -> None:
     """2^256-1 base units are paid to the last one; one more is refused."""
-    largest = to_decimal(2**256 - 1, known("ETH-sepolia-sepolia"))
-    answer = pay(session, order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia"), Settings())
+    largest = format_units(2**256 - 1, known("ETH-sepolia-sepolia"))
+    body = order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia")
+    answer = create_payment(session, body, Settings())
 
     assert "0x" + "f" * 64 == answer["transactions"][0]["value"]["hex"]
     with pytest.raises(Problem, match="256 bits"):
-        pay(session, order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia"), Settings(fee_percent=Decimal(1)))
+        create_payment(session, body, Settings(fee_percent=Decimal(1)))
 
 
 @given(st.integers(min_value=1, max_value=2**256 - 1), st.sampled_from(sorted(currencies())))
 def test_amounts_are_read_as_they_are_written(units: int, currency_id: str) -> None:
     """Base units written as a decimal are read back exactly, for every currency."""
-    assert units == parse_amount(to_decimal(units, known(currency_id)), known(currency_id))
+    assert units == parse_amount(format_units(units, known(currency_id)), known(currency_id))
 
 
 RATE = st.decimals("0.000001", "1000000", places=6)
@@ -242,7 +243,8 @@ def test_conversion_never_underpays(units: int, invoice_rate: Decimal, payment_r
 
 def test_the_same_order_gives_another_reference(session: Session) -> None:
     """Two payments of one order can be told apart on chain, with a seed as well."""
-    references = {pay(session, order("1", "FAU-sepolia"), Settings(seed=1))["paymentReference"] for _ in range(3)}
+    body = order("1", "FAU-sepolia")
+    references = {create_payment(session, body, Settings(seed=1))["paymentReference"] for _ in range(3)}
 
     assert len(references) == 3
 
@@ -250,7 +252,7 @@ def test_the_same_order_gives_another_reference(session: Session) -> None:
 @pytest.mark.parametrize("spelling", ["eth-SEPOLIA-sepolia", "ETH-sepolia-sepolia"])
 def test_currency_ids_are_found_in_any_case(session: Session, spelling: str) -> None:
     """Ids differ also when case is ignored, so any case names one currency."""
-    assert pay(session, order("1", spelling, "usd"), Settings())["transactions"]
+    assert create_payment(session, order("1", spelling, "usd"), Settings())["transactions"]
 
 
 @pytest.mark.parametrize(("value", "hexed"), [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")])

@@ -17,11 +17,17 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from payerkit.service.database import Base, Meta, open_database, sqlite_file
-from payerkit.service.encryption import ENCRYPTION_KEY, RecordCipher, api_key, encryption_key, new_encryption_key
+from payerkit.service.encryption import (
+    ENCRYPTION_KEY_VARIABLE,
+    RecordCipher,
+    load_api_key,
+    load_encryption_key,
+    new_encryption_key,
+)
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.states import Decided, is_compliant
+from payerkit.service.states import TimedState, is_compliant
 from payerkit.service.store import Store
 from published import BANK_DETAILS, PAYER
 
@@ -67,7 +73,7 @@ def test_everything_survives_a_restart(database: str | Path) -> None:
     record = stores[0].add_detail(str(database), BANK_DETAILS)
 
     assert payer == stores[1].find_payer(str(database))
-    assert [record] == stores[1].details(str(database), None)
+    assert [record] == stores[1].list_details(str(database), None)
     assert stores[0].identity == stores[1].identity
     for store in stores:
         store._engine.dispose()
@@ -89,7 +95,7 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     for thread in threads:
         thread.join()
 
-    records = stores[0].details("many", None) or []
+    records = stores[0].list_details("many", None) or []
     assert (120, 120) == (len(records), len({record["id"] for record in records}))
     for store in stores:
         store._engine.dispose()
@@ -99,18 +105,18 @@ def test_another_key_is_noticed(database: str | Path) -> None:
     """A database that was written with another key is not opened half."""
     Store(open_database(database), RecordCipher(KEY), Settings())._engine.dispose()
     engine = open_database(database)
-    with pytest.raises(SetupError, match=f"set {ENCRYPTION_KEY}"):
+    with pytest.raises(SetupError, match=f"set {ENCRYPTION_KEY_VARIABLE}"):
         Store(engine, RecordCipher(new_encryption_key()), Settings())
     engine.dispose()
 
 
 def test_a_service_runs_on_postgresql(postgres: str) -> None:
     """Any SQLAlchemy address will do; its key comes from the environment, and the API key stays the same."""
-    with pytest.raises(SetupError, match=f"Set {ENCRYPTION_KEY}"):
+    with pytest.raises(SetupError, match=f"Set {ENCRYPTION_KEY_VARIABLE}"):
         Service(Settings(), db=postgres, environment={})
     keys = []
     for _ in range(2):
-        service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY: KEY})
+        service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY_VARIABLE: KEY})
         service.start()
         service.stop()
         keys.append(service.api_key)
@@ -156,7 +162,7 @@ def test_services_may_start_at_once(postgres: str) -> None:
 def test_keys_beside_a_database_are_whole(tmp_path: Path) -> None:
     """Of several that start at once, all get the same key, and nobody an empty one."""
     for place in range(20):
-        keys = at_once(lambda place=place: api_key(tmp_path / f"{place}.db", {}), 6)  # type: ignore[misc]
+        keys = at_once(lambda place=place: load_api_key(tmp_path / f"{place}.db", {}), 6)  # type: ignore[misc]
         assert (1, True) == (len(set(keys)), str(keys[0]).startswith("sandbox_"))
     assert {f"{place}.db.api-key" for place in range(20)} == {file.name for file in tmp_path.iterdir()}
 
@@ -166,21 +172,21 @@ def test_a_key_file_without_a_key_is_refused(tmp_path: Path, text: str) -> None:
     """An empty key would let everybody in."""
     (tmp_path / "x.db.api-key").write_text(text, "utf-8")
 
-    with pytest.raises(SetupError, match="holds no key"):
-        api_key(tmp_path / "x.db", {})
+    with pytest.raises(SetupError, match="not a valid key"):
+        load_api_key(tmp_path / "x.db", {})
 
 
 @pytest.mark.parametrize("key", [" ", "two words"])
 def test_a_key_of_the_environment_is_checked(key: str) -> None:
     """So would one that no header carries."""
-    with pytest.raises(SetupError, match="PAYERKIT_API_KEY holds no key"):
-        api_key(None, {"PAYERKIT_API_KEY": key})
+    with pytest.raises(SetupError, match="PAYERKIT_API_KEY: not a valid key"):
+        load_api_key(None, {"PAYERKIT_API_KEY": key})
 
 
 @pytest.mark.parametrize("db", ["", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path()])
 def test_what_is_no_file_is_refused(db: str | Path) -> None:
     """A folder, or a database in memory, which each thread would have for itself, is not opened."""
-    with pytest.raises(SetupError, match="give a file"):
+    with pytest.raises(SetupError, match="expected a file"):
         open_database(db)
 
 
@@ -222,7 +228,7 @@ def test_a_lost_key_is_told(tmp_path: Path) -> None:
     (tmp_path / "team.db").touch()
 
     with pytest.raises(SetupError, match=r"team\.db\.key is missing"):
-        encryption_key(tmp_path / "team.db", {})
+        load_encryption_key(tmp_path / "team.db", {})
 
 
 def test_a_key_that_is_none_is_told() -> None:
@@ -245,7 +251,7 @@ def test_files_are_told_from_addresses(db: str | Path, is_file: bool) -> None:
 @pytest.mark.parametrize(("now", "state"), [(9.9, "pending"), (10, "approved"), (11, "approved")])
 def test_a_decision_falls_at_its_time(now: float, state: str) -> None:
     """A state is what it is until the next one is due."""
-    assert state == Decided("pending", "approved", 10).at(now)
+    assert state == TimedState("pending", "approved", 10).at(now)
 
 
 @pytest.mark.parametrize(

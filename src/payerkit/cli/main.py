@@ -174,7 +174,7 @@ def _sandbox(given: argparse.Namespace) -> None:
         return
     settings = make_settings(**{name: getattr(given, name) for name in _SETTINGS})
     service = open_service(settings, db=given.db, host=given.host, port=given.port, environment=os.environ)
-    key = f"the one in {API_KEY}" if os.environ.get(API_KEY) else service.key_place or service.api_key
+    key = f"the one in {API_KEY}" if os.environ.get(API_KEY) else service.api_key_location or service.api_key
     lines = [
         f"Sandbox at   {service.url}   (try the calls: {service.url}/docs)",
         f"API key      {key}",

@@ -1,4 +1,4 @@
-"""The service itself, as a sandbox: the whole API, a database, pages, payments with real call data.
+"""The sandbox: the whole payment service on this machine, with a database, pages and payments with real calldata.
 
-It knows nothing of the client: the API's names stand here as literals, so that a mistake on one side shows.
+It shares no model with the client: the API's names are written out here again, so that a mistake on one side shows.
 """

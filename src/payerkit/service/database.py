@@ -1,4 +1,7 @@
-"""The tables, on SQLite or any other database that SQLAlchemy knows."""
+"""The tables, on SQLite or any other database that SQLAlchemy supports.
+
+Columns named `sealed` hold JSON encrypted by a RecordCipher, columns named `key` its lookup keys.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from payerkit.service.settings import SetupError
 
 WRITE = "payerkit_write"
-"""Execution option of transactions that write: on SQLite they take the lock when they begin."""
+"""Execution option of a transaction that writes: on SQLite it takes the write lock when it begins."""
 
 
 class Base(DeclarativeBase):
@@ -20,7 +23,7 @@ class Base(DeclarativeBase):
 
 
 class Meta(Base):
-    """What the service remembers about itself: the number of writes; sealed, its identity and its key."""
+    """The service's own state: the number of writes and, encrypted, its identity and its API key."""
 
     __tablename__ = "meta"
 
@@ -29,7 +32,7 @@ class Meta(Base):
 
 
 class PayerRow(Base):
-    """A payer. `key` stands for the client user id, which is sealed like the rest."""
+    """A payer. `key` is the lookup key of the client user id, which is encrypted with the rest."""
 
     __tablename__ = "payers"
 
@@ -45,7 +48,7 @@ class PayerRow(Base):
 
 
 class DetailRow(Base):
-    """A payer's bank details, sealed."""
+    """Bank details of a payer."""
 
     __tablename__ = "payment_details"
 
@@ -59,7 +62,7 @@ class DetailRow(Base):
 
 
 class PaymentRow(Base):
-    """An initiated payment, and what was asked for, as JSON."""
+    """An initiated payment, and its order as JSON."""
 
     __tablename__ = "payments"
 
@@ -69,7 +72,7 @@ class PaymentRow(Base):
 
 
 class LedgerRow(Base):
-    """A write that was stored, sealed."""
+    """A write that was stored."""
 
     __tablename__ = "ledger"
 
@@ -78,7 +81,7 @@ class LedgerRow(Base):
 
 
 class RateRow(Base):
-    """A rate that somebody set: US dollars for one unit of a currency, as a decimal."""
+    """An exchange rate set by a user: US dollars per unit of a currency, as a decimal."""
 
     __tablename__ = "rates"
 
@@ -87,7 +90,7 @@ class RateRow(Base):
 
 
 class HoldingRow(Base):
-    """What the demo wallet holds of a currency, and lets the payment contract take, in base units."""
+    """The demo wallet's balance of a currency and the payment contract's allowance, in base units."""
 
     __tablename__ = "wallet"
 
@@ -97,68 +100,76 @@ class HoldingRow(Base):
 
 
 def sqlite_file(db: str | Path) -> Path | None:
-    """Return the file of a database given as a path or an SQLite address; None for any other database.
+    """Return the file of a database given as a path or an SQLite URL; None for any other database.
 
-    Raises SetupError for what is neither.
+    Raises SetupError for anything else, and for a database in memory, of which each thread would see its own.
     """
     if isinstance(db, Path) or "://" not in db:
         name = str(db)
     else:
-        url = _url(db)
+        url = _parse_url(db)
         if url.get_backend_name() != "sqlite":
             return None
         name = url.database or ""
     file = Path(name)
     if name in {"", ":memory:"} or file.is_dir():
-        raise SetupError("db: give a file; without db, a sandbox has one of its own that goes with it.")
+        raise SetupError("db: expected a file; leave db out for a temporary database.")
     return file
 
 
 def open_database(db: str | Path) -> Engine:
-    """Return an engine whose tables are there. Raises SetupError if the database cannot be reached."""
+    """Return an engine, with its tables created. Raises SetupError if the database cannot be opened."""
     file = sqlite_file(db)
     if file is not None and file.parent.is_dir():
-        file.touch(mode=0o600)
-    url = _url(str(db)) if "://" in str(db) else URL.create("sqlite", database=str(file))
+        file.touch(mode=0o600)  # SQLite would create it readable by everybody
+    url = _parse_url(str(db)) if "://" in str(db) else URL.create("sqlite", database=str(file))
     try:
         engine = create_engine(url, hide_parameters=True)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
-        _make_tables(engine)
+        _create_tables(engine)
     except ModuleNotFoundError as error:
-        raise SetupError(f"db: the driver {error.name} is not installed; for PostgreSQL: payerkit[postgres].") from None
+        raise _missing_driver(error) from None
     except SQLAlchemyError as error:
-        why = str(getattr(error, "orig", "") or type(error).__name__).strip()
-        raise SetupError(f"db: cannot open the database: {why}") from None
+        reason = str(getattr(error, "orig", "") or type(error).__name__).strip()
+        raise SetupError(f"db: cannot open the database: {reason}") from None
     return engine
 
 
-def _make_tables(engine: Engine) -> None:
+def _create_tables(engine: Engine) -> None:
     try:
         Base.metadata.create_all(engine)
     except SQLAlchemyError:
-        # Somebody else may be making them just now; then the second look finds them.
+        # Another service may be creating them at the same moment; a second attempt then finds them.
         Base.metadata.create_all(engine)
 
 
-def _url(db: str) -> URL:
+def _parse_url(db: str) -> URL:
     try:
         url = make_url(db)
         url.get_dialect()
     except (ArgumentError, NoSuchModuleError):
-        raise SetupError("db: give a path, or an SQLAlchemy address such as postgresql+psycopg://...") from None
+        raise SetupError("db: expected a path or an SQLAlchemy URL, such as postgresql+psycopg://host/name.") from None
     except ModuleNotFoundError as error:
-        raise SetupError(f"db: the driver {error.name} is not installed; for PostgreSQL: payerkit[postgres].") from None
+        raise _missing_driver(error) from None
     return url
 
 
+def _missing_driver(error: ModuleNotFoundError) -> SetupError:
+    return SetupError(
+        f"db: the driver {error.name} is not installed; for PostgreSQL, run pip install 'payerkit[postgres]'."
+    )
+
+
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver would begin transactions by itself, and too late
+    # None, so that _begin_sqlite begins transactions: sqlite3 begins them itself, but only before the first write.
+    connection.isolation_level = None
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=10000"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
+    # A deferred transaction that reads first cannot wait for the write lock: SQLite fails it at once, lest it deadlock.
     mode = "IMMEDIATE" if connection.get_execution_options().get(WRITE) else "DEFERRED"
     connection.exec_driver_sql(f"BEGIN {mode}")

@@ -1,6 +1,6 @@
-"""Call data of the transactions that the service hands out: selectors and arguments, encoded with eth-abi.
+"""ABI encoding of the calls that the sandbox responds with: selectors and arguments, by eth-abi.
 
-The functions are written out here and nowhere else imported: whoever decodes them must not read them from here.
+The function signatures are written out here. The decoder in `onchain` has its own, so that a mistake on one side shows.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ PAY_TOKEN = "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint2
 PAY_NATIVE = "transferWithReferenceAndFee(address,bytes,uint256,address)"
 
 
-def call(signature: str, arguments: Sequence[Any]) -> str:
-    """Return the call data of a function as hex: four bytes of the signature's hash, then the arguments."""
+def encode_call(signature: str, arguments: Sequence[Any]) -> str:
+    """Return the calldata of a function call as hex: the 4-byte selector, then the ABI-encoded arguments."""
     types = signature.partition("(")[2].removesuffix(")").split(",")
     return "0x" + (keccak(signature.encode())[:4] + encode(types, arguments)).hex()
 
 
 def payment_reference(request_id: str, salt: str, address: str) -> bytes:
-    """Return the eight bytes by which a payment is found again.
+    """Return the 8-byte reference that identifies a payment on chain.
 
-    The last eight of keccak-256 over request id, salt and address as lower-case text (RequestNetwork,
+    The last eight bytes of keccak-256 over request id, salt and address as lower-case text (RequestNetwork,
     payment-detection, payment-reference-calculator).
     """
     return keccak((request_id + salt + address).lower().encode())[-8:]
 
 
 def big_number(value: int) -> dict[str, str]:
-    """Return a number the way ethers 5 writes it to JSON: hex with an even number of digits."""
+    """Return a number as ethers 5 serializes it to JSON: hex with an even number of digits."""
     digits = f"{value:x}"
     return {"type": "BigNumber", "hex": "0x" + digits.rjust(len(digits) + len(digits) % 2, "0")}

@@ -1,4 +1,4 @@
-"""What is written to the database sealed, and the keys to it."""
+"""Encryption of the stored records, and the keys of a database."""
 
 from __future__ import annotations
 
@@ -15,103 +15,112 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from payerkit.service.settings import SetupError
 
-ENCRYPTION_KEY = "PAYERKIT_SANDBOX_KEY"
-API_KEY = "PAYERKIT_API_KEY"
+ENCRYPTION_KEY_VARIABLE = "PAYERKIT_SANDBOX_KEY"
+API_KEY_VARIABLE = "PAYERKIT_API_KEY"
 
 
 class RecordCipher:
-    """Seals records with Fernet (AES-128-CBC and HMAC-SHA256), and makes keys to find them by."""
+    """Encrypts records with Fernet (AES-128-CBC and HMAC-SHA256), and derives the keys that find them."""
 
     def __init__(self, key: str) -> None:
         try:
             self._fernet = Fernet(key)
         except ValueError:
-            raise SetupError(f"{ENCRYPTION_KEY}: not a Fernet key; `payerkit sandbox --new-key` prints one.") from None
-        self._index_key = hashlib.sha256(b"payerkit sandbox index" + key.encode()).digest()
+            raise SetupError(
+                f"{ENCRYPTION_KEY_VARIABLE}: not a Fernet key; `payerkit sandbox --new-key` prints one."
+            ) from None
+        # A key of its own: one secret must not serve two algorithms.
+        self._lookup_secret = hashlib.sha256(b"payerkit sandbox index" + key.encode()).digest()
 
-    def seal(self, record: Mapping[str, Any]) -> bytes:
-        """Return the record so that only this key opens it."""
+    def encrypt(self, record: Mapping[str, Any]) -> bytes:
+        """Return the record, encrypted."""
         return self._fernet.encrypt(json.dumps(record).encode())
 
-    def open(self, sealed: bytes) -> dict[str, Any]:
-        """Return a sealed record. Raises SetupError if it was sealed with another key."""
+    def decrypt(self, encrypted: bytes) -> dict[str, Any]:
+        """Return the record. Raises SetupError if it was encrypted with another key."""
         try:
-            record: dict[str, Any] = json.loads(self._fernet.decrypt(sealed))
+            record: dict[str, Any] = json.loads(self._fernet.decrypt(encrypted))
         except InvalidToken:
-            raise SetupError(f"The database was written with another key; set {ENCRYPTION_KEY} to that one.") from None
+            raise SetupError(
+                f"The database was encrypted with another key; set {ENCRYPTION_KEY_VARIABLE} to that key."
+            ) from None
         return record
 
-    def index(self, text: str) -> str:
-        """Return a key under which a text can be found without being written."""
-        return hmac.new(self._index_key, text.encode(), hashlib.sha256).hexdigest()
+    def lookup_key(self, text: str) -> str:
+        """Return a keyed hash: encryption gives another result each time, so it cannot be searched for.
+
+        Without the key, the hash of a guessed id (an e-mail, say) cannot be computed, unlike that of a plain SHA-256.
+        """
+        return hmac.new(self._lookup_secret, text.encode(), hashlib.sha256).hexdigest()
 
 
 def new_encryption_key() -> str:
-    """Return a fresh Fernet key."""
+    """Return a new Fernet key."""
     return Fernet.generate_key().decode()
 
 
 def new_api_key() -> str:
-    """Return a fresh API key that says what it is for."""
+    """Return a new API key, recognizable as a sandbox's."""
     return f"sandbox_{secrets.token_urlsafe(24)}"
 
 
-def encryption_key(database: Path | None, environment: Mapping[str, str]) -> str:
-    """Return the key from the environment, else the one kept beside a SQLite file, made if the file is new.
+def load_encryption_key(database: Path | None, environment: Mapping[str, str]) -> str:
+    """Return the key from the environment, or from the file beside a SQLite database, created with a new database.
 
-    `database` is None for any other database. Raises SetupError where there is no key and none can be made.
+    `database` is None for any other database. Raises SetupError if there is no key and none may be created.
     """
-    if given := environment.get(ENCRYPTION_KEY):
-        return given
+    if key := environment.get(ENCRYPTION_KEY_VARIABLE):
+        return key
     if database is None:
-        raise SetupError(f"Set {ENCRYPTION_KEY} for this database; `payerkit sandbox --new-key` prints one.")
-    kept = beside(database, "key")
-    if database.exists() and not kept.exists():
-        raise SetupError(f"{kept.name} is missing beside {database.name}; put it back, or set {ENCRYPTION_KEY}.")
-    return _kept(kept, new_encryption_key())
+        raise SetupError(
+            f"Set {ENCRYPTION_KEY_VARIABLE} for this database; `payerkit sandbox --new-key` prints a new key."
+        )
+    file = key_file(database, "key")
+    if database.exists() and not file.exists():  # a new key could not decrypt what is in it
+        raise SetupError(
+            f"{file.name} is missing: put it back beside {database.name}, or set {ENCRYPTION_KEY_VARIABLE}."
+        )
+    return _read_or_create(file, new_encryption_key())
 
 
-def api_key(database: Path | None, environment: Mapping[str, str]) -> str | None:
-    """Return the API key from the environment, else the one kept beside a SQLite file, else None."""
-    if given := environment.get(API_KEY):
-        return _checked(given, API_KEY)
-    return None if database is None else _kept(beside(database, "api-key"), new_api_key())
+def load_api_key(database: Path | None, environment: Mapping[str, str]) -> str | None:
+    """Return the API key from the environment, or from the file beside a SQLite database, or None."""
+    if key := environment.get(API_KEY_VARIABLE):
+        return _check_key(key, API_KEY_VARIABLE)
+    return None if database is None else _read_or_create(key_file(database, "api-key"), new_api_key())
 
 
-def beside(database: Path, kind: str) -> Path:
-    """Return the file that keeps a key beside a SQLite file."""
+def key_file(database: Path, kind: str) -> Path:
+    """Return the path of a key beside a SQLite database."""
     return database.with_name(f"{database.name}.{kind}")
 
 
-def _checked(key: str, place: str) -> str:
-    """Return a key that can be used: an empty one would let everybody in."""
+def _check_key(key: str, source: str) -> str:
+    """Return the key, unless no header could carry it, or it is empty and would let everybody in."""
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise SetupError(f"{place} holds no key.")
+        raise SetupError(f"{source}: not a valid key; expected printable ASCII characters without spaces.")
     return key
 
 
-def _kept(file: Path, fresh: str) -> str:
-    """Return the key that a file holds; make the file, for its owner only, if it is not there.
+def _read_or_create(file: Path, new_key: str) -> str:
+    """Return the key in a file; create the file first if it is missing, readable by its owner only.
 
-    It appears whole or not at all, since several may start at once.
+    Several services may start at once, and all must use the same key. So the file is written under another name, then
+    linked: the link fails if another service was faster, and nobody reads a file that is half written.
     """
     if not file.exists():
-        new = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        temporary = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
         try:
-            _write(new, fresh)
-            os.link(new, file)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as opened:
+                opened.write(new_key)
+                opened.flush()
+                os.fsync(descriptor)
+            os.link(temporary, file)
         except FileExistsError:
-            pass  # somebody else was faster; theirs counts
+            pass  # another service was faster: its key counts
         except OSError as error:
-            raise SetupError(f"db: cannot keep a key beside the database ({error.strerror}).") from None
+            raise SetupError(f"db: cannot write the key beside the database ({error.strerror}).") from None
         finally:
-            new.unlink(missing_ok=True)
-    return _checked(file.read_text(encoding="utf-8").strip(), file.name)
-
-
-def _write(file: Path, text: str) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(descriptor)
+            temporary.unlink(missing_ok=True)
+    return _check_key(file.read_text(encoding="utf-8").strip(), file.name)

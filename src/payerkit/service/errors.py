@@ -1,4 +1,4 @@
-"""What the API answers when it refuses, in the service's own shape."""
+"""Error responses in the service's published format."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Problem(Exception):  # noqa: N818 - a refusal is a normal answer
-    """A refusal: status, message, and the members at fault."""
+class Problem(Exception):  # noqa: N818 - the word of RFC 9457
+    """An error response: status, message, and the invalid fields."""
 
     def __init__(self, status: int, message: str, errors: Sequence[Mapping[str, str]] = ()) -> None:
         super().__init__(message)
@@ -25,17 +25,17 @@ class Problem(Exception):  # noqa: N818 - a refusal is a normal answer
         self.errors = errors
 
     @classmethod
-    def of(cls, member: str, words: str, code: str) -> Self:
-        """Return a refusal of one member; the words follow its name."""
-        return cls.of_all([{"field": member, "message": words, "code": code}])
+    def of_field(cls, field: str, message: str, code: str) -> Self:
+        """Return a 400 for one field; the message follows the field's name."""
+        return cls.of_fields([{"field": field, "message": message, "code": code}])
 
     @classmethod
-    def of_all(cls, errors: Sequence[Mapping[str, str]]) -> Self:
-        """Return a refusal of several members."""
+    def of_fields(cls, errors: Sequence[Mapping[str, str]]) -> Self:
+        """Return a 400 for several fields."""
         return cls(400, "; ".join(f"{error['field'] or 'the body'} {error['message']}" for error in errors), errors)
 
-    def answer(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
-        """Return the answer that tells it."""
+    def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
+        """Return the response in the published format."""
         body: dict[str, Any] = {"statusCode": self.status, "message": self.message}
         if self.status != 401:
             body["error"] = HTTPStatus(self.status).phrase
@@ -44,14 +44,14 @@ class Problem(Exception):  # noqa: N818 - a refusal is a normal answer
         return JSONResponse(body, self.status, dict(headers or {}))
 
 
-class Problems:
-    """Collects refusals, so that all members at fault are named at once: `with Problems() as problems`."""
+class FieldErrors:
+    """Collects field errors, so that one response names all of them: `with FieldErrors() as errors`."""
 
     def __init__(self) -> None:
         self._errors: list[Mapping[str, str]] = []
 
-    def found(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
-        """Return what a check returns; keep its refusal, and return None, if it raises one."""
+    def attempt(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
+        """Return the check's result; if it raises a Problem, keep its errors and return None."""
         try:
             return check(*arguments, **options)
         except Problem as problem:
@@ -63,36 +63,34 @@ class Problems:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and self._errors:
-            raise Problem.of_all(self._errors)
+            raise Problem.of_fields(self._errors)
 
 
-async def answer_problem(_request: Request, problem: Exception) -> JSONResponse:
-    """Answer a refusal of the service's own, or of the framework's (no such route, wrong method)."""
-    if isinstance(problem, HTTPException):
-        return Problem(problem.status_code, str(problem.detail)).answer(problem.headers)
-    return problem.answer() if isinstance(problem, Problem) else _failed()
+async def handle_exception(_request: Request, error: Exception) -> JSONResponse:
+    """Respond to a Problem, to an error of the framework (unknown route, wrong method), or to a failure with 500."""
+    if isinstance(error, HTTPException):
+        return Problem(error.status_code, str(error.detail)).response(error.headers)
+    if isinstance(error, Problem):
+        return error.response()
+    return Problem(500, "The sandbox failed; see its log").response()
 
 
-async def answer_invalid(_request: Request, error: Exception) -> JSONResponse:
-    """Answer a body that does not fit: every bad member named, no value repeated."""
+async def handle_validation_error(_request: Request, error: Exception) -> JSONResponse:
+    """Respond to an invalid body: name every invalid field, repeat no value."""
     details = error.errors() if isinstance(error, RequestValidationError) else ()
-    return Problem.of_all([_member(detail) for detail in details]).answer()
+    return Problem.of_fields([_field_error(detail) for detail in details]).response()
 
 
-def _member(detail: Mapping[str, Any]) -> dict[str, str]:
+def _field_error(detail: Mapping[str, Any]) -> dict[str, str]:
     path = [str(part) for part in detail["loc"] if part not in ("body", "query", "path")]
-    name = ".".join(path) if detail["type"] != "json_invalid" else ""
-    words = "must be provided" if detail["type"] == "missing" else _sentence(str(detail["msg"]))
-    return {"field": name, "message": words, "code": str(detail["type"])}
+    field = ".".join(path) if detail["type"] != "json_invalid" else ""
+    message = "must be provided" if detail["type"] == "missing" else _after_field_name(str(detail["msg"]))
+    return {"field": field, "message": message, "code": str(detail["type"])}
 
 
-def _sentence(message: str) -> str:
-    """Turn "Input should be ..." and its like into what follows a member's name."""
+def _after_field_name(message: str) -> str:
+    """Rewrite pydantic's "Input should be ..." and the like to follow a field's name."""
     for start in ("Input should be ", "String should ", "Value should "):
         if message.startswith(start):
             return ("should be " if start.startswith("Input") else "should ") + message.removeprefix(start)
-    return f"is refused: {message}"
-
-
-def _failed() -> JSONResponse:
-    return Problem(500, "the sandbox failed; its log says why").answer()
+    return f"is not valid: {message}"

@@ -1,4 +1,7 @@
-"""Faults for rehearsal: calls that are late, refused, or lose their answer, by a plan or by a header of their own."""
+"""Faults for tests and rehearsals: calls that are late, refused, or whose response is lost.
+
+A plan sets them for all calls, or the header `x-payerkit-faults` for one.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from email.utils import formatdate
+from http import HTTPStatus
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -24,255 +28,247 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
 
-SHARES = (
-    "refuse",
-    "refuse_date",
-    "reset_before",
-    "reset_after",
-    "cut",
-    "fail_before",
-    "fail_after",
-    "slow",
-)
-"""Faults that a share of the calls meets; `faults.py` says what each does."""
+FAULTS_HEADER = "x-payerkit-faults"
+"""Header with a fault plan for one request; it replaces the service's."""
 
-_SECONDS = ("latency", "slow_for")
+WRITE_METHODS = ("POST", "PATCH", "PUT")
+
+_DURATIONS = ("latency", "slow_for")
 _NUMBER = r"[0-9]{1,4}(\.[0-9]{1,6})?"
+_API_PATHS = ("/v1/", "/v2/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
-    """Seconds before every call, seconds until a slow write lands, and percents of the calls by fault."""
+    """How often calls fail, and how.
+
+    latency: seconds before every call. slow_for: seconds until a slow write is stored. percentages: of the calls, by
+    fault.
+    """
 
     latency: float = 0.0
     slow_for: float = 1.0
-    shares: Mapping[str, Decimal] = field(default_factory=dict)
+    percentages: Mapping[str, Decimal] = field(default_factory=dict)
 
-    def fault(self, draw: Decimal) -> str | None:
-        """Return the fault of the call that drew this number from 0 to 100, None for no fault."""
-        for name, percent in self.shares.items():
-            if draw < percent:
+    def fault_at(self, draw: Decimal) -> str | None:
+        """Return the fault at a number from 0 to 100, or None; the faults share that range in the plan's order."""
+        for name, percentage in self.percentages.items():
+            if draw < percentage:
                 return name
-            draw -= percent
+            draw -= percentage
         return None
 
 
 def parse_fault_plan(text: str) -> FaultPlan:
-    """Return the plan that a text describes; an empty one has no faults. Raises ValueError for what is no plan."""
-    given: dict[str, str] = {}
+    """Return the plan that a text describes; an empty one has no faults. Raises ValueError for an invalid one."""
+    values: dict[str, str] = {}
     for item in text.split(",") if text.strip() else ():
         name, _, value = (part.strip() for part in item.partition("="))
-        if name in given:
+        if name in values:
             raise ValueError(f"{name} is given twice")
-        if name not in (*_SECONDS, *SHARES):
-            raise ValueError(f"{name!r} is no fault; there are {', '.join((*_SECONDS, *SHARES))}")
-        given[name] = value
-    shares = {name: _percent(name, value) for name, value in given.items() if name in SHARES}
-    if sum(shares.values()) > 100:
-        raise ValueError("the shares are more than 100% together")
-    seconds = {name: _seconds(name, value) for name, value in given.items() if name in _SECONDS}
-    return FaultPlan(**seconds, shares=shares)
+        if name not in (*_DURATIONS, *FAULTS):
+            raise ValueError(f"unknown fault {name!r}; expected {', '.join((*_DURATIONS, *FAULTS))}")
+        values[name] = value
+    percentages = {name: _parse_percentage(name, value) for name, value in values.items() if name in FAULTS}
+    if sum(percentages.values()) > 100:
+        raise ValueError("the percentages add up to more than 100%")
+    seconds = {name: _parse_seconds(name, value) for name, value in values.items() if name in _DURATIONS}
+    return FaultPlan(**seconds, percentages=percentages)
 
 
-def _seconds(name: str, value: str) -> float:
+def _parse_seconds(name: str, value: str) -> float:
     if not re.fullmatch(_NUMBER, value):
-        raise ValueError(f"{name}: give seconds, such as {name}=0.5")
+        raise ValueError(f"{name}: expected seconds, such as {name}=0.5")
     return float(value)
 
 
-def _percent(name: str, value: str) -> Decimal:
+def _parse_percentage(name: str, value: str) -> Decimal:
     if not re.fullmatch(f"{_NUMBER}%", value):
-        raise ValueError(f"{name}: give a share of the calls, such as {name}=5%")
+        raise ValueError(f"{name}: expected a percentage of the calls, such as {name}=5%")
     return Decimal(value.removesuffix("%"))
 
 
-HEADER = "x-payerkit-faults"
-"""Header with a plan for one request; it counts instead of the service's."""
+def _parse_plan_field(text: str, field_name: str) -> FaultPlan:
+    try:
+        return parse_fault_plan(text)
+    except ValueError as error:
+        raise Problem.of_field(field_name, f"is not a valid fault plan: {error}", "plan") from None
 
-_API = ("/v1/", "/v2/")
-_WRITES = ("POST", "PATCH", "PUT")
 
-
-class Faults:
+class FaultInjector:
     """Decides which call meets which fault.
 
-    By a keyed hash of what is asked and how often it was asked before, not by who comes first: the same table meets
-    the same faults however many threads send it, and a repetition draws anew.
+    The draw is a keyed hash of the request and of how often the same request came before, not the next number of a
+    generator: so the same table meets the same faults however many threads send it, and a retry draws anew.
     """
 
     def __init__(self, plan: str, seed: int | str | None) -> None:
-        self._secret = Identifiers(seed).digits(32, "faults")
+        self._secret = Identifiers(seed).token_bytes(32, "faults")
         self._slow_writes: set[asyncio.Task[Any]] = set()
         self.set_plan(plan)
 
     def set_plan(self, text: str) -> None:
-        """Follow this plan from now on, and count anew. Raises Problem for what is no plan."""
-        self._plan, self._seen = _parsed(text, "plan"), Counter[bytes]()
+        """Set the plan and count requests from zero. Raises Problem for an invalid plan."""
+        self._plan, self._counts = _parse_plan_field(text, "plan"), Counter[bytes]()
 
-    async def met(self, app: ASGIApp, scope: Scope, receive: Receive, line: ServerConnection) -> ASGIApp:
-        """Wait as planned; return what answers the call, the application itself or a fault. Raises Problem."""
-        if not scope["path"].startswith(_API):
+    async def wrap(self, app: ASGIApp, scope: Scope, receive: Receive, connection: ServerConnection) -> ASGIApp:
+        """Wait for the planned latency; return the application, or one that injects the fault of this call."""
+        if not scope["path"].startswith(_API_PATHS):
             return app
-        own = Headers(scope=scope).get(HEADER)
-        plan = self._plan if own is None else _parsed(own, HEADER)
+        header = Headers(scope=scope).get(FAULTS_HEADER)
+        plan = self._plan if header is None else _parse_plan_field(header, FAULTS_HEADER)
         await asyncio.sleep(plan.latency)
-        fault = plan.fault(await self._draw(scope, receive)) if plan.shares else None
+        fault = plan.fault_at(await self._draw(scope, receive)) if plan.percentages else None
         if fault is None:
             return app
 
-        async def faulty(scope: Scope, receive: Receive, send: Send) -> None:
-            await _ACTS[fault](_Met(app, scope, receive, send, line, plan.slow_for, self._slow_writes))
+        async def app_with_fault(scope: Scope, receive: Receive, send: Send) -> None:
+            call = _FaultyCall(app, scope, receive, send, connection, plan.slow_for, self._slow_writes)
+            await FAULTS[fault](call)
 
-        return faulty
+        return app_with_fault
 
     async def _draw(self, scope: Scope, receive: Receive) -> Decimal:
-        """Return a number from 0 to 100 for this request, the same for the same one in the same place."""
-        body = (await receive())["body"] if scope["method"] in _WRITES else b""
-        asked = hashlib.blake2b(repr((scope["method"], scope["path"], scope["query_string"], body)).encode()).digest()
-        self._seen[asked] += 1
-        drawn = hashlib.blake2b(asked + repr(self._seen[asked]).encode(), key=self._secret, digest_size=4).digest()
+        """Return a number from 0 to 100 that depends on the request and its ordinal among equal requests."""
+        body = (await receive())["body"] if scope["method"] in WRITE_METHODS else b""
+        request = repr((scope["method"], scope["path"], scope["query_string"], body)).encode()
+        digest = hashlib.blake2b(request).digest()
+        self._counts[digest] += 1
+        ordinal = repr(self._counts[digest]).encode()
+        drawn = hashlib.blake2b(digest + ordinal, key=self._secret, digest_size=4).digest()
         return Decimal(int.from_bytes(drawn)) * 100 / 2**32
 
 
 class ServerConnection:
-    """The connection on which a request came, to be broken off.
+    """Lets a fault reset or close the client's connection.
 
-    ASGI has no word for that. uvicorn, with h11 as with httptools, hands on `send` as a method of the object that holds
-    the transport; under a server that does not, nothing can be broken off, and the call is answered 502 instead.
+    ASGI has no means for that. uvicorn, with h11 as with httptools, passes `send` as a method of the object that holds
+    the transport. Under a server that does not, no connection can be broken, and the call gets a 502 instead.
     """
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._transport: asyncio.Transport | None = getattr(getattr(send, "__self__", None), "transport", None)
 
+    @property
+    def is_reachable(self) -> bool:
+        """True if the server lets the connection be reset or closed."""
+        return self._transport is not None
+
     async def reset(self) -> bool:
-        """Break off at once, as a machine that fails does; return whether that was possible."""
+        """Reset the connection, as a machine that crashes does; return False if it is out of reach."""
         if self._transport is None:
             return False
-        # Without lingering the end is a reset; a plain close would be a clean end, which is another fault.
+        # With a linger time of zero, the kernel sends a reset; without, it closes in order, which is another fault.
         linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
-        with suppress(OSError):  # the other side was faster
+        with suppress(OSError):  # the client was faster
             self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self._transport.abort()
-        await self._gone()
+        await self._wait_for_disconnect()
         return True
 
     async def close(self) -> None:
-        """Close after what was written has left."""
+        """Close the connection after everything written was sent."""
         if self._transport is not None:
             self._transport.close()
-            await self._gone()
+            await self._wait_for_disconnect()
 
-    async def _gone(self) -> None:
-        """Wait until the server knows, too: it would log a traceback about an answer that nobody gave."""
+    async def _wait_for_disconnect(self) -> None:
+        """Wait until the server notices: it would log a traceback about an application that did not respond."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    @property
-    def can_break(self) -> bool:
-        """Whether the server lets the connection be reached."""
-        return self._transport is not None
-
 
 @dataclass(frozen=True, slots=True)
-class _Met:
-    """A call that meets a fault."""
+class _FaultyCall:
+    """A call that meets a fault; the methods without an underscore are the faults."""
 
-    app: ASGIApp
-    scope: Scope
-    receive: Receive
-    send: Send
-    line: ServerConnection
-    slow_for: float
-    slow_writes: set[asyncio.Task[Any]]
+    _app: ASGIApp
+    _scope: Scope
+    _receive: Receive
+    _send: Send
+    _connection: ServerConnection
+    _slow_for: float
+    _slow_writes: set[asyncio.Task[Any]]
 
-    async def handle(self) -> list[Message]:
-        """Let the application handle the call; return its answer, which nobody has got yet."""
-        answer: list[Message] = []
+    async def refuse(self, retry_after: str = "1") -> None:
+        """Respond with 429 and the seconds to wait; nothing is stored."""
+        await self._respond(Problem(429, "Too Many Requests").response({"Retry-After": retry_after}))
 
-        async def keep(message: Message) -> None:
-            answer.append(message)
+    async def refuse_date(self) -> None:
+        """Respond with 429 and the time to wait for; nothing is stored."""
+        await self.refuse(formatdate(time.time() + 1, usegmt=True))
 
-        await self.app(self.scope, self.receive, keep)
-        return answer
+    async def reset_before(self) -> None:
+        """Reset the connection; nothing is stored."""
+        if not await self._connection.reset():
+            await self._respond_as_proxy(502)
 
-    async def handle_later(self) -> None:
-        await asyncio.sleep(self.slow_for)
-        await self.handle()
+    async def reset_after(self) -> None:
+        """Handle the call, then reset the connection."""
+        await self._handle()
+        await self.reset_before()
 
-    async def say(self, response: Response) -> None:
-        await response(self.scope, self.receive, self.send)
+    async def cut(self) -> None:
+        """Handle the call, send half of the response's body, then close the connection."""
+        start, *rest = await self._handle()
+        if not self._connection.is_reachable:
+            await self._respond_as_proxy(502)
+            return
+        body = b"".join(message.get("body", b"") for message in rest)
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+        await self._connection.close()
 
-    async def fail(self, status: int, words: str) -> None:
-        """Answer as a proxy does that lost the service: in HTML."""
-        await self.say(HTMLResponse(f"<html><body><h1>{status} {words}</h1></body></html>", status))
+    async def fail_before(self) -> None:
+        """Respond with 503; nothing is stored."""
+        await self._respond_as_proxy(503)
 
-    async def lose(self) -> None:
-        if not await self.line.reset():
-            await self.fail(502, "Bad Gateway")
+    async def fail_after(self) -> None:
+        """Handle the call, then respond with 502."""
+        await self._handle()
+        await self._respond_as_proxy(502)
 
+    async def slow(self) -> None:
+        """Reset the connection, and handle a write after the client has given up."""
+        await self.reset_before()
+        if self._scope["method"] in WRITE_METHODS:
+            # A task of its own: when it stops, the server waits for its requests, and logs a traceback if they last.
+            task = asyncio.create_task(self._handle_later())
+            self._slow_writes.add(task)  # the event loop holds its tasks weakly
+            task.add_done_callback(self._slow_writes.discard)
 
-async def _refuse(met: _Met) -> None:
-    await met.say(Problem(429, "Too Many Requests").answer({"Retry-After": "1"}))
+    async def _handle(self) -> list[Message]:
+        """Let the application handle the call; return its response, which nobody has received yet."""
+        messages: list[Message] = []
 
+        async def collect(message: Message) -> None:
+            messages.append(message)
 
-async def _refuse_date(met: _Met) -> None:
-    until = formatdate(time.time() + 1, usegmt=True)
-    await met.say(Problem(429, "Too Many Requests").answer({"Retry-After": until}))
+        await self._app(self._scope, self._receive, collect)
+        return messages
 
+    async def _handle_later(self) -> None:
+        await asyncio.sleep(self._slow_for)
+        await self._handle()
 
-async def _fail_before(met: _Met) -> None:
-    await met.fail(503, "Service Unavailable")
+    async def _respond(self, response: Response) -> None:
+        await response(self._scope, self._receive, self._send)
 
-
-async def _fail_after(met: _Met) -> None:
-    await met.handle()
-    await met.fail(502, "Bad Gateway")
-
-
-async def _reset_before(met: _Met) -> None:
-    await met.lose()
-
-
-async def _reset_after(met: _Met) -> None:
-    await met.handle()
-    await met.lose()
-
-
-async def _cut(met: _Met) -> None:
-    start, *rest = await met.handle()
-    if not met.line.can_break:
-        await met.fail(502, "Bad Gateway")
-        return
-    body = b"".join(message.get("body", b"") for message in rest)
-    await met.send(start)
-    await met.send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-    await met.line.close()
-
-
-async def _slow(met: _Met) -> None:
-    await met.lose()
-    if met.scope["method"] in _WRITES:
-        # A task of its own: the server would wait for it when it ends, and log a traceback when it lasts.
-        task = asyncio.create_task(met.handle_later())
-        met.slow_writes.add(task)
-        task.add_done_callback(met.slow_writes.discard)
+    async def _respond_as_proxy(self, status: int) -> None:
+        """Respond in HTML, as a proxy that has lost the service does."""
+        phrase = HTTPStatus(status).phrase
+        await self._respond(HTMLResponse(f"<html><body><h1>{status} {phrase}</h1></body></html>", status))
 
 
-_ACTS: Mapping[str, Callable[[_Met], Awaitable[None]]] = {
-    "refuse": _refuse,
-    "refuse_date": _refuse_date,
-    "reset_before": _reset_before,
-    "reset_after": _reset_after,
-    "cut": _cut,
-    "fail_before": _fail_before,
-    "fail_after": _fail_after,
-    "slow": _slow,
+FAULTS: Mapping[str, Callable[[_FaultyCall], Awaitable[None]]] = {
+    "refuse": _FaultyCall.refuse,
+    "refuse_date": _FaultyCall.refuse_date,
+    "reset_before": _FaultyCall.reset_before,
+    "reset_after": _FaultyCall.reset_after,
+    "cut": _FaultyCall.cut,
+    "fail_before": _FaultyCall.fail_before,
+    "fail_after": _FaultyCall.fail_after,
+    "slow": _FaultyCall.slow,
 }
-
-
-def _parsed(text: str, place: str) -> FaultPlan:
-    try:
-        return parse_fault_plan(text)
-    except ValueError as error:
-        raise Problem.of(place, f"is no plan: {error}", "plan") from None
+"""The faults that a percentage of the calls can meet."""

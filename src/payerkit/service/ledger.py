@@ -1,4 +1,4 @@
-"""The ledger: what the API's writes really stored, one row each, in their order."""
+"""The ledger: one row for each write of the API that was stored, in order."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from payerkit.service.encryption import RecordCipher
 
 _INSERT = insert(LedgerRow)
 
-What = Literal["payer", "payment_detail", "agreement"]
+WriteKind = Literal["payer", "payment_detail", "agreement"]
 
 
 class Ledger:
-    """The ledger as one transaction of the database sees it; its rows are sealed, since ids are."""
+    """The ledger within one database transaction; its rows are encrypted, since they hold client user ids."""
 
-    def __init__(self, session: Session, vault: RecordCipher) -> None:
+    def __init__(self, session: Session, cipher: RecordCipher) -> None:
         self._session = session
-        self._vault = vault
+        self._cipher = cipher
 
-    def add(self, what: What, client_user_id: str, body: Mapping[str, Any], detail_id: str | None = None) -> None:
-        """Add what this transaction stores; the fingerprint tells two bodies apart without holding them."""
-        fingerprint = self._vault.index("body " + json.dumps(body, sort_keys=True))[:16]
-        entry = {"what": what, "clientUserId": client_user_id, "id": detail_id, "fingerprint": fingerprint}
-        # Past the session, which would track an object that nobody changes: half the cost of a row.
-        self._session.connection().execute(_INSERT, {"sealed": self._vault.seal(entry)})
+    def add(self, kind: WriteKind, client_user_id: str, body: Mapping[str, Any], detail_id: str | None = None) -> None:
+        """Add a write of this transaction; the fingerprint is equal only for equal bodies, and reveals nothing."""
+        fingerprint = self._cipher.lookup_key("body " + json.dumps(body, sort_keys=True))[:16]
+        entry = {"what": kind, "clientUserId": client_user_id, "id": detail_id, "fingerprint": fingerprint}
+        # Not through the session: it would track an object that never changes, which doubles the cost of a row.
+        self._session.connection().execute(_INSERT, {"sealed": self._cipher.encrypt(entry)})
 
     def rows(self, after: int, limit: int) -> list[dict[str, Any]]:
-        """Return the rows behind a number, at most this many."""
-        wanted = select(LedgerRow).where(LedgerRow.number > after).order_by(LedgerRow.number).limit(limit)
-        return [{"number": row.number, **self._vault.open(row.sealed)} for row in self._session.scalars(wanted)]
+        """Return the rows after a number, at most `limit`."""
+        query = select(LedgerRow).where(LedgerRow.number > after).order_by(LedgerRow.number).limit(limit)
+        return [{"number": row.number, **self._cipher.decrypt(row.sealed)} for row in self._session.scalars(query)]

@@ -1,4 +1,4 @@
-"""What every request meets first: the key, a limit, a bound, the right type; and the sandbox's label."""
+"""Middleware around all routes: API key, rate limit, body size, content type, faults, and the sandbox's header."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service.errors import Problem
-from payerkit.service.faults import Faults, ServerConnection
+from payerkit.service.faults import WRITE_METHODS, FaultInjector, ServerConnection
 from payerkit.service.settings import Settings
 
-LABEL = "x-payerkit-sandbox"
-"""Header of every answer, so that nobody takes the sandbox for the real thing; it tells databases apart."""
+SANDBOX_HEADER = "x-payerkit-sandbox"
+"""Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
 
-OPEN = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
-"""What needs no key: the documents, and the pages, whose links nobody can guess. The start page is open, too."""
+PUBLIC_PATHS = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
+"""Paths that need no API key: the documentation, and the pages with their unguessable links. So does the start page."""
 
-_MINUTE = 60.0
+_WINDOW_SECONDS = 60.0
 
 
 class RequestGuard:
-    """ASGI middleware around the whole service."""
+    """ASGI middleware that checks each request before the routes see it.
+
+    All of it runs in the server's event loop, so its state needs no lock.
+    """
 
     def __init__(
         self,
         app: ASGIApp,
-        faults: Faults,
+        faults: FaultInjector,
         *,
         identity: str,
         api_key: str,
@@ -51,91 +54,95 @@ class RequestGuard:
         self._recent: deque[float] = deque()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what may not pass, label what does."""
+        """Pass a valid request on, respond to any other; add the sandbox's header."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
-        async def labelled(message: Message) -> None:
+        async def send_with_header(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[LABEL] = self._identity
+                MutableHeaders(scope=message)[SANDBOX_HEADER] = self._identity
             await send(message)
 
-        answer: ASGIApp = self._app
+        handler: ASGIApp = self._app
         try:
             scope = _with_raw_path(scope)
-            if scope["path"] != "/" and not scope["path"].startswith(OPEN):
-                line = ServerConnection(receive, send)
-                receive = await self._checked(scope, receive)
-                answer = await self._faults.met(answer, scope, receive, line)
+            if scope["path"] != "/" and not scope["path"].startswith(PUBLIC_PATHS):
+                connection = ServerConnection(receive, send)
+                receive = await self._check(scope, receive)
+                handler = await self._faults.wrap(handler, scope, receive, connection)
         except Problem as problem:
-            answer = self._refusal(problem)
-        except asyncio.CancelledError:  # the service ends while a body is still coming, or a call waits
-            answer = Problem(503, "the sandbox is ending").answer({"Connection": "close"})
-        await answer(scope, receive, labelled)
+            handler = self._problem_response(problem)
+        except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
+            handler = Problem(503, "The sandbox is shutting down").response({"Connection": "close"})
+        await handler(scope, receive, send_with_header)
 
-    async def _checked(self, scope: Scope, receive: Receive) -> Receive:
-        """Return what gives the checked body. Raises Problem."""
+    async def _check(self, scope: Scope, receive: Receive) -> Receive:
+        """Check key, rate limit, content type and body; return a `receive` for the body that was read.
+
+        The key comes first: without it, nobody may use up the limit or have a body read. Raises Problem.
+        """
         headers = Headers(scope=scope)
+        # A plain comparison ends at the first difference, and so tells by its time how much of a guess was right.
         if not secrets.compare_digest(headers.get("x-api-key", "").encode(), self._key):
             raise Problem(401, "Unauthorized")
-        self._count()
-        if scope["method"] not in {"POST", "PATCH", "PUT"}:
+        self._count_call()
+        if scope["method"] not in WRITE_METHODS:
             return receive
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Problem(415, "send the body as application/json")
-        return _replay(await self._body(headers, receive))
+            raise Problem(415, "Content-Type must be application/json")
+        body = await self._read_body(headers, receive)
 
-    def _count(self) -> None:
-        """Count the call. Raises Problem when there were more in the last minute than allowed."""
+        async def replay() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return replay
+
+    def _count_call(self) -> None:
+        """Count the call. Raises Problem if the limit of the last minute is reached."""
+        if not self._rate_limit:
+            return
         now = self._clock()
-        while self._recent and now - self._recent[0] >= _MINUTE:
+        while self._recent and now - self._recent[0] >= _WINDOW_SECONDS:
             self._recent.popleft()
-        if self._rate_limit and len(self._recent) >= self._rate_limit:
+        if len(self._recent) >= self._rate_limit:
             raise Problem(429, "Too Many Requests")
-        if self._rate_limit:
-            self._recent.append(now)
+        self._recent.append(now)
 
-    async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         body, more = bytearray(), True
-        is_told_too_long = len(headers.get("content-length", "")) > len(str(self._max_body))
-        while more and len(body) <= self._max_body and not is_told_too_long:
+        # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
+        is_declared_too_long = len(headers.get("content-length", "")) > len(str(self._max_body))
+        while more and len(body) <= self._max_body and not is_declared_too_long:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Problem(400, "the body was cut off")
+                raise Problem(400, "The request body is incomplete")
             body += message.get("body", b"")
             more = message.get("more_body", False)
         if more or len(body) > self._max_body:
-            raise Problem(413, f"the body is larger than {self._max_body} bytes")
+            raise Problem(413, f"The request body is larger than {self._max_body} bytes")
         return bytes(body)
 
-    def _refusal(self, problem: Problem) -> Response:
+    def _problem_response(self, problem: Problem) -> Response:
         headers = {}
         if problem.status == 429:
-            headers["Retry-After"] = str(max(1, math.ceil(_MINUTE - (self._clock() - self._recent[0]))))
-        if problem.status == 413:
+            headers["Retry-After"] = str(max(1, math.ceil(_WINDOW_SECONDS - (self._clock() - self._recent[0]))))
+        if problem.status == 413:  # the rest of the body is never read, so the connection cannot be used again
             headers["Connection"] = "close"
-        return problem.answer(headers)
+        return problem.response(headers)
 
 
 def _with_raw_path(scope: Scope) -> Scope:
-    """Return the request with its path as it was sent: decoded before it is routed, `a%2Fb` would be two segments.
+    """Return the scope with the path as it was sent: decoded before routing, `a%2Fb` would be two segments.
 
-    Raises Problem for what no text can be: bytes that are no UTF-8 would make two ids one, control characters stop
-    some databases.
+    Raises Problem for bytes that are not UTF-8, which would make two ids one, and for control characters, at which some
+    databases stop.
     """
     path, query = (part.decode("latin-1") for part in (scope["raw_path"], scope["query_string"]))
     try:
         text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
     except UnicodeDecodeError:
-        raise Problem(400, "the address is not UTF-8") from None
+        raise Problem(400, "The URL is not valid UTF-8") from None
     if any(unicodedata.category(char) == "Cc" for char in text):
-        raise Problem(400, "the address holds a control character")
+        raise Problem(400, "The URL contains a control character")
     return {**scope, "path": path.partition("?")[0]}
-
-
-def _replay(body: bytes) -> Receive:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive

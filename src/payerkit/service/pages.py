@@ -1,4 +1,7 @@
-"""The pages that a person completes in a browser. The links hold 128 bits nobody can guess, and need no key."""
+"""The pages that a payer completes in a browser, and the start page.
+
+They need no API key: the links contain 128 random bits.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service.routes import TheStore
-from payerkit.service.states import (
-    AGREEMENT_OPEN,
-    KYC_OPEN,
-    AgreementState,
-    DetailState,
-    KycState,
-)
+from payerkit.service.routes import StoreDep
+from payerkit.service.states import AGREEMENT_OPEN, KYC_OPEN, AgreementState, DetailState, KycState
+from payerkit.service.store import StoredPayer
 
 router = APIRouter(include_in_schema=False)
 
@@ -28,94 +26,100 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_GOOD = {"approved", "completed", "signed"}
-_BAD = {"rejected", "failed", "retry_required"}
-_MAX_FORM = 1000
+_PASSED = {"approved", "completed", "signed"}
+_FAILED = {"rejected", "failed", "retry_required"}
+_MAX_FORM_BYTES = 1000
 
 
-def _template(name: str) -> str:
+class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
+    """No payer has this link."""
+
+
+def _read_template(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-_templates = Environment(loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined)
+_templates = Environment(loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined)
 
 
-def _page(name: str, *, status: int = 200, **facts: Any) -> HTMLResponse:
-    return HTMLResponse(_templates.get_template(f"{name}.html").render(facts), status, _HEADERS)
+def _render(name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    return HTMLResponse(_templates.get_template(f"{name}.html").render(context), status, _HEADERS)
 
 
-def _state_page(name: str, state: str, *, is_open: bool, missed: bool = False) -> HTMLResponse:
-    tone = "good" if state in _GOOD else "bad" if state in _BAD else ""
-    return _page(name, state=state, tone=tone, is_open=is_open, missed=missed, status=422 if missed else 200)
+def _render_state(name: str, state: str, *, is_open: bool, consent_missing: bool = False) -> HTMLResponse:
+    tone = "good" if state in _PASSED else "bad" if state in _FAILED else ""
+    status = 422 if consent_missing else 200
+    return _render(name, state=state, tone=tone, is_open=is_open, consent_missing=consent_missing, status=status)
 
 
-def _missing() -> HTMLResponse:
-    return _page("missing", status=404)
-
-
-def _again(request: Request) -> Response:
-    """Send the browser back to the page, so that a reload submits nothing again."""
+def _redirect_back(request: Request) -> Response:
+    """Redirect to the page itself, so that a reload does not submit the form again."""
     return RedirectResponse(request.url.path.rpartition("/")[2], status_code=303, headers=_HEADERS)
 
 
-async def _form(request: Request) -> dict[str, list[str]]:
-    """Return a small form; the framework's own reading of forms wants one more package."""
+async def handle_page_not_found(_request: Request, _error: Exception) -> Response:
+    """Respond with the page for wrong links."""
+    return _render("missing", status=404)
+
+
+def get_payer_of_page(page: str, store: StoreDep) -> StoredPayer:
+    """Return the payer whose link this is. Raises PageNotFound if there is none."""
+    payer = store.find_page(page)
+    if payer is None:
+        raise PageNotFound
+    return payer
+
+
+async def read_form(request: Request) -> dict[str, list[str]]:
+    """Return the fields of a small form; FastAPI's own parser needs one more package."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _MAX_FORM:
+        if len(body) > _MAX_FORM_BYTES:  # the middleware bounds only what comes with an API key
             return {}
     return parse_qs(body.decode("ascii", "replace"))
 
 
-Form = Annotated[dict[str, list[str]], Depends(_form)]
+FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 
 
 @router.get("/")
-def home() -> Response:
-    """Show what this is, and the test values."""
-    return _page("home", kyc=get_args(KycState), agreement=get_args(AgreementState), detail=get_args(DetailState))
+def show_home() -> Response:
+    """Show what the sandbox is, and the test values."""
+    return _render("home", kyc=get_args(KycState), agreement=get_args(AgreementState), detail=get_args(DetailState))
 
 
 @router.get("/agreement/{page}")
-def show_agreement(page: str, store: TheStore) -> Response:
-    """Show the agreement to sign, or where it stands."""
-    payer = store.find_page(page)
-    if payer is None:
-        return _missing()
-    return _state_page("agreement", payer.agreement, is_open=payer.agreement in AGREEMENT_OPEN)
+def show_agreement(payer: Annotated[StoredPayer, Depends(get_payer_of_page)]) -> Response:
+    """Show the agreement to sign, or its state."""
+    return _render_state("agreement", payer.agreement, is_open=payer.agreement in AGREEMENT_OPEN)
 
 
 @router.post("/agreement/{page}")
-def sign_agreement(page: str, request: Request, form: Form, store: TheStore) -> Response:
-    """Sign, if the box is ticked; the platform records it afterwards."""
-    payer = store.find_page(page)
-    if payer is None:
-        return _missing()
+def sign_agreement(
+    payer: Annotated[StoredPayer, Depends(get_payer_of_page)], request: Request, form: FormDep, store: StoreDep
+) -> Response:
+    """Sign the agreement if the box is ticked; the platform records it afterwards."""
     if payer.agreement in AGREEMENT_OPEN:
         if form.get("consent") != ["yes"]:
-            return _state_page("agreement", payer.agreement, is_open=True, missed=True)
+            return _render_state("agreement", payer.agreement, is_open=True, consent_missing=True)
         store.set_payer_state(payer.client_user_id, "agreement", "signed")
-    return _again(request)
+    return _redirect_back(request)
 
 
 @router.get("/kyc/{page}")
-def show_kyc(page: str, store: TheStore) -> Response:
-    """Show the identity check; opening it is the beginning of one."""
-    payer = store.find_page(page)
-    if payer is None:
-        return _missing()
+def show_kyc(payer: Annotated[StoredPayer, Depends(get_payer_of_page)], store: StoreDep) -> Response:
+    """Show the identity check; opening the page initiates it."""
     if payer.kyc == "not_started":
-        payer = store.set_payer_state(payer.client_user_id, "kyc", "initiated") or payer
-    return _state_page("kyc", payer.kyc, is_open=payer.kyc in KYC_OPEN)
+        payer = store.set_payer_state(payer.client_user_id, "kyc", "initiated")
+    return _render_state("kyc", payer.kyc, is_open=payer.kyc in KYC_OPEN)
 
 
 @router.post("/kyc/{page}")
-def submit_kyc(page: str, request: Request, store: TheStore) -> Response:
+def submit_kyc(
+    payer: Annotated[StoredPayer, Depends(get_payer_of_page)], request: Request, store: StoreDep
+) -> Response:
     """Submit the identity check."""
-    payer = store.find_page(page)
-    if payer is None:
-        return _missing()
     if payer.kyc in KYC_OPEN:
         store.submit_kyc(payer.client_user_id)
-    return _again(request)
+    return _redirect_back(request)

@@ -1,4 +1,4 @@
-"""POST /v1/pay: an order becomes the transactions that pay it."""
+"""POST /v1/pay: turns an order into the transactions that pay it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sqlalchemy.orm import Session
 from payerkit.onchain.currencies import Currency, currencies, find_currency
 from payerkit.onchain.deployments import Deployment, find_deployment
 from payerkit.service.database import PaymentRow, RateRow
-from payerkit.service.encoding import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, call, payment_reference
-from payerkit.service.errors import Problem, Problems
+from payerkit.service.encoding import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, encode_call, payment_reference
+from payerkit.service.errors import FieldErrors, Problem
 from payerkit.service.identifiers import Identifiers
-from payerkit.service.money import LARGEST, Rates, convert, parse_amount
+from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
 from payerkit.service.settings import Settings
-from payerkit.service.wallet import GAS, GAS_PRICE, Wallet
+from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Wallet
 
-_ZERO = "0x" + "0" * 40
+_ZERO_ADDRESS = "0x" + "0" * 40
 _RESET_FIRST = {"USDT-mainnet"}
-"""Tokens whose contract refuses to change an allowance that is not zero: it has to be set to zero first."""
+"""Tokens whose contract refuses to change a non-zero allowance: it has to be set to zero first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A checked order: what is paid, in base units of the payment currency, and through which contract."""
+    """A valid order: amounts in base units of the payment currency, and the contract that pays it."""
 
     payee: str
     currency: Currency
@@ -40,131 +40,134 @@ class Order:
 
     @property
     def total(self) -> int:
-        """What leaves the wallet, but for gas."""
+        """Amount and fee; gas is extra."""
         return self.amount + self.fee
 
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTransaction:
-    """One transaction: what it is for, where it goes, its data, and the wei sent along."""
+    """A transaction to sign: its kind (a key of GAS_LIMITS), recipient, calldata, and value in wei."""
 
     kind: str
     to: str
     data: str
     wei: int = 0
 
-    def answer(self) -> dict[str, Any]:
-        """Return the transaction as the API gives it: 0 as a number, other values as ethers writes them."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the transaction as published: a value of 0 as a number, any other as ethers serializes it."""
         return {"data": self.data, "to": self.to, "value": big_number(self.wei) if self.wei else 0}
 
 
-def pay(session: Session, body: Mapping[str, str], settings: Settings) -> dict[str, Any]:
-    """Store a payment and return the answer. Raises Problem for an order that cannot be paid."""
+def create_payment(session: Session, body: Mapping[str, str], settings: Settings) -> dict[str, Any]:
+    """Store a payment and return the response's body. Raises Problem for an order that cannot be paid."""
     order = check_order(body, stored_rates(session), settings.fee_rate)
     wallet = Wallet(session)
-    asked = json.dumps([body[name] for name in ("payee", "amount", "invoiceCurrency", "paymentCurrency")])
-    place = session.scalar(select(func.count()).where(PaymentRow.order == asked))
-    origin = Identifiers(settings.seed)
-    request_id = "01" + origin.digits(32, "request", asked, place).hex()
-    reference = payment_reference(request_id, origin.digits(8, "salt", asked, place).hex(), order.payee)
-    steps = _steps(order, reference, settings.fee_recipient, wallet)
-    session.add(PaymentRow(request_id=request_id, order=asked))
+    stored = json.dumps([body[name] for name in ("payee", "amount", "invoiceCurrency", "paymentCurrency")])
+    ordinal = session.scalar(select(func.count()).where(PaymentRow.order == stored))
+    identifiers = Identifiers(settings.seed)
+    request_id = "01" + identifiers.token_bytes(32, "request", stored, ordinal).hex()
+    salt = identifiers.token_bytes(8, "salt", stored, ordinal).hex()
+    reference = payment_reference(request_id, salt, order.payee)
+    transactions = _create_transactions(order, reference, settings.fee_recipient, wallet)
+    session.add(PaymentRow(request_id=request_id, order=stored))
     return {
         "requestId": request_id,
         "requestID": request_id,
         "paymentReference": "0x" + reference.hex(),
-        "transactions": [step.answer() for step in steps],
-        "metadata": _metadata(order, steps, wallet),
+        "transactions": [transaction.to_json() for transaction in transactions],
+        "metadata": _payment_metadata(order, transactions, wallet),
     }
 
 
 def stored_rates(session: Session) -> Rates:
-    """Return the rates, with those that somebody set."""
+    """Return the rates, with those set by a user."""
     return Rates({row.currency: row.usd for row in session.scalars(select(RateRow))})
 
 
 def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
-    """Return the order in base units. Raises Problem that names every member at fault."""
-    with Problems() as problems:
-        payee = problems.found(_checked_address, body["payee"])
-        invoice = problems.found(_known, body, "invoiceCurrency")
-        payment = problems.found(_known, body, "paymentCurrency")
-        contract = payment and problems.found(_contract, payment)
-        units = invoice and problems.found(parse_amount, body["amount"], invoice)
+    """Return the order in base units. Raises Problem that names every invalid field."""
+    with FieldErrors() as errors:
+        payee = errors.attempt(_parse_payee, body["payee"])
+        invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
+        payment = errors.attempt(_parse_currency, body, "paymentCurrency")
+        contract = payment and errors.attempt(_payment_contract, payment)
+        units = invoice and errors.attempt(parse_amount, body["amount"], invoice)
     if not (payee and invoice and payment and contract and units):
-        raise AssertionError  # the problems were raised
+        raise AssertionError  # FieldErrors has raised
     amount = convert(units, invoice, payment, rates)
-    fee = int(amount * fee_rate)
-    if amount + fee > LARGEST:
-        raise Problem.of("amount", "does not fit 256 bits in the payment currency, with its fee", "amount_range")
+    fee = int(amount * fee_rate)  # exact, then rounded down: a payer never pays more than the fee's percentage
+    if amount + fee > MAX_UINT256:
+        message = "is too large: converted and with its fee, it does not fit 256 bits"
+        raise Problem.of_field("amount", message, "amount_range")
     return Order(payee, payment, contract, amount, fee)
 
 
-def _checked_address(payee: str) -> str:
+def _parse_payee(payee: str) -> str:
     if not is_address(payee) or not payee.startswith("0x"):
-        raise Problem.of("payee", "must be an address: 0x and 40 hex digits", "address_format")
-    is_mixed = payee[2:] not in (payee[2:].lower(), payee[2:].upper())
-    if is_mixed and not is_checksum_address(payee):
-        raise Problem.of("payee", "fails its EIP-55 checksum; a letter or its case is wrong", "address_checksum")
-    if payee.lower() == _ZERO:
-        raise Problem.of("payee", "must not be the zero address", "address_zero")
+        raise Problem.of_field("payee", "must be an address: 0x and 40 hex digits", "address_format")
+    # All lower or upper case is an address without a checksum (EIP-55).
+    is_mixed_case = payee[2:] not in (payee[2:].lower(), payee[2:].upper())
+    if is_mixed_case and not is_checksum_address(payee):
+        raise Problem.of_field("payee", "fails its EIP-55 checksum: a letter or its case is wrong", "address_checksum")
+    if payee.lower() == _ZERO_ADDRESS:
+        raise Problem.of_field("payee", "must not be the zero address", "address_zero")
     return str(to_checksum_address(payee))
 
 
-def _known(body: Mapping[str, str], member: str) -> Currency:
-    currency = find_currency(body[member])
+def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
+    currency = find_currency(body[field])
     if currency is None:
-        close = difflib.get_close_matches(body[member].lower(), currencies(), n=1)
+        close = difflib.get_close_matches(body[field].lower(), currencies(), n=1)
         suggestion = f"; did you mean {currencies()[close[0]].id}?" if close else ""
-        raise Problem.of(member, f"is not in the token list{suggestion}", "currency_unknown")
+        raise Problem.of_field(field, f"is not in the token list{suggestion}", "currency_unknown")
     return currency
 
 
-def _contract(currency: Currency) -> Deployment:
-    """Return the contract that payments of a currency go through."""
-    names = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
-    name = names.get(currency.kind)
+def _payment_contract(currency: Currency) -> Deployment:
+    """Return the contract that payments in a currency call."""
+    name = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}.get(currency.kind)
     if name is None:
-        raise Problem.of("paymentCurrency", "must be a coin or token of an EVM network", "currency_kind")
+        message = "must be a native coin or a token of an EVM network"
+        raise Problem.of_field("paymentCurrency", message, "currency_kind")
     contract = find_deployment(name, currency.network)
     if contract is None:
-        words = f"cannot be paid: there is no payment contract on {currency.network}"
-        raise Problem.of("paymentCurrency", words, "currency_network")
+        message = f"cannot be paid: no payment contract is deployed on {currency.network}"
+        raise Problem.of_field("paymentCurrency", message, "currency_network")
     return contract
 
 
-def _steps(order: Order, reference: bytes, fee_address: str, wallet: Wallet) -> list[UnsignedTransaction]:
+def _create_transactions(order: Order, reference: bytes, fee_address: str, wallet: Wallet) -> list[UnsignedTransaction]:
     contract = to_checksum_address(order.contract.address)
     if order.currency.kind == "native":
-        data = call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
+        data = encode_call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
         return [UnsignedTransaction("native", contract, data, wei=order.total)]
     token = to_checksum_address(order.currency.address)
     arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
     return [
         *_approvals(order, token, contract, wallet),
-        UnsignedTransaction("token", contract, call(PAY_TOKEN, arguments)),
+        UnsignedTransaction("token", contract, encode_call(PAY_TOKEN, arguments)),
     ]
 
 
 def _approvals(order: Order, token: str, contract: str, wallet: Wallet) -> list[UnsignedTransaction]:
-    """Return what lets the contract take the total: nothing where it may already, a reset first where it must be."""
+    """Return the approvals of exactly the total: none if the allowance suffices, after a reset where needed."""
     allowance = wallet.holding(order.currency).allowance
     if allowance >= order.total:
         return []
-    has_to_reset = allowance > 0 and order.currency.id in _RESET_FIRST
-    amounts = [0, order.total] if has_to_reset else [order.total]
-    return [UnsignedTransaction("approve", token, call(APPROVE, [contract, amount])) for amount in amounts]
+    needs_reset = allowance > 0 and order.currency.id in _RESET_FIRST
+    amounts = [0, order.total] if needs_reset else [order.total]
+    return [UnsignedTransaction("approve", token, encode_call(APPROVE, [contract, amount])) for amount in amounts]
 
 
-def _metadata(order: Order, steps: list[UnsignedTransaction], wallet: Wallet) -> dict[str, Any]:
-    payment = len(steps) - 1
-    gas = sum(GAS[step.kind] for step in steps) * GAS_PRICE
-    sent_along = sum(step.wei for step in steps)
+def _payment_metadata(order: Order, transactions: list[UnsignedTransaction], wallet: Wallet) -> dict[str, Any]:
+    payment_index = len(transactions) - 1
+    gas = sum(GAS_LIMITS[transaction.kind] for transaction in transactions) * GAS_PRICE
+    value = sum(transaction.wei for transaction in transactions)
     return {
-        "stepsRequired": len(steps),
-        "needsApproval": payment > 0,
-        "approvalTransactionIndex": payment - 1 if payment else None,
-        "paymentTransactionIndex": payment,
+        "stepsRequired": len(transactions),
+        "needsApproval": payment_index > 0,
+        "approvalTransactionIndex": payment_index - 1 if payment_index else None,
+        "paymentTransactionIndex": payment_index,
         "hasEnoughBalance": wallet.holding(order.currency).balance >= order.total,
-        "hasEnoughGas": wallet.gas_money(order.currency.network) >= sent_along + gas,
+        "hasEnoughGas": wallet.gas_balance(order.currency.network) >= value + gas,
     }

@@ -1,7 +1,8 @@
-"""What only a sandbox has: rates, the demo wallet, states set by hand, faults, and the ledger."""
+"""Routes that only the sandbox has: exchange rates, the demo wallet, states set by hand, faults, and the ledger."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 from urllib.parse import unquote
 
@@ -13,47 +14,64 @@ from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
 from payerkit.service.database import RateRow
 from payerkit.service.errors import Problem
-from payerkit.service.faults import Faults
-from payerkit.service.ledger import What
-from payerkit.service.money import parse_rate, parse_units, to_decimal, usd_rates
+from payerkit.service.faults import FaultInjector
+from payerkit.service.ledger import WriteKind
+from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.payments import stored_rates
-from payerkit.service.routes import REFUSED, ClientUserId, TheStore, found, key_header
+from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, StoreDep, api_key_header
 from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
 
-router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[key_header], responses=REFUSED)
-
-CurrencyId = Annotated[str, Path(examples=["fUSDC-sepolia"]), AfterValidator(unquote)]
+router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ERROR_RESPONSES)
 
 
-class RatesAnswer(TypedDict):
-    """US dollars for one unit: by symbol, and those that were set, by currency id. Other tokens count as one."""
+def get_currency(
+    currency: Annotated[str, Path(examples=["fUSDC-sepolia"], description="Currency id."), AfterValidator(unquote)],
+) -> Currency:
+    """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
+    found = find_currency(currency)
+    if found is None:
+        raise Problem(404, f"Currency {currency} is not in the token list")
+    return found
+
+
+def get_faults(request: Request) -> FaultInjector:
+    """Return the fault injector of the service that handles the request."""
+    faults: FaultInjector = request.state.faults
+    return faults
+
+
+CurrencyDep = Annotated[Currency, Depends(get_currency)]
+
+
+class RatesResponse(TypedDict):
+    """US dollars per unit: by symbol, and those set by a user, by currency id. Other tokens count as 1."""
 
     bySymbol: dict[str, str]
     byCurrency: dict[str, str]
 
 
-class RateAnswer(TypedDict):
-    """US dollars for one unit of a currency, as a decimal."""
+class RateRequest(TypedDict):
+    """A new exchange rate: US dollars per unit."""
+
+    usd: Annotated[str, Field(examples=["1.10"])]
+
+
+class RateResponse(TypedDict):
+    """US dollars per unit of a currency, as a decimal."""
 
     currency: str
     usd: str
 
 
-class RateBody(TypedDict):
-    """A rate to use from now on: US dollars for one unit."""
-
-    usd: Annotated[str, Field(examples=["1.10"])]
-
-
-class HoldingBody(TypedDict):
-    """What the wallet holds, and what it lets the payment contract take; decimals in units of the currency."""
+class HoldingRequest(TypedDict):
+    """A new balance, a new allowance of the payment contract, or both: decimals in units of the currency."""
 
     balance: NotRequired[Annotated[str, Field(examples=["250.00"])]]
     allowance: NotRequired[Annotated[str, Field(examples=["0"])]]
 
 
-class HoldingAnswer(TypedDict):
-    """What the wallet holds of a currency."""
+class HoldingResponse(TypedDict):
+    """The wallet's balance of a currency and the payment contract's allowance. The gas price is in wei."""
 
     currency: str
     balance: str
@@ -61,150 +79,135 @@ class HoldingAnswer(TypedDict):
     gasPrice: int
 
 
-class KycBody(TypedDict):
-    """A state for the identity check."""
+class KycStateRequest(TypedDict):
+    """A state of the identity check."""
 
     status: states.KycState
 
 
-class AgreementStateBody(TypedDict):
-    """A state for the agreement."""
+class AgreementStateRequest(TypedDict):
+    """A state of the agreement."""
 
     status: states.AgreementState
 
 
-class DetailBody(TypedDict):
-    """A state for bank details."""
+class DetailStateRequest(TypedDict):
+    """A state of bank details."""
 
     status: states.DetailState
 
 
-class FaultsBody(TypedDict):
-    """A plan of faults to follow from now on; an empty one ends them."""
+class FaultsRequest(TypedDict):
+    """A new fault plan; an empty one ends all faults."""
 
     plan: Annotated[str, Field(examples=["latency=0.02, reset_after=5%"])]
 
 
 class LedgerEntry(TypedDict):
-    """A write that was stored. The fingerprint tells two bodies apart; the id is a payment detail's."""
+    """A write that was stored. `id` is a payment detail's; `fingerprint` is equal only for equal bodies."""
 
     number: int
-    what: What
+    what: WriteKind
     clientUserId: str
     id: str | None
     fingerprint: str
 
 
-class LedgerAnswer(TypedDict):
-    """What was stored, in its order."""
+class LedgerResponse(TypedDict):
+    """The stored writes, in order."""
 
     writes: list[LedgerEntry]
 
 
-def the_faults(request: Request) -> Faults:
-    """Return the faults of the application that answers."""
-    faults: Faults = request.state.faults
-    return faults
-
-
-@router.get("/rates", operation_id="sandbox_get_rates", summary="Read all rates")
-def get_rates(store: TheStore) -> RatesAnswer:
-    """Answer with the sandbox's rates, which are invented."""
+@router.get("/rates", operation_id="sandbox_get_rates", summary="Read all exchange rates")
+def get_rates(store: StoreDep) -> RatesResponse:
+    """Return the sandbox's exchange rates, which are invented."""
     with store.read() as (session, _):
-        return {"bySymbol": dict(usd_rates()), "byCurrency": dict(stored_rates(session).chosen)}
+        return {"bySymbol": dict(usd_rates()), "byCurrency": dict(stored_rates(session).overrides)}
 
 
-@router.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read a rate")
-def get_rate(currency: CurrencyId, store: TheStore) -> RateAnswer:
-    """Answer with the dollars that one unit counts for."""
-    known = _known(currency)
+@router.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate")
+def get_rate(currency: CurrencyDep, store: StoreDep) -> RateResponse:
+    """Return the US dollars per unit."""
     with store.read() as (session, _):
-        return {"currency": known.id, "usd": stored_rates(session).usd(known)}
+        return {"currency": currency.id, "usd": stored_rates(session).usd(currency)}
 
 
-@router.put("/rates/{currency}", operation_id="sandbox_set_rate", summary="Set a rate")
-def set_rate(currency: CurrencyId, body: RateBody, store: TheStore) -> RateAnswer:
-    """Set the dollars that one unit counts for."""
-    known, usd = _known(currency), parse_rate(body["usd"])
+@router.put("/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate")
+def put_rate(currency: CurrencyDep, body: RateRequest, store: StoreDep) -> RateResponse:
+    """Set the US dollars per unit."""
+    usd = parse_rate(body["usd"])
     with store.write() as (session, _):
-        session.merge(RateRow(currency=known.id, usd=usd))
-    return {"currency": known.id, "usd": usd}
+        session.merge(RateRow(currency=currency.id, usd=usd))
+    return {"currency": currency.id, "usd": usd}
 
 
-@router.get("/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read what the demo wallet holds")
-def get_holding(currency: CurrencyId, store: TheStore) -> HoldingAnswer:
-    """Answer with balance and allowance."""
-    known = _known(currency)
+@router.get("/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet")
+def get_holding(currency: CurrencyDep, store: StoreDep) -> HoldingResponse:
+    """Return balance and allowance."""
     with store.read() as (session, _):
-        return _holding(known, Wallet(session).holding(known))
+        return _holding_response(currency, Wallet(session).holding(currency))
 
 
-@router.put("/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set what the demo wallet holds")
-def set_holding(currency: CurrencyId, body: HoldingBody, store: TheStore) -> HoldingAnswer:
+@router.put("/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet")
+def put_holding(currency: CurrencyDep, body: HoldingRequest, store: StoreDep) -> HoldingResponse:
     """Set balance, allowance, or both."""
-    known = _known(currency)
+    new = {name: parse_units(str(decimal), currency, name) for name, decimal in body.items()}
     with store.write() as (session, _):
         wallet = Wallet(session)
-        before = wallet.holding(known)
-        holding = Holding(
-            balance=parse_units(body["balance"], known, "balance") if "balance" in body else before.balance,
-            allowance=parse_units(body["allowance"], known, "allowance") if "allowance" in body else before.allowance,
-        )
-        wallet.set_holding(known, holding)
-    return _holding(known, holding)
+        holding = replace(wallet.holding(currency), **new)
+        wallet.set_holding(currency, holding)
+    return _holding_response(currency, holding)
 
 
-@router.put("/kyc/{clientUserId}", operation_id="sandbox_set_kyc", summary="Set an identity check's state")
-def set_kyc(client_user_id: ClientUserId, body: KycBody, store: TheStore) -> KycBody:
-    """Set the state, as if the check had come out so."""
-    found(store.set_payer_state(client_user_id, "kyc", body["status"]), client_user_id)
+@router.put("/kyc/{clientUserId}", operation_id="sandbox_set_kyc", summary="Set the state of an identity check")
+def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep) -> KycStateRequest:
+    """Set the state, as if the check had ended so."""
+    store.set_payer_state(client_user_id, "kyc", body["status"])
     return body
 
 
-@router.put("/agreement/{clientUserId}", operation_id="sandbox_set_agreement", summary="Set an agreement's state")
-def set_agreement(client_user_id: ClientUserId, body: AgreementStateBody, store: TheStore) -> AgreementStateBody:
+@router.put("/agreement/{clientUserId}", operation_id="sandbox_set_agreement", summary="Set the state of an agreement")
+def put_agreement(client_user_id: ClientUserId, body: AgreementStateRequest, store: StoreDep) -> AgreementStateRequest:
     """Set the state, as if the payer had done so."""
-    found(store.set_payer_state(client_user_id, "agreement", body["status"]), client_user_id)
+    store.set_payer_state(client_user_id, "agreement", body["status"])
     return body
 
 
-@router.put("/payment-details/{detailId}", operation_id="sandbox_decide_detail", summary="Decide bank details")
-def decide_detail(
-    detail_id: Annotated[str, Path(alias="detailId"), AfterValidator(unquote)], body: DetailBody, store: TheStore
-) -> DetailBody:
-    """Set the state, as if a bank had decided so."""
-    if not store.decide_detail(detail_id, body["status"]):
-        raise Problem(404, f"Payment detail {detail_id} not found")
+@router.put(
+    "/payment-details/{detailId}", operation_id="sandbox_decide_detail", summary="Set the state of bank details"
+)
+def put_detail_state(
+    detail_id: Annotated[str, Path(alias="detailId"), AfterValidator(unquote)],
+    body: DetailStateRequest,
+    store: StoreDep,
+) -> DetailStateRequest:
+    """Set the state, as if the bank had decided so."""
+    store.set_detail_state(detail_id, body["status"])
     return body
 
 
-@router.put("/faults", operation_id="sandbox_set_faults", summary="Set the faults that calls meet")
-def set_faults(body: FaultsBody, faults: Annotated[Faults, Depends(the_faults)]) -> FaultsBody:
-    """Follow a plan of faults; the header `x-payerkit-faults` gives one to a single call."""
+@router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan")
+def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, Depends(get_faults)]) -> FaultsRequest:
+    """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
     faults.set_plan(body["plan"])
     return body
 
 
-@router.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was really stored")
+@router.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was stored")
 def get_ledger(
-    store: TheStore, after: Annotated[int, Query(ge=0, description="Only what came behind this number.")] = 0
-) -> LedgerAnswer:
-    """Answer with the calls that stored something, at most 10,000 at once."""
-    writes: Any = store.ledger(after, 10_000)
+    store: StoreDep,
+    after: Annotated[int, Query(ge=0, description="Return only entries after this number.")] = 0,
+) -> LedgerResponse:
+    """Return the writes that were stored, at most 10,000 per call."""
+    writes: Any = store.ledger_rows(after, 10_000)
     return {"writes": writes}
 
 
-def _known(currency_id: str) -> Currency:
-    currency = find_currency(currency_id)
-    if currency is None:
-        raise Problem(404, f"{currency_id} is not in the token list")
-    return currency
-
-
-def _holding(currency: Currency, holding: Holding) -> HoldingAnswer:
+def _holding_response(currency: Currency, holding: Holding) -> HoldingResponse:
     return {
         "currency": currency.id,
-        "balance": to_decimal(holding.balance, currency),
-        "allowance": to_decimal(holding.allowance, currency),
+        "balance": format_units(holding.balance, currency),
+        "allowance": format_units(holding.allowance, currency),
         "gasPrice": GAS_PRICE,
     }

@@ -1,4 +1,4 @@
-"""What the API takes and gives, member by member, by the names of its document."""
+"""The API's request and response bodies, field by field, under their published names."""
 
 from __future__ import annotations
 
@@ -7,107 +7,108 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field, StrictBool
 from typing_extensions import TypedDict
 
-Text = Annotated[str, Field(min_length=0)]
-Filled = Annotated[str, Field(min_length=1)]
-Two = Annotated[str, Field(min_length=2, max_length=2)]
-Three = Annotated[str, Field(min_length=3, max_length=3)]
-Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["1985-12-12"])]
+# The limit refuses nothing, but makes pydantic decode the text: a plain `str` lets unpaired surrogates pass.
+AnyText = Annotated[str, Field(min_length=0)]
+NonEmptyText = Annotated[str, Field(min_length=1)]
+CountryCode = Annotated[str, Field(min_length=2, max_length=2)]
+CurrencyCode = Annotated[str, Field(min_length=3, max_length=3)]
+Date = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["1985-12-12"])]
 Email = Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$", examples=["john.doe@example.com"])]
 Phone = Annotated[str, Field(pattern=r"^\+?[1-9][0-9]{1,14}$", examples=["+12125551234"])]
 Beneficiary = Literal["individual", "business"]
 
 
-class ComplianceData(TypedDict):
+class PayerRequest(TypedDict):
     """Compliance data of a payer."""
 
-    clientUserId: Filled
+    clientUserId: NonEmptyText
     email: Email
-    firstName: Filled
-    lastName: Filled
+    firstName: NonEmptyText
+    lastName: NonEmptyText
     beneficiaryType: Beneficiary
-    dateOfBirth: Day
-    addressLine1: Filled
-    city: Filled
-    state: Filled
-    postcode: Filled
-    country: Two
-    nationality: Two
+    dateOfBirth: Date
+    addressLine1: NonEmptyText
+    city: NonEmptyText
+    state: NonEmptyText
+    postcode: NonEmptyText
+    country: CountryCode
+    nationality: CountryCode
     phone: Phone
-    ssn: Filled
-    companyName: NotRequired[Text]
-    addressLine2: NotRequired[Text]
-    sourceOfFunds: NotRequired[Text]
-    businessActivity: NotRequired[Text]
+    ssn: NonEmptyText
+    companyName: NotRequired[AnyText]
+    addressLine2: NotRequired[AnyText]
+    sourceOfFunds: NotRequired[AnyText]
+    businessActivity: NotRequired[AnyText]
 
 
-class ComplianceStatuses(TypedDict):
-    """Where the agreement and the identity check stand."""
+class PayerStatuses(TypedDict):
+    """The status of the agreement and of the identity check."""
 
     agreementStatus: str
     kycStatus: str
 
 
-class ComplianceAnswer(TypedDict):
-    """Statuses, and the pages that the payer completes."""
+class PayerResponse(TypedDict):
+    """A payer's statuses, and the links to the pages that the payer completes."""
 
-    status: ComplianceStatuses
+    status: PayerStatuses
     agreementUrl: str
     kycUrl: str
     userId: str
 
 
-class PayerStatusAnswer(ComplianceStatuses):
-    """Statuses without sending anything again."""
+class PayerStatusResponse(PayerStatuses):
+    """A payer's statuses by id, without sending the compliance data again."""
 
     isCompliant: bool
     userId: str
 
 
-class AgreementBody(TypedDict):
+class AgreementRequest(TypedDict):
     """Whether the payer completed the agreement."""
 
     agreementCompleted: StrictBool
 
 
-class AgreementAnswer(TypedDict):
-    """Whether that was recorded."""
+class AgreementResponse(TypedDict):
+    """Whether the agreement was recorded."""
 
     success: bool
 
 
-class PaymentDetailBody(TypedDict):
-    """A bank account."""
+class PaymentDetailRequest(TypedDict):
+    """Bank details of a payer."""
 
-    bankName: Filled
-    accountName: Filled
+    bankName: NonEmptyText
+    accountName: NonEmptyText
     beneficiaryType: Beneficiary
-    currency: Three
-    addressLine1: Filled
-    city: Filled
-    country: Two
-    dateOfBirth: Day
-    postalCode: Filled
-    accountNumber: NotRequired[Text]
-    routingNumber: NotRequired[Text]
-    addressLine2: NotRequired[Text]
-    state: NotRequired[Text]
+    currency: CurrencyCode
+    addressLine1: NonEmptyText
+    city: NonEmptyText
+    country: CountryCode
+    dateOfBirth: Date
+    postalCode: NonEmptyText
+    accountNumber: NotRequired[AnyText]
+    routingNumber: NotRequired[AnyText]
+    addressLine2: NotRequired[AnyText]
+    state: NotRequired[AnyText]
     rails: NotRequired[Literal["local", "swift", "wire"]]
-    sortCode: NotRequired[Text]
-    iban: NotRequired[Text]
-    swiftBic: NotRequired[Text]
-    documentNumber: NotRequired[Text]
-    documentType: NotRequired[Text]
+    sortCode: NotRequired[AnyText]
+    iban: NotRequired[AnyText]
+    swiftBic: NotRequired[AnyText]
+    documentNumber: NotRequired[AnyText]
+    documentType: NotRequired[AnyText]
     accountType: NotRequired[Literal["checking", "savings"]]
-    ribNumber: NotRequired[Text]
-    bsbNumber: NotRequired[Text]
-    ncc: NotRequired[Text]
-    branchCode: NotRequired[Text]
-    bankCode: NotRequired[Text]
-    ifsc: NotRequired[Text]
+    ribNumber: NotRequired[AnyText]
+    bsbNumber: NotRequired[AnyText]
+    ncc: NotRequired[AnyText]
+    branchCode: NotRequired[AnyText]
+    bankCode: NotRequired[AnyText]
+    ifsc: NotRequired[AnyText]
 
 
-class PaymentDetailRecord(TypedDict):
-    """A stored bank account, in short."""
+class PaymentDetailSummary(TypedDict):
+    """The main fields of stored bank details."""
 
     id: str
     clientUserId: str
@@ -119,52 +120,52 @@ class PaymentDetailRecord(TypedDict):
     rails: str
 
 
-class PaymentDetailAnswer(TypedDict):
-    """The bank account that was stored."""
+class PaymentDetailResponse(TypedDict):
+    """The bank details that were stored."""
 
-    payment_detail: PaymentDetailRecord
+    payment_detail: PaymentDetailSummary
 
 
-class ListedPaymentDetail(PaymentDetailBody):
-    """A stored bank account: everything that was sent but document numbers."""
+class ListedPaymentDetail(PaymentDetailRequest):
+    """Stored bank details: every field that was sent, except document numbers."""
 
     id: str
     userId: str
     status: str
 
 
-class PaymentDetailsAnswer(TypedDict):
-    """The bank accounts of a payer."""
+class PaymentDetailsResponse(TypedDict):
+    """All bank details of a payer."""
 
     paymentDetails: list[ListedPaymentDetail]
 
 
-class PayBody(TypedDict):
-    """What to pay."""
+class PaymentRequest(TypedDict):
+    """A payment order."""
 
-    payee: Annotated[Filled, Field(examples=["0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"])]
-    amount: Annotated[Filled, Field(examples=["10"])]
-    invoiceCurrency: Annotated[Filled, Field(examples=["USD"])]
-    paymentCurrency: Annotated[Filled, Field(examples=["ETH-sepolia-sepolia"])]
+    payee: Annotated[NonEmptyText, Field(examples=["0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"])]
+    amount: Annotated[NonEmptyText, Field(examples=["10"])]
+    invoiceCurrency: Annotated[NonEmptyText, Field(examples=["USD"])]
+    paymentCurrency: Annotated[NonEmptyText, Field(examples=["ETH-sepolia-sepolia"])]
 
 
 class BigNumber(TypedDict):
-    """A whole number of any size."""
+    """An integer of any size, as ethers serializes it."""
 
     type: Literal["BigNumber"]
     hex: str
 
 
-class TransactionAnswer(TypedDict):
-    """One transaction to sign."""
+class TransactionResponse(TypedDict):
+    """A transaction to sign."""
 
     data: str
     to: str
     value: BigNumber | int
 
 
-class MetadataAnswer(TypedDict):
-    """What to know about the transactions."""
+class PaymentMetadataResponse(TypedDict):
+    """How the transactions belong together, and whether the demo wallet can pay them."""
 
     stepsRequired: int
     needsApproval: bool
@@ -174,11 +175,11 @@ class MetadataAnswer(TypedDict):
     hasEnoughGas: bool
 
 
-class PayAnswer(TypedDict):
-    """A payment to sign. The request id stands under both spellings that have been published."""
+class PaymentResponse(TypedDict):
+    """A payment to sign. The request id is given in both published spellings."""
 
     requestId: str
     requestID: str
     paymentReference: str
-    transactions: list[TransactionAnswer]
-    metadata: MetadataAnswer
+    transactions: list[TransactionResponse]
+    metadata: PaymentMetadataResponse

@@ -1,4 +1,4 @@
-"""The service, running: in a thread of this process, or in the foreground of its own."""
+"""Runs the service: in a thread of this process, or in the foreground."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 
 KEEP_ALIVE = 75
-"""Seconds that an idle connection is kept: longer than a careful client trusts one."""
+"""Seconds that an idle connection is kept open: longer than the client reuses one."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says when it has started."""
+    """uvicorn's server, with a callback for when it accepts calls."""
 
-    announce: Callable[[], object] | None = None
+    on_started: Callable[[], object] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.announce is not None:
-            self.announce()
+        if self.on_started is not None:
+            self.on_started()
 
 
 class Service:
-    """One service on one port: `start()` runs it in a thread, `run()` here, `stop()` ends it.
+    """One service on one port: `start()` runs it in a thread, `run()` in the foreground; `stop()` ends it.
 
-    db: a path or an SQLAlchemy address; None for a throw-away file that goes with the service. port 0: any free
-    one. environment: where keys may be given. Raises SetupError for what cannot start.
+    db: a path or an SQLAlchemy URL; None for a temporary file, deleted when the service stops. port: 0 for any free
+    one. environment: may hold the keys. Raises SetupError if the service cannot start.
     """
 
     def __init__(
@@ -56,57 +56,61 @@ class Service:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._thread: threading.Thread | None = None
-        self.key_place = _key_place(db)
-        with ExitStack() as opened:
-            listening = opened.enter_context(_listen(host, port))
+        file = None if db is None else sqlite_file(db)
+        self.api_key_location = "" if file is None else f"in the file {encryption.key_file(file, 'api-key')}"
+        # Whatever fails, the stack closes what is open by then; without a failure it lives as long as the service.
+        with ExitStack() as resources:
+            self._socket = resources.enter_context(_listen(host, port))
             if db is None:
-                db, environment = _throw_away(opened, environment)
-            file = sqlite_file(db)
-            keeper = encryption.RecordCipher(encryption.encryption_key(file, environment))
-            api_key = encryption.api_key(file, environment)
+                db = file = _create_temporary_file(resources)
+                environment = _temporary_keys(environment)
+            cipher = encryption.RecordCipher(encryption.load_encryption_key(file, environment))
+            api_key = encryption.load_api_key(file, environment)
             engine = open_database(db)
-            opened.callback(engine.dispose)
-            store = Store(engine, keeper, settings)
+            resources.callback(engine.dispose)
+            store = Store(engine, cipher, settings)
             self.api_key = api_key or store.api_key(encryption.new_api_key())
             app = create_app(store, settings, self.api_key)
-            self._opened = opened.pop_all()
-        self._socket = listening
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        self._server = _Server(_config(app))
+            self._resources = resources.pop_all()
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
+        self._server = _Server(_uvicorn_config(app))
 
-    def run(self, announce: Callable[[], object] | None = None) -> None:
-        """Serve until a signal ends it; `announce` is called when calls are answered."""
-        self._server.announce = announce
+    def run(self, on_started: Callable[[], object] | None = None) -> None:
+        """Serve until a signal or `stop()`; `on_started` is called once the service accepts calls."""
+        self._server.on_started = on_started
         try:
             self._server.run(sockets=[self._socket])
         finally:
-            self._opened.close()
+            self._resources.close()
 
     def start(self) -> None:
-        """Serve in a thread; return when calls are answered."""
+        """Serve in a thread; return once the service accepts calls."""
+        # A daemon: a notebook that never closes its sandbox must not keep the process from ending.
         self._thread = threading.Thread(target=self.run, name="payerkit-sandbox", daemon=True)
         self._thread.start()
-        until = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _START_SECONDS
+        # Polled and not signalled, since the thread may also end without ever being ready.
         while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > until:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
                 self.stop()
-                raise RuntimeError("The sandbox did not start; its log says why.")
+                raise RuntimeError("The sandbox did not start; see its log.")
             time.sleep(0.002)
 
     def stop(self) -> None:
-        """End the thread and close everything; a second time does nothing."""
+        """Stop the server and close everything; a second call does nothing."""
         self._server.should_exit = True
+        # A finalizer may call this in any thread, even in the server's own, which cannot wait for itself.
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_STOP_SECONDS)
-        self._opened.close()
+        self._resources.close()
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_level="warning",
-        log_config=None,  # logging belongs to whoever runs this process
-        access_log=False,  # paths hold client user ids
+        log_config=None,  # the application that runs this process configures logging
+        access_log=False,  # paths contain client user ids
         lifespan="off",
         ws="none",
         timeout_keep_alive=KEEP_ALIVE,
@@ -116,12 +120,12 @@ def _config(app: ASGIApp) -> uvicorn.Config:
 
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port < 65536:
-        raise SetupError("port: give a number from 0 to 65535.")
+        raise SetupError("port: expected a number from 0 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named TCP: for a socket of protocol 0 asyncio leaves Nagle's delay on, which costs 40 ms a call.
+    # With the protocol named: for a socket of protocol 0 asyncio leaves Nagle's algorithm on, which costs 40 ms a call.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":  # elsewhere it would let two services share a port
+        if os.name == "posix":  # on Windows, this option would let two services share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(128)
@@ -131,15 +135,16 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _key_place(db: str | Path | None) -> str:
-    """Return where the API key is kept; "" if it is nowhere but in the process."""
-    file = None if db is None else sqlite_file(db)
-    return "" if file is None else f"in the file {encryption.beside(file, 'api-key')}"
-
-
-def _throw_away(opened: ExitStack, environment: Mapping[str, str]) -> tuple[Path, Mapping[str, str]]:
-    """Return a file that goes when the service stops, and an environment that gives it keys of its own."""
+def _create_temporary_file(resources: ExitStack) -> Path:
+    """Return a path for a database in a folder that is deleted when the service stops."""
     folder = Path(tempfile.mkdtemp(prefix="payerkit-sandbox-"))
-    opened.callback(shutil.rmtree, folder, ignore_errors=True)
-    key = environment.get(encryption.API_KEY) or encryption.new_api_key()
-    return folder / "sandbox.db", {encryption.ENCRYPTION_KEY: encryption.new_encryption_key(), encryption.API_KEY: key}
+    resources.callback(shutil.rmtree, folder, ignore_errors=True)
+    return folder / "sandbox.db"
+
+
+def _temporary_keys(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return an environment with new keys, so that none is written to a file; a given API key is kept."""
+    return {
+        encryption.ENCRYPTION_KEY_VARIABLE: encryption.new_encryption_key(),
+        encryption.API_KEY_VARIABLE: environment.get(encryption.API_KEY_VARIABLE) or encryption.new_api_key(),
+    }

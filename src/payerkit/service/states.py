@@ -1,4 +1,4 @@
-"""The states of payers and bank details, how they change, and the test values that lead to each."""
+"""The states of payers and bank details, how they change over time, and the test values that lead to each."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ AgreementState = Literal["not_started", "pending", "completed", "signed", "rejec
 DetailState = Literal["pending", "approved", "verified", "failed"]
 
 KYC_OPEN = {"not_started", "initiated", "retry_required"}
-"""Identity checks that wait for the person."""
+"""States in which the payer can submit the identity check."""
 
 AGREEMENT_OPEN = {"not_started", "pending"}
-"""Agreements that wait for the person."""
+"""States in which the payer can sign the agreement."""
 
 _TEST_BANK = re.compile(r"Example Bank (?P<state>pending|approved|verified|failed)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """A state, and the one that follows it at a time, if one does."""
+class TimedState:
+    """A state and, if it changes by itself, the next one and the time of the change."""
 
     state: str
-    following: str | None = None
+    next_state: str | None = None
     due: float | None = None
 
     def at(self, now: float) -> str:
         """Return the state at a time."""
-        is_due = self.following is not None and self.due is not None and now >= self.due
-        return self.following if is_due and self.following else self.state
+        is_due = self.next_state is not None and self.due is not None and now >= self.due
+        return self.next_state if is_due and self.next_state else self.state
 
 
-def payer_states(email: str) -> dict[str, str]:
-    """Return the states that an e-mail of the test domain asks for, as `kyc` and `agreement`; {} for any other.
+def states_from_email(email: str) -> dict[str, str]:
+    """Return the states, as `kyc` and `agreement`, that an e-mail of the test domain requests; {} for any other.
 
     kyc-rejected@example.com, agreement-signed@example.com, or both: kyc-approved+agreement-signed@example.com.
     """
     local, _, domain = email.lower().partition("@")
     if domain != "example.com":
         return {}
-    asked = (part.partition("-") for part in local.split("+"))
+    requested = (part.partition("-") for part in local.split("+"))
     known = {"kyc": get_args(KycState), "agreement": get_args(AgreementState)}
-    return {kind: state for kind, _, rest in asked if (state := rest.replace("-", "_")) in known.get(kind, ())}
+    return {kind: state for kind, _, rest in requested if (state := rest.replace("-", "_")) in known.get(kind, ())}
 
 
-def detail_state(bank_name: str, now: float, decide_after: float) -> Decided:
-    """Return the state of new bank details: pending, then approved, unless the bank is a test value."""
+def initial_detail_state(bank_name: str, now: float, decide_after: float) -> TimedState:
+    """Return the state of new bank details: pending, then approved, unless the bank's name is a test value."""
     test = _TEST_BANK.fullmatch(bank_name.strip())
     outcome = test["state"].lower() if test else "approved"
-    return Decided("pending") if outcome == "pending" else Decided("pending", outcome, now + decide_after)
+    return TimedState("pending") if outcome == "pending" else TimedState("pending", outcome, now + decide_after)
 
 
 def is_approved(kyc: str) -> bool:
-    """Tell whether an identity check is passed."""
+    """Return True if the identity check is passed."""
     return kyc in {"approved", "completed"}
 
 
 def is_compliant(kyc: str, agreement: str) -> bool:
-    """Tell whether a payer may pay out to a bank."""
+    """Return True if the payer may pay out to a bank."""
     return is_approved(kyc) and agreement in {"completed", "signed"}

@@ -1,4 +1,4 @@
-"""What is stored and read, one transaction each; writes come one after the other, whoever writes."""
+"""Payers and bank details in the database; each method is one transaction."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.ledger import Ledger
 from payerkit.service.settings import Settings
-from payerkit.service.states import NOT_STARTED, Decided, detail_state, is_approved, payer_states
+from payerkit.service.states import NOT_STARTED, TimedState, initial_detail_state, is_approved, states_from_email
 
 _NEVER_RETURNED = {"documentNumber"}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPayer:
-    """A payer as the service knows them now; `page` is the unguessable part of the links."""
+    """A payer with the current states; `page` is the random part of the links."""
 
     user_id: str
     client_user_id: str
@@ -35,40 +35,45 @@ class StoredPayer:
 
 
 class Store:
-    """The database behind the API."""
+    """The database behind the API. Methods about one payer raise Problem (404) if the payer is unknown."""
 
-    def __init__(self, engine: Engine, vault: RecordCipher, settings: Settings) -> None:
+    def __init__(self, engine: Engine, cipher: RecordCipher, settings: Settings) -> None:
         self._engine = engine
-        self._vault = vault
+        self._cipher = cipher
         self._settings = settings
-        self._origin = Identifiers(settings.seed)
-        self._writing = threading.Lock()
-        fresh = Identifiers().uuid("service")  # never the same, even with a seed
+        self._identifiers = Identifiers(settings.seed)
+        self._write_lock = threading.Lock()
+        identity = Identifiers().uuid("service")  # random even with a seed: it tells databases apart
         try:
-            self.identity = self._kept("identity", fresh)
-        except IntegrityError:  # another service made its first entries at this moment
-            self.identity = self._kept("identity", fresh)
+            self.identity = self._get_or_add_meta("identity", identity)
+        except IntegrityError:  # another service made the first entries at the same moment
+            self.identity = self._get_or_add_meta("identity", identity)
 
-    def api_key(self, fresh: str) -> str:
-        """Return the API key that the database keeps, for those that have no file beside them."""
-        return self._kept("api_key", fresh)
+    def api_key(self, new_key: str) -> str:
+        """Return the API key kept in the database, for databases without a key file; keep this one if there is none."""
+        return self._get_or_add_meta("api_key", new_key)
 
-    def _kept(self, name: str, fresh: str) -> str:
-        """Return what is kept under a name, sealed; keep this if nothing is.
+    def _get_or_add_meta(self, name: str, default: str) -> str:
+        """Return the value kept under a name; keep the default if there is none.
 
-        Raises SetupError if it was sealed with another key: then the database was written with another one, too.
+        Raises SetupError if it was encrypted with another key: then all other records were, too.
         """
         with self.write() as (session, _):
             row = session.get(Meta, name)
             if row is None:
-                row = Meta(name=name, value=self._vault.seal({name: fresh}).decode())
+                row = Meta(name=name, value=self._cipher.encrypt({name: default}).decode())
                 session.add(row)
-            return str(self._vault.open(row.value.encode())[name])
+            return str(self._cipher.decrypt(row.value.encode())[name])
 
     @contextmanager
     def write(self) -> Iterator[tuple[Session, float]]:
-        """Give a transaction that may write, and the time in it; the row that counts writes keeps others out."""
-        with self._writing, Session(self._engine, expire_on_commit=False) as session, session.begin():
+        """Give a transaction that may write, and its time; writes run one after the other.
+
+        Threads of this process wait at the lock: SQLite would have them poll for its own, and time out under load.
+        Other processes wait at the row that counts writes, which every write locks first. Ids with an ordinal rely on
+        this: between the count and the insert nobody else adds a row.
+        """
+        with self._write_lock, Session(self._engine, expire_on_commit=False) as session, session.begin():
             session.connection(execution_options={WRITE: True})
             counter = session.get(Meta, "writes", with_for_update=True)
             if counter is None:
@@ -76,142 +81,133 @@ class Store:
                 session.add(counter)
             writes = int(counter.value) + 1
             counter.value = str(writes)
-            yield session, self._origin.now(writes)
+            yield session, self._identifiers.now(writes)
 
     @contextmanager
     def read(self) -> Iterator[tuple[Session, float]]:
-        """Give a transaction that only reads, and the time in it."""
+        """Give a transaction that only reads, and its time."""
         with Session(self._engine) as session, session.begin():
             counter = session.get(Meta, "writes")
-            yield session, self._origin.now(int(counter.value) if counter else 0)
+            yield session, self._identifiers.now(int(counter.value) if counter else 0)
 
     def save_payer(self, body: Mapping[str, Any]) -> StoredPayer:
-        """Store a payer, or update the one with this client user id; test e-mails set the states."""
+        """Add a payer, or update the one with this client user id; test e-mails set the states."""
         client_user_id = str(body["clientUserId"])
         with self.write() as (session, now):
-            row = self._payer_row(session, client_user_id)
+            row = self._find_row(session, client_user_id)
             if row is None:
-                row = self._new_payer(client_user_id)
+                row = PayerRow(
+                    key=self._cipher.lookup_key(client_user_id),
+                    user_id=self._identifiers.uuid("payer", client_user_id),
+                    kyc=NOT_STARTED,
+                    agreement=NOT_STARTED,
+                    page=self._identifiers.token_bytes(16, "page", client_user_id).hex(),
+                )
                 session.add(row)
-            row.sealed = self._vault.seal(body)
-            for kind, state in payer_states(str(body["email"])).items():
-                self._set_state(row, kind, state)
-            Ledger(session, self._vault).add("payer", client_user_id, body)
+            row.sealed = self._cipher.encrypt(body)
+            for kind, state in states_from_email(str(body["email"])).items():
+                _set_state(row, kind, state)
+            Ledger(session, self._cipher).add("payer", client_user_id, body)
             return self._payer(row, now)
 
-    def _new_payer(self, client_user_id: str) -> PayerRow:
-        return PayerRow(
-            key=self._vault.index(client_user_id),
-            user_id=self._origin.uuid("payer", client_user_id),
-            kyc=NOT_STARTED,
-            agreement=NOT_STARTED,
-            page=self._origin.digits(16, "page", client_user_id).hex(),
-        )
-
-    def find_payer(self, client_user_id: str) -> StoredPayer | None:
-        """Return the payer with this client user id, if there is one."""
+    def find_payer(self, client_user_id: str) -> StoredPayer:
+        """Return the payer with this client user id."""
         with self.read() as (session, now):
-            row = self._payer_row(session, client_user_id)
-            return self._payer(row, now) if row else None
+            return self._payer(self._payer_row(session, client_user_id), now)
 
     def find_page(self, page: str) -> StoredPayer | None:
-        """Return the payer whose links hold this, if there is one."""
+        """Return the payer whose links contain this text, or None."""
         with self.read() as (session, now):
             row = session.scalar(select(PayerRow).where(PayerRow.page == page))
             return self._payer(row, now) if row else None
 
-    def update_agreement(self, client_user_id: str, body: Mapping[str, Any]) -> bool:
-        """Set a payer's agreement as the platform tells it; return whether there is such a payer."""
+    def update_agreement(self, client_user_id: str, body: Mapping[str, Any]) -> None:
+        """Set a payer's agreement as reported by the platform."""
         with self.write() as (session, _):
             row = self._payer_row(session, client_user_id)
-            if row is not None:
-                self._set_state(row, "agreement", "completed" if body["agreementCompleted"] else NOT_STARTED)
-                Ledger(session, self._vault).add("agreement", client_user_id, body)
-            return row is not None
+            _set_state(row, "agreement", "completed" if body["agreementCompleted"] else NOT_STARTED)
+            Ledger(session, self._cipher).add("agreement", client_user_id, body)
 
-    def set_payer_state(self, client_user_id: str, kind: str, state: str) -> StoredPayer | None:
-        """Set a payer's `kyc` or `agreement`; None if there is no such payer."""
+    def set_payer_state(self, client_user_id: str, kind: str, state: str) -> StoredPayer:
+        """Set a payer's `kyc` or `agreement`; return the payer."""
         with self.write() as (session, now):
             row = self._payer_row(session, client_user_id)
-            if row is None:
-                return None
-            self._set_state(row, kind, state)
+            _set_state(row, kind, state)
             return self._payer(row, now)
 
-    def submit_kyc(self, client_user_id: str) -> StoredPayer | None:
-        """Take an identity check as submitted: pending now, approved after the delay."""
+    def submit_kyc(self, client_user_id: str) -> None:
+        """Record a submitted identity check: pending now, approved after the delay."""
         with self.write() as (session, now):
             row = self._payer_row(session, client_user_id)
-            if row is None:
-                return None
             row.kyc, row.kyc_following, row.kyc_due = "pending", "approved", now + self._settings.decide_after
-            return self._payer(row, now)
 
-    def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Store bank details of a payer and return the record; None if there is no such payer.
+    def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Add bank details of a payer; return the record as listed.
 
-        Raises Problem if the service is set to wait for an identity check that is not approved.
+        Raises Problem if the settings require an approved identity check and the payer has none.
         """
         with self.write() as (session, now):
             payer = self._payer_row(session, client_user_id)
-            if payer is None:
-                return None
             if self._settings.kyc_required and not is_approved(self._payer(payer, now).kyc):
-                raise Problem(400, "the payer's identity check is not approved yet")
-            place = session.scalar(select(func.count()).where(DetailRow.payer_id == payer.id))
-            decided = detail_state(str(body["bankName"]), now, self._settings.decide_after)
+                raise Problem(400, "The payer's identity check is not approved yet")
+            ordinal = session.scalar(select(func.count()).where(DetailRow.payer_id == payer.id))
+            state = initial_detail_state(str(body["bankName"]), now, self._settings.decide_after)
             row = DetailRow(
-                detail_id=self._origin.uuid("payment detail", client_user_id, place),
+                detail_id=self._identifiers.uuid("payment detail", client_user_id, ordinal),
                 payer_id=payer.id,
-                sealed=self._vault.seal(body),
-                state=decided.state,
-                following=decided.following,
-                due=decided.due,
+                sealed=self._cipher.encrypt(body),
+                state=state.state,
+                following=state.next_state,
+                due=state.due,
             )
             session.add(row)
-            Ledger(session, self._vault).add("payment_detail", client_user_id, body, row.detail_id)
+            Ledger(session, self._cipher).add("payment_detail", client_user_id, body, row.detail_id)
             return self._detail(row, payer, now)
 
-    def details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]] | None:
-        """Return a payer's bank details in the order they came, or the one with this id; None without a payer."""
+    def list_details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]]:
+        """Return a payer's bank details in the order of their creation, or only those with this id."""
         with self.read() as (session, now):
             payer = self._payer_row(session, client_user_id)
-            if payer is None:
-                return None
-            wanted = select(DetailRow).where(DetailRow.payer_id == payer.id).order_by(DetailRow.id)
+            query = select(DetailRow).where(DetailRow.payer_id == payer.id).order_by(DetailRow.id)
             if detail_id is not None:
-                wanted = wanted.where(DetailRow.detail_id == detail_id)
-            return [self._detail(row, payer, now) for row in session.scalars(wanted)]
+                query = query.where(DetailRow.detail_id == detail_id)
+            return [self._detail(row, payer, now) for row in session.scalars(query)]
 
-    def decide_detail(self, detail_id: str, state: str) -> bool:
-        """Set the state of bank details for good; return whether there are such details."""
+    def set_detail_state(self, detail_id: str, state: str) -> None:
+        """Set the state of bank details for good. Raises Problem (404) if they are unknown."""
         with self.write() as (session, _):
             row = session.scalar(select(DetailRow).where(DetailRow.detail_id == detail_id))
-            if row is not None:
-                row.state, row.following, row.due = state, None, None
-            return row is not None
+            if row is None:
+                raise Problem(404, f"Payment detail {detail_id} not found")
+            row.state, row.following, row.due = state, None, None
 
-    def ledger(self, after: int, limit: int) -> list[dict[str, Any]]:
-        """Return the rows of the ledger behind a number, at most this many."""
+    def ledger_rows(self, after: int, limit: int) -> list[dict[str, Any]]:
+        """Return the rows of the ledger after a number, at most `limit`."""
         with self.read() as (session, _):
-            return Ledger(session, self._vault).rows(after, limit)
+            return Ledger(session, self._cipher).rows(after, limit)
 
-    def _payer_row(self, session: Session, client_user_id: str) -> PayerRow | None:
-        return session.scalar(select(PayerRow).where(PayerRow.key == self._vault.index(client_user_id)))
+    def _find_row(self, session: Session, client_user_id: str) -> PayerRow | None:
+        return session.scalar(select(PayerRow).where(PayerRow.key == self._cipher.lookup_key(client_user_id)))
 
-    def _set_state(self, row: PayerRow, kind: str, state: str) -> None:
-        if kind == "agreement":
-            row.agreement = state
-        else:
-            row.kyc, row.kyc_following, row.kyc_due = state, None, None
+    def _payer_row(self, session: Session, client_user_id: str) -> PayerRow:
+        if (row := self._find_row(session, client_user_id)) is None:
+            raise Problem(404, f"Payer with client user ID {client_user_id} not found")  # the published words
+        return row
 
     def _payer(self, row: PayerRow, now: float) -> StoredPayer:
-        kyc = Decided(row.kyc, row.kyc_following, row.kyc_due).at(now)
-        client_user_id = str(self._vault.open(row.sealed)["clientUserId"])
+        kyc = TimedState(row.kyc, row.kyc_following, row.kyc_due).at(now)
+        client_user_id = str(self._cipher.decrypt(row.sealed)["clientUserId"])
         return StoredPayer(row.user_id, client_user_id, kyc, row.agreement, row.page)
 
     def _detail(self, row: DetailRow, payer: PayerRow, now: float) -> dict[str, Any]:
-        """Return what is listed: everything that was sent but document numbers, and what the service added."""
-        sent = {name: value for name, value in self._vault.open(row.sealed).items() if name not in _NEVER_RETURNED}
-        status = Decided(row.state, row.following, row.due).at(now)
+        """Return the record as listed: everything that was sent except document numbers, and the service's fields."""
+        sent = {name: value for name, value in self._cipher.decrypt(row.sealed).items() if name not in _NEVER_RETURNED}
+        status = TimedState(row.state, row.following, row.due).at(now)
         return {"id": row.detail_id, "userId": payer.user_id, "rails": "local", **sent, "status": status}
+
+
+def _set_state(row: PayerRow, kind: str, state: str) -> None:
+    if kind == "agreement":
+        row.agreement = state
+    else:
+        row.kyc, row.kyc_following, row.kyc_due = state, None, None

@@ -1,4 +1,4 @@
-"""The demo wallet: what it holds of each currency, and what the payment contracts may take from it."""
+"""The demo wallet: its balance of each currency, and the payment contracts' allowances."""
 
 from __future__ import annotations
 
@@ -6,51 +6,46 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from payerkit.onchain.currencies import Currency, currencies
+from payerkit.onchain.currencies import Currency, native_currency
 from payerkit.service.database import HoldingRow
 
-_UNITS_HELD = 1_000_000
-"""What the wallet holds of a currency unless somebody set it: this many whole units, so that payments work."""
+_DEFAULT_BALANCE = 1_000_000
+"""Whole units of every currency, until a user sets another balance: enough for payments to work."""
 
 GAS_PRICE = 20_000_000_000
-"""Wei a unit of gas; invented."""
+"""Wei per unit of gas; invented."""
 
-GAS = {"approve": 60_000, "token": 100_000, "native": 100_000}
-"""Gas a step may need: a little above what the contracts used when they were executed."""
+GAS_LIMITS = {"approve": 60_000, "token": 100_000, "native": 100_000}
+"""Gas that each kind of transaction may need: slightly more than the contracts used when executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Base units: what the wallet holds, and what it lets the payment contract take."""
+    """The wallet's balance of a currency and the payment contract's allowance, in base units."""
 
     balance: int
     allowance: int
 
 
 class Wallet:
-    """The wallet as one transaction of the database sees it."""
+    """The wallet within one database transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def holding(self, currency: Currency) -> Holding:
-        """Return what the wallet holds of a currency."""
+        """Return balance and allowance of a currency."""
         row = self._session.get(HoldingRow, currency.id)
         if row is None:
-            return Holding(balance=_UNITS_HELD * 10**currency.decimals, allowance=0)
+            return Holding(balance=_DEFAULT_BALANCE * 10**currency.decimals, allowance=0)
         return Holding(balance=int(row.balance), allowance=int(row.allowance))
 
     def set_holding(self, currency: Currency, holding: Holding) -> None:
-        """Set what the wallet holds of a currency."""
+        """Set balance and allowance of a currency."""
         row = HoldingRow(currency=currency.id, balance=str(holding.balance), allowance=str(holding.allowance))
         self._session.merge(row)
 
-    def gas_money(self, network: str) -> int:
-        """Return the wei that are there for gas on a network; 0 where the list has no coin for it."""
-        coin = coin_of(network)
+    def gas_balance(self, network: str) -> int:
+        """Return the wei available for gas on a network; 0 if the currency list has no native coin for it."""
+        coin = native_currency(network)
         return self.holding(coin).balance if coin else 0
-
-
-def coin_of(network: str) -> Currency | None:
-    """Return the coin in which a network takes its gas."""
-    return next((each for each in currencies().values() if each.network == network and each.kind == "native"), None)
