@@ -1,4 +1,4 @@
-"""What only a sandbox has: rates, the demo wallet, states set by hand, the ledger."""
+"""Controls that only a sandbox has: rates, the demo wallet, states set by hand, the ledger."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", 
 
 @pytest.fixture
 def client() -> Iterator[SandboxClient]:
-    """Give a sandbox that a test may turn upside down."""
-    with payerkit.sandbox() as sandbox:
+    """Yield a sandbox with one payer, for one test."""
+    with payerkit.sandbox(seed=1) as sandbox:
         payerkit.create_payer(sandbox, PAYER)
         yield sandbox
 
 
 def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
-    """A payment is converted at the rate that the sandbox tells."""
+    """A payment is converted at the rate that the sandbox publishes."""
     before = client.sandbox.rate("EUR")
     client.sandbox.set_rate("EUR", "2.5")
     payment = payerkit.initiate_payment(client, **ORDER, payment_currency="ETH-sepolia-sepolia")
@@ -44,14 +44,14 @@ def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
 
 
 @pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "a lot", "", "1E+1000000"])
-def test_rates_that_are_none_are_refused(client: SandboxClient, usd: str) -> None:
+def test_invalid_rates_are_refused(client: SandboxClient, usd: str) -> None:
     """A rate is a positive decimal."""
     with pytest.raises(Refused, match="positive decimal"):
         client.sandbox.set_rate("EUR", usd)
 
 
-def test_wallet_decides_what_a_payment_says(client: SandboxClient) -> None:
-    """Balance, gas and allowance of the demo wallet show in the payment."""
+def test_the_wallet_decides_the_metadata_of_a_payment(client: SandboxClient) -> None:
+    """Balance, gas and allowance of the demo wallet appear in the payment."""
 
     def metadata() -> tuple[bool | None, bool | None, int]:
         payment = payerkit.initiate_payment(client, **ORDER, payment_currency="fUSDC-sepolia")
@@ -68,7 +68,7 @@ def test_wallet_decides_what_a_payment_says(client: SandboxClient) -> None:
 
 
 def test_states_can_be_set(client: SandboxClient) -> None:
-    """Every state can be practised, by name."""
+    """Every state can be set by name."""
     detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
     client.sandbox.complete_kyc("user-123")
     client.sandbox.complete_agreement("user-123")
@@ -79,8 +79,8 @@ def test_states_can_be_set(client: SandboxClient) -> None:
     assert ["failed"] == payerkit.list_payment_details(client, "user-123")["status"].to_list()
 
 
-def test_what_is_not_there_is_refused(client: SandboxClient) -> None:
-    """Unknown payers, details, currencies and states are told as such."""
+def test_unknown_ids_and_states_are_refused(client: SandboxClient) -> None:
+    """Unknown payers, details, currencies and states get an error."""
     with pytest.raises(NotFound):
         client.sandbox.complete_kyc("nobody")
     with pytest.raises(NotFound):
@@ -96,14 +96,14 @@ def test_what_is_not_there_is_refused(client: SandboxClient) -> None:
 
 
 def test_floats_are_refused(client: SandboxClient) -> None:
-    """A float is not exact, so it is no amount; nor is a boolean."""
+    """A float, which is not exact, is refused as an amount; so is a boolean."""
     for amount in (1.1, True):
         with pytest.raises(InvalidInput, match="as text"):
             client.sandbox.set_rate("EUR", amount)  # type: ignore[arg-type]
 
 
-def test_others_sandboxes_can_be_controlled(client: SandboxClient) -> None:
-    """A client of a sandbox that runs elsewhere has no controls by itself; they are made from it."""
+def test_a_sandbox_elsewhere_can_be_controlled(client: SandboxClient) -> None:
+    """A client of a sandbox elsewhere has no controls; SandboxControls makes them from it."""
     elsewhere = payerkit.connect(client.base_url, api_key=client.sandbox.reveal_key())
     payerkit.SandboxControls(elsewhere).complete_kyc("user-123")
 
@@ -112,7 +112,7 @@ def test_others_sandboxes_can_be_controlled(client: SandboxClient) -> None:
 
 
 def test_what_cannot_be_sent_is_refused(client: SandboxClient) -> None:
-    """Input that no request carries ends in our error, here as everywhere."""
+    """Input that no request can carry raises InvalidInput, here as everywhere."""
     with pytest.raises(InvalidInput):
         client.sandbox.complete_kyc("user-123", status="\ud800")
     with pytest.raises(InvalidInput):
@@ -122,16 +122,16 @@ def test_what_cannot_be_sent_is_refused(client: SandboxClient) -> None:
 COLUMNS = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
 
 
-def test_the_ledger_has_its_columns_without_rows() -> None:
-    """A sandbox that has stored nothing has a ledger all the same."""
+def test_an_empty_ledger_has_its_columns() -> None:
+    """The ledger of an unused sandbox has all columns and no rows."""
     with payerkit.sandbox() as empty:
         ledger = empty.sandbox.ledger()
 
     assert (COLUMNS, 0) == ({name: str(kind) for name, kind in ledger.dtypes.items()}, len(ledger))
 
 
-def test_the_ledger_tells_what_was_stored_in_order(client: SandboxClient) -> None:
-    """One row a write of the API, none for what was refused, read, or set by a control."""
+def test_the_ledger_lists_the_stored_writes_in_order(client: SandboxClient) -> None:
+    """The ledger has one row per write of the API, and none for refused calls, reads or controls."""
     detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
     payerkit.update_agreement(client, "user-123")
     with pytest.raises(NotFound):
@@ -150,8 +150,8 @@ def test_the_ledger_tells_what_was_stored_in_order(client: SandboxClient) -> Non
     assert [detail.id] == list(ledger["id"].dropna())
 
 
-def test_fingerprints_tell_accounts_apart(client: SandboxClient) -> None:
-    """The same account twice has one fingerprint, another account another, and none of them says what it is of."""
+def test_fingerprints_distinguish_accounts(client: SandboxClient) -> None:
+    """Equal accounts have equal fingerprints, others differ, and so do equal payers of two sandboxes."""
     for number in ("1", "2", "1"):
         payerkit.create_payment_detail(client, "user-123", {**BANK_DETAILS, "accountNumber": number})
     prints = list(client.sandbox.ledger()["fingerprint"])[1:]
@@ -163,7 +163,7 @@ def test_fingerprints_tell_accounts_apart(client: SandboxClient) -> None:
 
 
 def test_the_ledger_survives_a_restart(tmp_path: Path) -> None:
-    """With a database the ledger goes on where it was."""
+    """With a database the ledger continues after a restart."""
     for _ in range(2):
         with payerkit.sandbox(db=tmp_path / "team.db") as client:
             payerkit.create_payer(client, PAYER)
@@ -173,7 +173,7 @@ def test_the_ledger_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_database_from_before_the_ledger_is_opened(tmp_path: Path) -> None:
-    """What is stored there is found, and the ledger begins."""
+    """Its data is found, and the ledger starts empty."""
     file = tmp_path / "team.db"
     with payerkit.sandbox(db=file) as client:
         payerkit.create_payer(client, PAYER)
@@ -186,8 +186,8 @@ def test_a_database_from_before_the_ledger_is_opened(tmp_path: Path) -> None:
         assert (0, ["payment_detail"]) == (before, list(client.sandbox.ledger()["what"]))
 
 
-def test_a_long_ledger_is_read_whole(tmp_path: Path) -> None:
-    """More rows than the service gives at once arrive, each once."""
+def test_a_long_ledger_is_read_completely(tmp_path: Path) -> None:
+    """More rows than one response holds arrive, each exactly once."""
     file = tmp_path / "team.db"
     cipher, engine = RecordCipher(load_encryption_key(file, {})), open_database(file)
     with Session(engine) as session, session.begin():

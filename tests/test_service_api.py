@@ -1,4 +1,4 @@
-"""The service as any other client meets it: over a real socket, with requests alone."""
+"""The service as any other client sees it: over a real socket, with requests only."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Caller:
         self.session.headers["x-api-key"] = service.api_key
 
     def __call__(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:
-        """Make a call and return the whole response."""
+        """Make a call and return the response."""
         return self.session.request(method, self.url + path, json=body, timeout=20, **options)
 
 
 @pytest.fixture
 def call(request: pytest.FixtureRequest) -> Iterator[Caller]:
-    """Give a caller of a service with the settings that a test asks for."""
-    service = Service(Settings(**getattr(request, "param", {})), environment={})
+    """Yield a caller of a service with the test's settings."""
+    service = Service(Settings(**{"seed": 1, **getattr(request, "param", {})}), environment={})
     service.start()
     caller = Caller(service)
     yield caller
@@ -43,8 +43,8 @@ def call(request: pytest.FixtureRequest) -> Iterator[Caller]:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Caller]:
-    """One service with default settings for tests that use ids of their own."""
-    service = Service(Settings(), environment={})
+    """Yield a caller of one service, shared by tests that use their own ids."""
+    service = Service(Settings(seed=1), environment={})
     service.start()
     caller = Caller(service)
     caller("POST", "/v2/payer", PAYER)
@@ -54,7 +54,7 @@ def plain() -> Iterator[Caller]:
 
 
 def test_published_calls_get_published_statuses(call: Caller) -> None:
-    """The published bodies are taken, with the published success status each."""
+    """The published bodies are accepted, each with its published success status."""
     statuses = [call("POST", "/v2/payer", body).status_code for body in PUBLISHED["payers"].values()]
     statuses += [call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True}).status_code]
     statuses += [
@@ -67,23 +67,23 @@ def test_published_calls_get_published_statuses(call: Caller) -> None:
 
 
 def shape(value: Any) -> Any:
-    """Return the names and types of an answer, without what is in it."""
+    """Return the names and types of a response, without its values."""
     if isinstance(value, dict):
         return {name: shape(item) for name, item in value.items()}
     return [shape(value[0])] if isinstance(value, list) and value else type(value).__name__
 
 
-def covers(answer: Any, published: Any) -> bool:
-    """Tell whether an answer has everything that a published one has, of the same type."""
-    if isinstance(published, dict) and isinstance(answer, dict):
-        return all(name in answer and covers(answer[name], value) for name, value in published.items())
-    if isinstance(published, list) and isinstance(answer, list):
-        return len(answer) == len(published) and all(map(covers, answer, published))
-    return published is None or isinstance(answer, type(published))
+def covers(response: Any, published: Any) -> bool:
+    """Return True if a response has every field of the published one, with the same type."""
+    if isinstance(published, dict) and isinstance(response, dict):
+        return all(name in response and covers(response[name], value) for name, value in published.items())
+    if isinstance(published, list) and isinstance(response, list):
+        return len(response) == len(published) and all(map(covers, response, published))
+    return published is None or isinstance(response, type(published))
 
 
-def test_answers_have_what_published_answers_have(call: Caller) -> None:
-    """Another client finds every member that the published answers have, of the same type."""
+def test_responses_have_every_published_field(call: Caller) -> None:
+    """A client finds every field of the published responses, with the same type."""
     got = {
         "create_payer": call("POST", "/v2/payer", PAYER).json(),
         "update_agreement": call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True}).json(),
@@ -94,30 +94,30 @@ def test_answers_have_what_published_answers_have(call: Caller) -> None:
         "pay_token": call("POST", "/v1/pay", {**ORDER, "paymentCurrency": "FAU-sepolia"}).json(),
     }
 
-    assert [] == [(name, shape(answer)) for name, answer in got.items() if not covers(answer, ANSWERS[name])]
+    assert [] == [(name, shape(response)) for name, response in got.items() if not covers(response, ANSWERS[name])]
     assert [{"requestId", "requestID"}] * 2 == [
         {n for n in got[name] if n.lower() == "requestid"} for name in ("pay_native", "pay_token")
     ]
 
 
 def test_request_ids_look_as_published(plain: Caller) -> None:
-    """A request id is 01 and 64 hex digits, a reference 8 bytes."""
-    answer = plain("POST", "/v1/pay", ORDER).json()
+    """A request id is 01 and 64 hex digits; a reference has 8 bytes."""
+    response = plain("POST", "/v1/pay", ORDER).json()
 
-    assert ("01", 66, 18) == (answer["requestId"][:2], len(answer["requestId"]), len(answer["paymentReference"]))
-    assert int(answer["requestId"], 16)
-    assert int(answer["paymentReference"], 16)
+    assert ("01", 66, 18) == (response["requestId"][:2], len(response["requestId"]), len(response["paymentReference"]))
+    assert int(response["requestId"], 16)
+    assert int(response["paymentReference"], 16)
 
 
 @pytest.mark.parametrize("key", [None, "", "wrong", "schlüssel".encode()])
 @pytest.mark.parametrize(
     "path", ["/v2/payer", "/v1/pay", "/v1/payer/x", "/v1/payer/x/payment-details", "/sandbox/rates"]
 )
-def test_a_wrong_key_opens_nothing(plain: Caller, path: str, key: Any) -> None:
-    """Without the key there is the same refusal everywhere, before a body is looked at."""
-    answer = requests.post(plain.url + path, data=b"not json", headers={"x-api-key": key} if key else {}, timeout=20)
+def test_a_wrong_key_gets_401(plain: Caller, path: str, key: Any) -> None:
+    """Without the key every path responds alike, before the body is read."""
+    response = requests.post(plain.url + path, data=b"not json", headers={"x-api-key": key} if key else {}, timeout=20)
 
-    assert (401, {"statusCode": 401, "message": "Unauthorized"}) == (answer.status_code, answer.json())
+    assert (401, {"statusCode": 401, "message": "Unauthorized"}) == (response.status_code, response.json())
 
 
 MALFORMED = [
@@ -126,7 +126,7 @@ MALFORMED = [
     (b'{"clientUserId": ', "application/json", 400),
     (b"\xff\xfe", "application/json", 400),
     (b"[" * 50_000, "application/json", 400),  # deeper than a parser follows
-    (b"[]", "application/json", 400),  # JSON, but no object
+    (b"[]", "application/json", 400),  # JSON, but not an object
     (b'"text"', "application/json", 400),
     (json.dumps(PAYER).encode(), "text/plain", 415),
     (json.dumps(PAYER).encode(), "", 415),
@@ -138,15 +138,15 @@ MALFORMED = [
 @pytest.mark.parametrize(("body", "kind", "status"), MALFORMED)
 @pytest.mark.parametrize("path", ["/v2/payer", "/v1/pay", "/v1/payer/user-123/payment-details"])
 def test_malformed_bodies_are_refused(plain: Caller, path: str, body: bytes, kind: str, status: int) -> None:
-    """What is no JSON object gets a refusal in the service's shape, never a failure."""
+    """A body that is not a JSON object gets an error in the published format, never a 500."""
     headers = {"Content-Type": kind} if kind else {}
-    answer = plain("POST", path, data=body, headers=headers)
+    response = plain("POST", path, data=body, headers=headers)
 
-    assert (status, status) == (answer.status_code, answer.json()["statusCode"])
+    assert (status, status) == (response.status_code, response.json()["statusCode"])
 
 
 def test_a_body_without_a_length_is_bounded(plain: Caller) -> None:
-    """A body that comes in pieces is counted, too."""
+    """A body sent in chunks is bounded as well."""
     pieces = (b" " * 65536 for _ in range(40))
     headers = {"Content-Type": "application/json", "x-api-key": plain.session.headers["x-api-key"]}
     try:
@@ -171,7 +171,7 @@ OPTIONAL_TEXT = {
     "documentNumber documentType ribNumber bsbNumber ncc branchCode bankCode ifsc",
 }
 
-# One row a constraint: call, member, a value that breaks it, the code.
+# One row per constraint: call, field, a value that violates it, the code.
 CONSTRAINTS: list[tuple[str, str, Any, str]] = [
     *((path, name, "absent", "missing") for path, names in REQUIRED.items() for name in names.split()),
     *((path, name, None, "string_type") for path, names in OPTIONAL_TEXT.items() for name in names.split()),
@@ -209,54 +209,56 @@ CONSTRAINTS: list[tuple[str, str, Any, str]] = [
 BODIES = {"/v2/payer": PAYER, "/v1/payer/user-123/payment-details": BANK_DETAILS, "/v1/pay": ORDER}
 
 
-@pytest.mark.parametrize(("path", "member", "value", "code"), CONSTRAINTS)
-def test_every_constraint_is_checked(plain: Caller, path: str, member: str, value: Any, code: str) -> None:
-    """A member that breaks the specification is refused by name, with a code and without its value."""
-    body = {**BODIES[path], member: value}
+@pytest.mark.parametrize(("path", "field", "value", "code"), CONSTRAINTS)
+def test_every_constraint_is_checked(plain: Caller, path: str, field: str, value: Any, code: str) -> None:
+    """An invalid field is refused by name, with a code and without its value."""
+    body = {**BODIES[path], field: value}
     if value == "absent":
-        del body[member]
-    answer = plain("POST", path, body)
-    told = answer.json()
+        del body[field]
+    response = plain("POST", path, body)
+    error = response.json()
 
-    assert (400, "Bad Request", [(member, code)]) == (
-        answer.status_code,
-        told["error"],
-        [(each["field"], each["code"]) for each in told["errors"]],
+    assert (400, "Bad Request", [(field, code)]) == (
+        response.status_code,
+        error["error"],
+        [(each["field"], each["code"]) for each in error["errors"]],
     )
 
 
-def test_all_bad_members_are_named(plain: Caller) -> None:
-    """One refusal names everything that is wrong, and repeats no value."""
-    told = plain("POST", "/v2/payer", {"clientUserId": "", "email": "secret-mail", "ssn": ""}).json()
+def test_all_invalid_fields_are_named(plain: Caller) -> None:
+    """One response names every invalid field, and repeats no value."""
+    error = plain("POST", "/v2/payer", {"clientUserId": "", "email": "secret-mail", "ssn": ""}).json()
 
-    assert set(REQUIRED["/v2/payer"].split()) == {each["field"] for each in told["errors"]}
-    assert "secret-mail" not in str(told)
+    assert set(REQUIRED["/v2/payer"].split()) == {each["field"] for each in error["errors"]}
+    assert "secret-mail" not in str(error)
 
 
-def test_extra_members_are_no_error(plain: Caller) -> None:
-    """Other clients send whole rows of theirs; what the service does not know it leaves."""
+def test_extra_fields_are_ignored(plain: Caller) -> None:
+    """Clients may send whole rows of their own; the service ignores unknown fields."""
     assert (
         plain("POST", "/v2/payer", {**PAYER, "clientUserId": "extra", "rowNumber": 5, "isActive": None}).status_code
         == 200
     )
 
 
-def test_missing_agreement_is_told_as_published(plain: Caller) -> None:
-    """The published words for a body without the one member."""
-    told = plain("PATCH", "/v1/payer/user-123", {}).json()
+def test_a_missing_agreement_gets_the_published_error(plain: Caller) -> None:
+    """A body without its only field gets the published message."""
+    error = plain("PATCH", "/v1/payer/user-123", {}).json()
 
-    assert PUBLISHED["errors"]["agreement_missing"] == {name: told[name] for name in ("statusCode", "message", "error")}
+    assert PUBLISHED["errors"]["agreement_missing"] == {
+        name: error[name] for name in ("statusCode", "message", "error")
+    }
 
 
 @pytest.mark.parametrize("value", ["true", 1, None, "yes"])
 def test_agreement_is_a_boolean(plain: Caller, value: Any) -> None:
-    """What only looks like a boolean is refused."""
+    """A value that only resembles a boolean is refused."""
     assert plain("PATCH", "/v1/payer/user-123", {"agreementCompleted": value}).status_code == 400
 
 
-def test_unknown_payers_are_told_as_published(plain: Caller) -> None:
-    """All calls by id refuse an id that nobody registered, in the published words."""
-    answers = [
+def test_unknown_payers_get_the_published_error(plain: Caller) -> None:
+    """All calls by id refuse an unregistered id with the published message."""
+    responses = [
         plain("GET", "/v2/payer/nobody"),
         plain("PATCH", "/v1/payer/nobody", {"agreementCompleted": True}),
         plain("POST", "/v1/payer/nobody/payment-details", BANK_DETAILS),
@@ -264,36 +266,36 @@ def test_unknown_payers_are_told_as_published(plain: Caller) -> None:
     ]
     expected = {**PUBLISHED["errors"]["payer_unknown"], "message": "Payer with client user ID nobody not found"}
 
-    assert [(404, expected)] * 4 == [(answer.status_code, answer.json()) for answer in answers]
+    assert [(404, expected)] * 4 == [(response.status_code, response.json()) for response in responses]
 
 
 @pytest.mark.parametrize(
     ("method", "path", "status"), [("GET", "/v1/nothing", 404), ("DELETE", "/v2/payer/x", 405), ("GET", "/v1/pay", 405)]
 )
-def test_other_routes_are_refused_in_shape(plain: Caller, method: str, path: str, status: int) -> None:
-    """A route that is not there is told in the service's shape."""
-    answer = plain(method, path)
+def test_unknown_routes_get_the_published_format(plain: Caller, method: str, path: str, status: int) -> None:
+    """An unknown route or a wrong method gets an error in the published format."""
+    response = plain(method, path)
 
-    assert (status, status) == (answer.status_code, answer.json()["statusCode"])
+    assert (status, status) == (response.status_code, response.json()["statusCode"])
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/v2/payer/%FF%FE",  # no UTF-8: two ids would become one
+        "/v2/payer/%FF%FE",  # not UTF-8: two ids would become one
         "/v2/payer/a%00b",  # some databases stop at it
         "/v1/payer/user-123/payment-details?paymentDetailsId=%00",
         "/kyc/%00",
         "/agreement/a%0Ab",
     ],
 )
-def test_an_address_that_is_no_text_is_refused(plain: Caller, path: str) -> None:
-    """What no id can be is refused before anything is looked up, on the open pages as well."""
+def test_a_url_that_is_not_text_is_refused(plain: Caller, path: str) -> None:
+    """A URL that no id can have is refused before any lookup, on the public pages as well."""
     assert plain("GET", path).status_code == 400
 
 
 def test_newer_public_paths_are_served(plain: Caller) -> None:
-    """Clients that use the calls by id under /v2, as newer public documents have them, get the same."""
+    """Calls by id under /v2, as in newer public documents, respond alike."""
     plain("POST", "/v2/payer", {**PAYER, "clientUserId": "newer"})
     statuses = [
         plain("PATCH", "/v2/payer/newer", {"agreementCompleted": True}).status_code,
@@ -305,8 +307,8 @@ def test_newer_public_paths_are_served(plain: Caller) -> None:
     assert (listed[0], 1) == (listed[1], len(listed[0]["paymentDetails"]))
 
 
-def test_ids_are_told_from_routes(plain: Caller) -> None:
-    """An id that looks like a route is an id: what was encoded stays one segment."""
+def test_ids_are_not_taken_for_routes(plain: Caller) -> None:
+    """An id that looks like a route stays an id: an encoded segment is one segment."""
     for client_user_id in ("newest/payment-details", "newest"):
         plain("POST", "/v2/payer", {**PAYER, "clientUserId": client_user_id})
     statuses = [plain("GET", f"/v2/payer/{path}").status_code for path in ("newest%2Fpayment-details", "newest/other")]
@@ -316,16 +318,16 @@ def test_ids_are_told_from_routes(plain: Caller) -> None:
 
 
 def test_everything_but_the_pages_needs_the_key(plain: Caller) -> None:
-    """A path that nobody thought of is closed, and nothing is redirected."""
+    """Any other path requires the key, and none redirects."""
     paths = ["/v1/payer/x", "/v3/anything", "/sandbox/rates", "/nothing", "/admin", "//x", "/v2/payer/x/"]
-    answers = [requests.get(plain.url + path, allow_redirects=False, timeout=20) for path in paths]
+    responses = [requests.get(plain.url + path, allow_redirects=False, timeout=20) for path in paths]
     with_key = [plain("GET", path, allow_redirects=False).status_code for path in ("/docs/", "/v2/payer/user-123/")]
 
-    assert ([401] * len(paths), [404, 404]) == ([answer.status_code for answer in answers], with_key)
+    assert ([401] * len(paths), [404, 404]) == ([response.status_code for response in responses], with_key)
 
 
-def test_models_and_bodies_have_the_same_members(plain: Caller) -> None:
-    """A member that one side knows and the other does not would be dropped in silence."""
+def test_models_and_schemas_have_the_same_fields(plain: Caller) -> None:
+    """A field that only one side knows would be dropped silently."""
     schemas = plain("GET", "/openapi.json").json()["components"]["schemas"]
     pairs: dict[str, Any] = {
         "PayerRequest": payerkit.Payer,
@@ -333,22 +335,22 @@ def test_models_and_bodies_have_the_same_members(plain: Caller) -> None:
         "PaymentRequest": payerkit.PaymentOrder,
     }
     for name, model in pairs.items():
-        members = {str(field.alias): field.is_required() for field in model.model_fields.values()}
+        fields = {str(field.alias): field.is_required() for field in model.model_fields.values()}
 
-        assert members == {each: each in schemas[name]["required"] for each in schemas[name]["properties"]}
+        assert fields == {each: each in schemas[name]["required"] for each in schemas[name]["properties"]}
 
 
-def test_all_bad_members_of_an_order_are_named(plain: Caller) -> None:
-    """One refusal names everything that is wrong with an order, and suggests what was meant."""
+def test_all_invalid_fields_of_an_order_are_named(plain: Caller) -> None:
+    """One response names every invalid field of an order, and suggests a currency."""
     order = {"payee": "0x1", "amount": "x", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepola"}
-    told = plain("POST", "/v1/pay", order).json()
+    error = plain("POST", "/v1/pay", order).json()
 
-    assert ["payee", "paymentCurrency", "amount"] == [error["field"] for error in told["errors"]]
-    assert "did you mean fUSDC-sepolia?" in told["message"]
+    assert ["payee", "paymentCurrency", "amount"] == [error["field"] for error in error["errors"]]
+    assert "did you mean fUSDC-sepolia?" in error["message"]
 
 
 def test_second_registration_updates(call: Caller) -> None:
-    """The same client user id keeps its user id, states and links, and gets the new data."""
+    """A second registration keeps user id, states and links, and stores the new data."""
     first = call("POST", "/v2/payer", PAYER).json()
     call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True})
     second = call("POST", "/v2/payer", {**PAYER, "city": "Albany"}).json()
@@ -368,10 +370,10 @@ TEST_EMAILS = [
 
 @pytest.mark.parametrize(("email", "kyc", "agreement"), TEST_EMAILS)
 def test_test_emails_lead_to_states(plain: Caller, email: str, kyc: str, agreement: str) -> None:
-    """Documented e-mails put a payer into a state at once."""
-    answer = plain("POST", "/v2/payer", {**PAYER, "clientUserId": email, "email": email}).json()
+    """A documented e-mail sets the payer's state at once."""
+    response = plain("POST", "/v2/payer", {**PAYER, "clientUserId": email, "email": email}).json()
 
-    assert {"kycStatus": kyc, "agreementStatus": agreement} == answer["status"]
+    assert {"kycStatus": kyc, "agreementStatus": agreement} == response["status"]
 
 
 @pytest.mark.parametrize(
@@ -384,15 +386,15 @@ def test_test_emails_lead_to_states(plain: Caller, email: str, kyc: str, agreeme
     ],
 )
 def test_test_banks_lead_to_states(plain: Caller, bank: str, status: str) -> None:
-    """Documented bank names put bank details into a state."""
-    answer = plain("POST", "/v1/payer/user-123/payment-details", {**BANK_DETAILS, "bankName": bank}).json()
+    """A documented bank name sets the state of the bank details."""
+    response = plain("POST", "/v1/payer/user-123/payment-details", {**BANK_DETAILS, "bankName": bank}).json()
 
-    assert status == answer["payment_detail"]["status"]
+    assert status == response["payment_detail"]["status"]
 
 
 @pytest.mark.parametrize("call", [{"seed": 1, "decide_after": 2.0}], indirect=True)
 def test_decisions_take_their_time(call: Caller) -> None:
-    """With a delay, bank details are pending first; a seeded clock moves on by a second a write."""
+    """With a delay, bank details are pending first; a seeded clock advances by one second per write."""
     call("POST", "/v2/payer", PAYER)
     call("POST", "/v1/payer/user-123/payment-details", BANK_DETAILS)
     statuses = []
@@ -404,18 +406,18 @@ def test_decisions_take_their_time(call: Caller) -> None:
 
 
 @pytest.mark.parametrize("call", [{"rate_limit": 3}], indirect=True)
-def test_a_limit_is_told_with_its_wait(call: Caller) -> None:
-    """Too many calls in a minute get 429 and the seconds to wait; a wrong key does not use the limit up."""
+def test_the_rate_limit_says_how_long_to_wait(call: Caller) -> None:
+    """Too many calls in a minute get 429 with Retry-After; calls with a wrong key do not count."""
     for _ in range(5):
         requests.get(call.url + "/v2/payer/x", timeout=20)
-    answers = [call("GET", "/v2/payer/x") for _ in range(4)]
+    responses = [call("GET", "/v2/payer/x") for _ in range(4)]
 
-    assert [404, 404, 404, 429] == [answer.status_code for answer in answers]
-    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+    assert [404, 404, 404, 429] == [response.status_code for response in responses]
+    assert 1 <= int(responses[-1].headers["Retry-After"]) <= 60
 
 
-def test_every_answer_is_labelled(plain: Caller) -> None:
-    """No answer can be taken for one of the real service, whatever it is."""
+def test_every_response_has_the_sandbox_header(plain: Caller) -> None:
+    """No response can be mistaken for one of the live service."""
     paths = [
         ("GET", "/"),
         ("GET", "/docs"),
@@ -430,7 +432,7 @@ def test_every_answer_is_labelled(plain: Caller) -> None:
 
 
 def test_documents_show_the_calls_and_need_no_network(plain: Caller) -> None:
-    """The interactive documents list the five calls, and load nothing from elsewhere."""
+    """The interactive documentation lists the five calls, and loads nothing from the network."""
     document = plain("GET", "/openapi.json").json()
     operations = {each["operationId"] for path in document["paths"].values() for each in path.values()}
     page = plain("GET", "/docs").text

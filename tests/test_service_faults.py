@@ -1,4 +1,4 @@
-"""The sandbox that misbehaves: what a real client raises for each fault, and what was stored all the same."""
+"""Faults of the sandbox: which error a client raises for each, and what was stored nevertheless."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ STATUS = "/v2/payer/user-123"
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Faults are meant: the service says nothing about them, in no log and on no stream."""
+    """Faults are intended: the service logs and prints nothing about them."""
     yield
-    told = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING]
+    logged = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING]
 
-    assert ([], ("", "")) == (told, capfd.readouterr())
+    assert ([], ("", "")) == (logged, capfd.readouterr())
 
 
 @pytest.fixture
 def client() -> Iterator[SandboxClient]:
-    """Give a sandbox with one payer, in which nothing goes wrong yet."""
+    """Yield a sandbox with one payer, without faults yet."""
     with payerkit.sandbox(seed=1) as sandbox:
         payerkit.create_payer(sandbox, PAYER)
         yield sandbox
@@ -54,30 +54,30 @@ def client() -> Iterator[SandboxClient]:
 
 @pytest.fixture
 def once(client: SandboxClient) -> Iterator[Client]:
-    """Give a client of that sandbox that tries each call once."""
+    """Yield a client of that sandbox that never retries."""
     with Client(client.base_url, client.reveal_key(), retries=Retries(attempts=1)) as connected:
         yield connected
 
 
 def details_stored(client: SandboxClient) -> int:
-    """Return how many payment details the ledger has."""
+    """Return the number of payment details in the ledger."""
     return int((client.sandbox.ledger()["what"] == "payment_detail").sum())
 
 
 WRITES = [
-    ("refuse", RateLimited, 429, 0),  # refused, and it says so
+    ("refuse", RateLimited, 429, 0),  # refused, and the client knows it
     ("refuse_date", RateLimited, 429, 0),  # the same, with a date
-    ("reset_before", UnknownOutcome, None, 0),  # nobody can tell it from the next
-    ("reset_after", UnknownOutcome, None, 1),  # stored, and no answer came
+    ("reset_before", UnknownOutcome, None, 0),  # indistinguishable from the next
+    ("reset_after", UnknownOutcome, None, 1),  # stored, without a response
     ("cut", UnknownOutcome, 201, 1),  # the status came, the id did not
     ("fail_before", UnknownOutcome, 503, 0),  # a 5xx proves nothing
     ("fail_after", UnknownOutcome, 502, 1),  # neither does this one
-    ("slow", UnknownOutcome, None, 0),  # lands after the look at the ledger
+    ("slow", UnknownOutcome, None, 0),  # stored after the ledger is read
 ]
 
 
 def test_every_fault_is_tested() -> None:
-    """A fault that is added has its row."""
+    """Every fault has a row."""
     assert set(FAULTS) == {fault for fault, *_ in WRITES} == {fault for fault, *_ in READS}
 
 
@@ -85,7 +85,7 @@ def test_every_fault_is_tested() -> None:
 def test_a_write_meets_a_fault(
     client: SandboxClient, once: Client, fault: str, kind: type[PayerkitError], status: int | None, stored: int
 ) -> None:
-    """The client raises what the fault proves, and the ledger tells what happened."""
+    """The client raises no more than the fault proves, and the ledger shows what happened."""
     client.sandbox.set_faults(f"{fault}=100%")
     with pytest.raises(PayerkitError) as caught:
         payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
@@ -101,7 +101,7 @@ READS = [
     ("cut", UnreadableAnswer, 200),
     ("fail_before", ServiceError, 503),
     ("fail_after", ServiceError, 502),
-    ("slow", ServiceError, None),  # a read has nothing to land later
+    ("slow", ServiceError, None),  # a read stores nothing later
 ]
 
 
@@ -109,7 +109,7 @@ READS = [
 def test_a_read_meets_a_fault(
     client: SandboxClient, once: Client, fault: str, kind: type[PayerkitError], status: int | None
 ) -> None:
-    """Reads meet the same faults; nothing is unknown after them."""
+    """Reads meet the same faults, without an unknown outcome."""
     client.sandbox.set_faults(f"{fault}=100%")
     with pytest.raises(PayerkitError) as caught:
         payerkit.get_payer_status(once, "user-123")
@@ -117,8 +117,8 @@ def test_a_read_meets_a_fault(
     assert (kind, status) == (type(caught.value), caught.value.status_code)
 
 
-def test_a_slow_write_lands_after_its_answer_was_lost(client: SandboxClient, once: Client) -> None:
-    """Who looks at once finds nothing; who looks after `slow_for` finds it, once."""
+def test_a_slow_write_is_stored_after_its_response_is_lost(client: SandboxClient, once: Client) -> None:
+    """The list is empty at first, and has the account once after `slow_for`."""
     client.sandbox.set_faults("slow=100%, slow_for=0.5")
     with pytest.raises(UnknownOutcome):
         payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
@@ -131,8 +131,8 @@ def test_a_slow_write_lands_after_its_answer_was_lost(client: SandboxClient, onc
     assert (0, 1, 1) == (at_once, len(payerkit.list_payment_details(client, "user-123")), details_stored(client))
 
 
-def test_a_sandbox_ends_while_a_write_is_slow(client: SandboxClient, once: Client) -> None:
-    """A slow write does not hold up the end."""
+def test_a_sandbox_stops_during_a_slow_write(client: SandboxClient, once: Client) -> None:
+    """A slow write does not delay the stop."""
     client.sandbox.set_faults("slow=100%, slow_for=60")
     with pytest.raises(UnknownOutcome):
         payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
@@ -144,27 +144,27 @@ def test_a_sandbox_ends_while_a_write_is_slow(client: SandboxClient, once: Clien
 
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after", "slow"])
 def test_a_reset_is_a_reset(client: SandboxClient, once: Client, fault: str) -> None:
-    """The connection is broken off hard, not closed in order."""
+    """The connection is reset, not closed in order."""
     client.sandbox.set_faults(f"{fault}=100%")
     with pytest.raises(UnknownOutcome, match=r"ConnectionResetError|ConnectionAborted"):
         payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
 
 
-def test_a_cut_answer_promises_the_whole(client: SandboxClient) -> None:
-    """The length is that of the whole answer, half of it comes, then the connection ends."""
+def test_a_cut_response_declares_its_full_length(client: SandboxClient) -> None:
+    """Content-Length is that of the whole body; half of it arrives, then the connection closes."""
     whole = get(client, STATUS, "").content
     address = urlsplit(client.base_url)
     with closing(http.client.HTTPConnection(str(address.hostname), address.port, timeout=20)) as connection:
         connection.request("GET", STATUS, headers={"x-api-key": client.reveal_key(), FAULTS_HEADER: "cut=100%"})
-        answer = connection.getresponse()
+        response = connection.getresponse()
         with pytest.raises(http.client.IncompleteRead) as caught:
-            answer.read()
+            response.read()
 
-    assert (str(len(whole)), whole[: len(whole) // 2]) == (answer.getheader("Content-Length"), caught.value.partial)
+    assert (str(len(whole)), whole[: len(whole) // 2]) == (response.getheader("Content-Length"), caught.value.partial)
 
 
 def test_latency_comes_before_every_call(client: SandboxClient) -> None:
-    """Each call takes as much longer."""
+    """Every call takes longer by the latency."""
     client.sandbox.set_faults("latency=0.3")
     started = time.monotonic()
     payerkit.get_payer_status(client, "user-123")
@@ -173,7 +173,7 @@ def test_latency_comes_before_every_call(client: SandboxClient) -> None:
 
 
 def get(client: SandboxClient, path: str, plan: str | None, key: str | None = None) -> requests.Response:
-    """Return the answer to a request with a plan of its own."""
+    """Return the response to a request with its own fault plan."""
     headers = {"x-api-key": key or client.reveal_key()} | ({} if plan is None else {FAULTS_HEADER: plan})
     return requests.get(client.base_url + path, headers=headers, timeout=20)
 
@@ -182,29 +182,29 @@ def get(client: SandboxClient, path: str, plan: str | None, key: str | None = No
     ("path", "plan", "status"),
     [
         (STATUS, None, 429),  # the service's plan
-        (STATUS, "", 200),  # this one is to go well
+        (STATUS, "", 200),  # no faults for this one
         (STATUS, "fail_before=100%", 503),  # another fault
         (STATUS, "fail_after=100%", 502),
         (STATUS, "slow_for=2", 200),  # a plan without faults
-        ("/sandbox/ledger", "fail_before=100%", 200),  # controls always answer
-        ("/", "fail_before=100%", 200),  # so do the pages
+        ("/sandbox/ledger", "fail_before=100%", 200),  # sandbox routes have no faults
+        ("/", "fail_before=100%", 200),  # nor have the pages
         ("/docs", "nonsense", 200),
     ],
 )
 def test_a_header_counts_for_its_request(client: SandboxClient, path: str, plan: str | None, status: int) -> None:
-    """A request may bring its own plan, which counts instead of the service's; every answer is labelled alike."""
+    """A request may bring its own plan in place of the service's; every response has the sandbox header."""
     client.sandbox.set_faults("refuse=100%")
-    answer, label = get(client, path, plan), get(client, "/", None).headers["x-payerkit-sandbox"]
+    response, label = get(client, path, plan), get(client, "/", None).headers["x-payerkit-sandbox"]
 
-    assert (status, label) == (answer.status_code, answer.headers["x-payerkit-sandbox"])
+    assert (status, label) == (response.status_code, response.headers["x-payerkit-sandbox"])
 
 
 def test_the_wrong_key_meets_no_fault(client: SandboxClient) -> None:
-    """Who has no key cannot keep the service busy."""
+    """A call without the key is refused before any latency."""
     started = time.monotonic()
-    answer = get(client, STATUS, "latency=19", key="another")
+    response = get(client, STATUS, "latency=19", key="another")
 
-    assert (401, True) == (answer.status_code, time.monotonic() - started < 10)
+    assert (401, True) == (response.status_code, time.monotonic() - started < 10)
 
 
 MIXED = "refuse=10%, reset_before=5%, reset_after=5%, cut=5%, fail_before=5%, fail_after=5%"
@@ -213,7 +213,7 @@ DUE |= {"UnknownOutcome 503": 20, "UnknownOutcome 502": 20}
 
 
 def outcome(call: Callable[[], object]) -> str:
-    """Return how a call ended."""
+    """Return the error of a call, or "none"."""
     try:
         call()
     except PayerkitError as error:
@@ -222,11 +222,11 @@ def outcome(call: Callable[[], object]) -> str:
 
 
 def rehearse(threads: int) -> tuple[dict[str, str], set[str]]:
-    """Return how each of 400 payers fared in a sandbox with a seed, and which of them were stored."""
+    """Send 400 payers to a seeded sandbox; return the outcome of each, and the ids that were stored."""
     ids = [f"user-{place}" for place in range(400)]
     with (
         payerkit.sandbox(seed=7, faults=MIXED) as sandbox,
-        Client(sandbox.base_url, sandbox.reveal_key(), retries=Retries(attempts=1)) as once,
+        Client(sandbox.base_url, sandbox.reveal_key(), retries=Retries(Retries(attempts=1))) as once,
         ThreadPoolExecutor(threads) as pool,
     ):
         payers = [{**PAYER, "clientUserId": each} for each in ids]
@@ -234,8 +234,8 @@ def rehearse(threads: int) -> tuple[dict[str, str], set[str]]:
         return dict(zip(ids, ends, strict=True)), set(sandbox.sandbox.ledger()["client_user_id"])
 
 
-def test_faults_depend_on_the_request_and_not_on_who_comes_first() -> None:
-    """With a seed the same rows meet the same faults, one by one or by eight threads; shares are as planned."""
+def test_faults_depend_on_the_request_and_not_on_the_order() -> None:
+    """With a seed the same rows meet the same faults, with one thread or eight; the percentages are as planned."""
     one_by_one, at_once = rehearse(1), rehearse(8)
     counts = Counter(one_by_one[0].values())
 
@@ -245,8 +245,8 @@ def test_faults_depend_on_the_request_and_not_on_who_comes_first() -> None:
     assert counts["none"] + counts["UnknownOutcome 200"] + counts["UnknownOutcome 502"] < len(one_by_one[1]) < 340
 
 
-def test_a_repetition_draws_anew(client: SandboxClient, once: Client) -> None:
-    """The same request does not fail for ever; the same plan, set again, begins anew."""
+def test_a_retry_draws_anew(client: SandboxClient, once: Client) -> None:
+    """The same request does not fail for ever; setting the plan again starts again."""
 
     def series() -> list[str]:
         client.sandbox.set_faults("refuse=50%")
@@ -258,8 +258,8 @@ def test_a_repetition_draws_anew(client: SandboxClient, once: Client) -> None:
     assert first == series()
 
 
-def test_without_a_seed_faults_fall_by_chance() -> None:
-    """Two sandboxes without a seed do not agree on who meets a fault."""
+def test_without_a_seed_faults_are_random() -> None:
+    """Two sandboxes without a seed draw different faults (equal by chance once in 2^64)."""
     seen = []
     for _ in range(2):
         with payerkit.sandbox(faults="refuse=50%") as sandbox:
@@ -273,7 +273,7 @@ def test_without_a_seed_faults_fall_by_chance() -> None:
     [
         ("nonsense=5%", "unknown fault 'nonsense'; expected latency, slow_for, refuse, "),
         ("reset_after", "reset_after: expected a percentage of the calls, such as reset_after=5%"),
-        ("reset_after=5", "reset_after: expected a percentage"),  # of what?
+        ("reset_after=5", "reset_after: expected a percentage"),  # the unit is missing
         ("reset_after=-5%", "reset_after: expected a percentage"),
         ("reset_after=5%%", "reset_after: expected a percentage"),
         ("reset_after=\u0665%", "reset_after: expected a percentage"),  # digits of another script
@@ -286,8 +286,8 @@ def test_without_a_seed_faults_fall_by_chance() -> None:
         ("refuse=1%; cut=1%", "refuse: expected a percentage"),
     ],
 )
-def test_what_is_no_plan_is_refused(client: SandboxClient, text: str, words: str) -> None:
-    """A plan is read strictly, and in the same words at every door."""
+def test_an_invalid_plan_is_refused(client: SandboxClient, text: str, words: str) -> None:
+    """Every way to set a plan refuses an invalid one with the same message."""
     with pytest.raises(InvalidInput) as at_start:
         payerkit.sandbox(faults=text)
     with pytest.raises(Refused) as at_control:
@@ -300,15 +300,15 @@ def test_what_is_no_plan_is_refused(client: SandboxClient, text: str, words: str
 
 @pytest.mark.parametrize("plan", [None, 5, {"latency": 1}])
 def test_a_plan_is_text(client: SandboxClient, plan: Any) -> None:
-    """Anything else is refused before it is sent."""
+    """Anything but text is refused before it is sent."""
     with pytest.raises(InvalidInput, match="text, such as"):
         client.sandbox.set_faults(plan)
     with pytest.raises(InvalidInput, match="text, such as"):
         payerkit.sandbox(faults=plan)
 
 
-def test_a_plan_is_read_as_it_is_written() -> None:
-    """Seconds, shares and blanks around them; the whole may be met."""
+def test_a_plan_is_parsed_as_written() -> None:
+    """Seconds, percentages and blanks are parsed; the percentages may add up to 100."""
     plan = parse_fault_plan(" latency = 0.02,cut=33.3% , refuse=66.7%,slow_for=1.5")
 
     assert (0.02, 1.5, {"cut": Decimal("33.3"), "refuse": Decimal("66.7")}) == (

@@ -1,4 +1,4 @@
-"""The gate and the refusals, spoken to as a server does, for what a socket cannot make happen."""
+"""The middleware and the exception handlers, called as by a server: for cases that no socket can produce."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCOPE = {
 
 
 class BrokenStore:
-    """A store in which everything fails in the same way."""
+    """A store whose calls fail with a given error."""
 
     identity = "an identity"
 
@@ -35,12 +35,12 @@ class BrokenStore:
         self._error = error
 
     def find_payer(self, _: str) -> None:
-        """Fail."""
+        """Raise the error."""
         raise self._error
 
 
-def ask(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body that an application answers to a request."""
+def call(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of an application's response."""
     sent: list[dict[str, Any]] = []
     waiting = iter(messages)
 
@@ -53,7 +53,7 @@ def ask(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, di
     full = {**SCOPE, "headers": [(b"x-api-key", KEY.encode()), *scope.pop("headers", [])]}
     try:
         asyncio.run(app({**full, **scope}, receive, send))
-    except (RuntimeError, OperationalError):  # the framework hands on what it has answered, for the server's log
+    except (RuntimeError, OperationalError):  # the framework raises it again after responding, for the server's log
         assert sent
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
@@ -63,17 +63,17 @@ def ask(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, di
     ("error", "status"),
     [(RuntimeError("secret detail"), 500), (OperationalError("SELECT secret", {}, ValueError()), 503)],
 )
-def test_failures_are_answered_in_shape_and_labelled(error: Exception, status: int) -> None:
-    """A failure of the service's own is told in its shape, labelled, without what it was."""
+def test_failures_get_the_published_format_and_the_header(error: Exception, status: int) -> None:
+    """An internal error gets the published format and the header, without details."""
     app = create_app(BrokenStore(error), Settings(), KEY)  # type: ignore[arg-type]  # a store that fails is the point
-    answered, headers, body = ask(app, [{"type": "http.request"}])
+    received, headers, body = call(app, [{"type": "http.request"}])
 
-    assert (status, status, "an identity") == (answered, json.loads(body)["statusCode"], headers["x-payerkit-sandbox"])
+    assert (status, status, "an identity") == (received, json.loads(body)["statusCode"], headers["x-payerkit-sandbox"])
     assert b"secret" not in body
 
 
-def gate() -> RequestGuard:
-    """Return a gate before an application that is not to be reached."""
+def guard() -> RequestGuard:
+    """Return the middleware around an application that must not be called."""
 
     async def unreachable(*_: object) -> None:
         raise AssertionError
@@ -87,58 +87,58 @@ JSON = [(b"content-type", b"application/json")]
 @pytest.mark.parametrize(
     ("messages", "headers", "status"),
     [
-        ([{"type": "http.disconnect"}], JSON, 400),  # the other side gave up
+        ([{"type": "http.disconnect"}], JSON, 400),  # the client gave up
         ([{"type": "http.request", "body": b"x" * 6, "more_body": True}] * 2, JSON, 413),  # in pieces, without a length
-        ([], [*JSON, (b"content-length", b"9" * 5000)], 413),  # a length that no number holds
+        ([], [*JSON, (b"content-length", b"9" * 5000)], 413),  # a length that int() refuses
         ([], [(b"content-type", b"text/json")], 415),
     ],
 )
 def test_bodies_are_bounded_before_they_are_read(messages: list[Any], headers: list[Any], status: int) -> None:
-    """What is too much, cut off or of another kind never reaches the application."""
-    assert ask(gate(), messages, method="POST", headers=headers)[0] == status
+    """A body that is too large, incomplete or of another type never reaches the application."""
+    assert call(guard(), messages, method="POST", headers=headers)[0] == status
 
 
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after", "cut", "slow"])
-def test_a_connection_that_is_out_of_reach_is_answered(fault: str) -> None:
-    """Under a server that hides its connections, a call whose answer is to be lost ends in a 502 instead."""
+def test_a_connection_out_of_reach_gets_502(fault: str) -> None:
+    """Under a server that hides its connections, a call whose response should be lost gets a 502."""
 
     async def app(_scope: object, _receive: object, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     before = RequestGuard(app, FaultInjector("", None), identity="x", api_key=KEY, settings=Settings())
-    status, headers, body = ask(before, [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
+    status, headers, body = call(before, [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
 
     assert (502, "x", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
 
 
 class Wire:
-    """The object of a server that sends, and the connection that it holds; keeps what is done to both."""
+    """A server's protocol object and its connection in one; records what is done to both."""
 
     def __init__(self) -> None:
         self.transport = self
         self.done: list[str] = []
 
     def get_extra_info(self, _: str) -> Any:
-        """Return the socket, which is the same here."""
+        """Return the socket: this object again."""
         return self
 
     def setsockopt(self, *_: object) -> None:
-        """Take any option."""
+        """Accept any option."""
 
     def abort(self) -> None:
-        """Be broken off."""
+        """Record a reset."""
         self.done.append("reset")
 
     def close(self) -> None:
-        """Be closed."""
+        """Record a close."""
         self.done.append("close")
 
     async def send(self, message: Any) -> None:
-        """Send."""
+        """Record a message."""
         self.done.append(message["type"])
 
     async def receive(self) -> dict[str, Any]:
-        """Tell that the connection is gone."""
+        """Report that the client has disconnected."""
         return {"type": "http.disconnect"}
 
 
@@ -146,13 +146,13 @@ class Wire:
     ("fault", "done"),
     [
         ("reset_before", ["reset"]),
-        ("reset_after", ["stored", "reset"]),  # who looks after the reset finds it
+        ("reset_after", ["stored", "reset"]),  # stored before the client sees the reset
         ("cut", ["stored", "http.response.start", "http.response.body", "close"]),
         ("fail_after", ["stored", "http.response.start", "http.response.body"]),
     ],
 )
-def test_what_is_stored_is_stored_before_its_answer_is_lost(fault: str, done: list[str]) -> None:
-    """A write that happens is done when the client learns that something went wrong."""
+def test_a_write_is_stored_before_its_response_is_lost(fault: str, done: list[str]) -> None:
+    """A write is finished when the client notices the fault."""
     wire = Wire()
 
     async def app(_scope: object, _receive: object, send: Any) -> None:
@@ -166,7 +166,7 @@ def test_what_is_stored_is_stored_before_its_answer_is_lost(fault: str, done: li
 
 
 def test_a_limit_counts_the_last_minute() -> None:
-    """Calls that are a minute old do not count any more, and the wait that is told is the one it takes."""
+    """Calls older than a minute no longer count, and Retry-After is exact."""
     times = iter([0.0, 30.0, 45.0, 45.0, 61.0])
 
     async def app(_scope: object, _receive: object, send: Any) -> None:
@@ -176,7 +176,7 @@ def test_a_limit_counts_the_last_minute() -> None:
     limited = RequestGuard(
         app, FaultInjector("", None), identity="x", api_key=KEY, settings=settings, clock=lambda: next(times)
     )
-    answers = [ask(limited, []) for _ in range(4)]
+    responses = [call(limited, []) for _ in range(4)]
 
-    assert [200, 200, 429, 200] == [status for status, _, _ in answers]
-    assert answers[2][1]["retry-after"] == "15"
+    assert [200, 200, 429, 200] == [status for status, _, _ in responses]
+    assert responses[2][1]["retry-after"] == "15"

@@ -1,4 +1,4 @@
-"""The pages that a person completes, read and submitted as a browser does."""
+"""The pages that a payer completes, opened and submitted as by a browser."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from published import PAYER
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[SandboxClient]:
-    """Give a sandbox for payers of different e-mails."""
-    with payerkit.sandbox() as sandbox:
+    """Yield a sandbox shared by all payers of this module."""
+    with payerkit.sandbox(seed=1) as sandbox:
         yield sandbox
 
 
 def links(client: SandboxClient, email: str = "john.doe@example.com") -> tuple[str, str, str]:
-    """Return the id of a fresh payer, and the links to agreement and identity check."""
+    """Return the id of a new payer, and the links to agreement and identity check."""
     client_user_id = f"page-{next(_numbers)}"
     status = payerkit.create_payer(client, {**PAYER, "clientUserId": client_user_id, "email": email})
     return client_user_id, str(status.agreement_url), str(status.kyc_url)
@@ -31,14 +31,14 @@ _numbers = iter(range(1000))
 
 
 def state(page: str) -> str:
-    """Return the state that a page shows."""
+    """Return the state shown on a page."""
     found = re.search(r'class="state[^"]*">([^<]*)<', page)
     assert found is not None
     return found[1]
 
 
-def test_signing_wants_the_box_ticked(client: SandboxClient) -> None:
-    """Without consent nothing is signed; with it the page says so, and the platform records it."""
+def test_signing_requires_consent(client: SandboxClient) -> None:
+    """Without consent nothing is signed; with it the agreement is signed, and the platform records it."""
     client_user_id, agreement, _ = links(client)
     refused = requests.post(agreement, data={}, timeout=20)
     signed = requests.post(agreement, data={"consent": "yes"}, timeout=20)
@@ -50,7 +50,7 @@ def test_signing_wants_the_box_ticked(client: SandboxClient) -> None:
 
 
 def test_identity_check_goes_through_its_states(client: SandboxClient) -> None:
-    """Opening the page begins the check, submitting ends it; the status by id tells the same."""
+    """Opening the page initiates the check, submitting completes it; the status by id agrees."""
     client_user_id, _, kyc = links(client)
     opened = requests.get(kyc, timeout=20)
     assert ("initiated", "initiated") == (
@@ -88,7 +88,7 @@ def test_identity_check_is_pending_for_its_delay() -> None:
     ],
 )
 def test_pages_offer_what_the_state_allows(client: SandboxClient, email: str, page: int, is_open: bool) -> None:
-    """A button is there where a person can do something; submitting elsewhere changes nothing."""
+    """A page has a button while the payer can act; submitting it later changes nothing."""
     url = links(client, email)[page]
     before = requests.get(url, timeout=20).text
     after = requests.post(url, data={"consent": "yes"}, timeout=20).text
@@ -97,33 +97,33 @@ def test_pages_offer_what_the_state_allows(client: SandboxClient, email: str, pa
 
 
 @pytest.mark.parametrize("path", ["/agreement/", "/kyc/", "/agreement/0123", "/kyc/%2e%2e"])
-def test_a_wrong_link_says_so(client: SandboxClient, path: str) -> None:
-    """A link that was cut off leads to a page that says what to do, whatever it is asked."""
-    answers = [requests.get(client.base_url + path, timeout=20), requests.post(client.base_url + path, timeout=20)]
+def test_a_wrong_link_gets_404(client: SandboxClient, path: str) -> None:
+    """A wrong link gets 404, opened or submitted."""
+    responses = [requests.get(client.base_url + path, timeout=20), requests.post(client.base_url + path, timeout=20)]
 
-    assert {404} == {answer.status_code for answer in answers}
+    assert {404} == {response.status_code for response in responses}
 
 
 def test_pages_load_nothing_and_leak_nothing(client: SandboxClient) -> None:
-    """A page has no script and nothing from elsewhere, is not kept, and does not hand its address on."""
+    """A page has no script and no external content, is not cached, and sends no referrer."""
     _, agreement, kyc = links(client)
     for url in (agreement, kyc, client.base_url + "/"):
-        answer = requests.get(url, timeout=20)
+        response = requests.get(url, timeout=20)
 
-        assert ("no-store", "no-referrer") == (answer.headers["Cache-Control"], answer.headers["Referrer-Policy"])
-        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-        assert not re.search(r"<script|src=|https?://", answer.text)
+        assert ("no-store", "no-referrer") == (response.headers["Cache-Control"], response.headers["Referrer-Policy"])
+        assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+        assert not re.search(r"<script|src=|https?://", response.text)
 
 
 def test_large_forms_are_not_read(client: SandboxClient) -> None:
-    """What is sent to a page is bounded, and nothing is signed by it."""
+    """A form that is too large is ignored, and signs nothing."""
     _, agreement, _ = links(client)
 
     assert state(requests.post(agreement, data={"consent": "yes", "x": "y" * 5000}, timeout=20).text) == "not_started"
 
 
 def test_start_page_lists_the_test_values(client: SandboxClient) -> None:
-    """Whoever opens the sandbox finds out which values lead where."""
+    """The start page shows the test values and links to the documentation."""
     page = requests.get(client.base_url, timeout=20).text
 
     assert [] == [

@@ -1,7 +1,8 @@
-"""What is stored: sealed, found again, on every database, by several at once."""
+"""The store: encryption, keys, both databases, and concurrent writers."""
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import subprocess
@@ -31,12 +32,12 @@ from payerkit.service.states import TimedState, is_compliant
 from payerkit.service.store import Store
 from published import BANK_DETAILS, PAYER
 
-KEY = new_encryption_key()
+KEY = base64.urlsafe_b64encode(b"a key for tests, of 32 bytes ...").decode()
 
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a PostgreSQL server of the tests' own, which ends with them."""
+    """Run a PostgreSQL server for the tests; yield its URL."""
     found = [shutil.which("initdb"), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")))]
     if (initdb := next(filter(None, reversed(found)), None)) is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
@@ -62,12 +63,12 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
-    """Give the address of an empty database, of both kinds that are tested."""
+    """Return the path or URL of an empty database, of each kind tested."""
     return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
 
 
 def test_everything_survives_a_restart(database: str | Path) -> None:
-    """A second service on the same database finds payers, details and its own identity."""
+    """A second service on the same database finds payers, details and the identity."""
     stores = [Store(open_database(database), RecordCipher(KEY), Settings()) for _ in range(2)]
     payer = stores[0].save_payer({**PAYER, "clientUserId": str(database)})
     record = stores[0].add_detail(str(database), BANK_DETAILS)
@@ -80,7 +81,7 @@ def test_everything_survives_a_restart(database: str | Path) -> None:
 
 
 def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
-    """Eight writers, in two services on one database, store all they were given."""
+    """Eight threads, on two services with one database, lose no write."""
     stores = [Store(open_database(database), RecordCipher(KEY), Settings(seed=5)) for _ in range(2)]
     stores[0].save_payer({**PAYER, "clientUserId": "many"})
 
@@ -102,7 +103,7 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
 
 
 def test_another_key_is_noticed(database: str | Path) -> None:
-    """A database that was written with another key is not opened half."""
+    """A service refuses a database that was encrypted with another key."""
     Store(open_database(database), RecordCipher(KEY), Settings())._engine.dispose()
     engine = open_database(database)
     with pytest.raises(SetupError, match=f"set {ENCRYPTION_KEY_VARIABLE}"):
@@ -111,7 +112,7 @@ def test_another_key_is_noticed(database: str | Path) -> None:
 
 
 def test_a_service_runs_on_postgresql(postgres: str) -> None:
-    """Any SQLAlchemy address will do; its key comes from the environment, and the API key stays the same."""
+    """With an SQLAlchemy URL, the key comes from the environment, and the API key stays the same."""
     with pytest.raises(SetupError, match=f"Set {ENCRYPTION_KEY_VARIABLE}"):
         Service(Settings(), db=postgres, environment={})
     keys = []
@@ -125,7 +126,7 @@ def test_a_service_runs_on_postgresql(postgres: str) -> None:
 
 
 def at_once(work: Callable[[], Any], count: int) -> list[Any]:
-    """Return what some work gives when several threads begin it at the same moment."""
+    """Run a function in several threads at the same moment; return its results or errors."""
     barrier, results = threading.Barrier(count), []
 
     def run() -> None:
@@ -143,8 +144,8 @@ def at_once(work: Callable[[], Any], count: int) -> list[Any]:
     return results
 
 
-def test_services_may_start_at_once(postgres: str) -> None:
-    """Several services that find an empty database make one set of tables and one identity."""
+def test_services_may_start_at_the_same_time(postgres: str) -> None:
+    """Several services on an empty database create one set of tables and one identity."""
     engine = open_database(postgres)
     Base.metadata.drop_all(engine)
     engine.dispose()
@@ -160,7 +161,7 @@ def test_services_may_start_at_once(postgres: str) -> None:
 
 
 def test_keys_beside_a_database_are_whole(tmp_path: Path) -> None:
-    """Of several that start at once, all get the same key, and nobody an empty one."""
+    """Services that start at the same time all get the same key, and none an empty one."""
     for place in range(20):
         keys = at_once(lambda place=place: load_api_key(tmp_path / f"{place}.db", {}), 6)  # type: ignore[misc]
         assert (1, True) == (len(set(keys)), str(keys[0]).startswith("sandbox_"))
@@ -168,8 +169,8 @@ def test_keys_beside_a_database_are_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two words", "schlüssel"])
-def test_a_key_file_without_a_key_is_refused(tmp_path: Path, text: str) -> None:
-    """An empty key would let everybody in."""
+def test_a_key_file_without_a_valid_key_is_refused(tmp_path: Path, text: str) -> None:
+    """An empty key would let everybody in, and no header can carry the others."""
     (tmp_path / "x.db.api-key").write_text(text, "utf-8")
 
     with pytest.raises(SetupError, match="not a valid key"):
@@ -178,26 +179,26 @@ def test_a_key_file_without_a_key_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("key", [" ", "two words"])
 def test_a_key_of_the_environment_is_checked(key: str) -> None:
-    """So would one that no header carries."""
+    """A key from the environment is checked as well."""
     with pytest.raises(SetupError, match="PAYERKIT_API_KEY: not a valid key"):
         load_api_key(None, {"PAYERKIT_API_KEY": key})
 
 
 @pytest.mark.parametrize("db", ["", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path()])
-def test_what_is_no_file_is_refused(db: str | Path) -> None:
-    """A folder, or a database in memory, which each thread would have for itself, is not opened."""
+def test_a_database_that_is_not_a_file_is_refused(db: str | Path) -> None:
+    """A folder is refused, and a database in memory, of which each thread would see its own."""
     with pytest.raises(SetupError, match="expected a file"):
         open_database(db)
 
 
-def test_an_sqlite_address_is_taken_as_it_is(tmp_path: Path) -> None:
-    """What stands behind the file in an address reaches the driver."""
+def test_an_sqlite_url_is_used_unchanged(tmp_path: Path) -> None:
+    """The options of an SQLite URL reach the driver."""
     with pytest.raises(SetupError, match="cannot open the database"):
         open_database(f"sqlite:///file:{tmp_path}/missing.db?mode=ro&uri=true")
 
 
 def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None:
-    """What is written is in no error of the database."""
+    """No database error contains the stored values."""
     engine = open_database(tmp_path / "x.db")
     with Session(engine) as session:
         session.execute(insert(Meta).values(name="secret name", value="1"))
@@ -217,22 +218,22 @@ def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None
         ("/nonexistent/folder/x.db", "cannot open the database"),
     ],
 )
-def test_a_database_that_cannot_be_opened_is_told(db: str, words: str) -> None:
-    """An address that leads nowhere ends in one sentence."""
+def test_a_database_that_cannot_be_opened_is_reported(db: str, words: str) -> None:
+    """A URL that cannot be opened gets a SetupError."""
     with pytest.raises(SetupError, match=words):
         open_database(db)
 
 
-def test_a_lost_key_is_told(tmp_path: Path) -> None:
-    """A database whose key is gone is not taken for a new one."""
+def test_a_missing_key_file_is_reported(tmp_path: Path) -> None:
+    """A database whose key file is missing gets no new key."""
     (tmp_path / "team.db").touch()
 
     with pytest.raises(SetupError, match=r"team\.db\.key is missing"):
         load_encryption_key(tmp_path / "team.db", {})
 
 
-def test_a_key_that_is_none_is_told() -> None:
-    """A key in the environment that is no Fernet key is refused, and not repeated."""
+def test_an_invalid_encryption_key_is_refused() -> None:
+    """A key that is not a Fernet key is refused, without repeating it."""
     with pytest.raises(SetupError, match="not a Fernet key") as caught:
         RecordCipher("my-secret-word")
 
@@ -243,14 +244,14 @@ def test_a_key_that_is_none_is_told() -> None:
     ("db", "is_file"),
     [("x.db", True), (Path("x.db"), True), ("sqlite:///x.db", True), ("postgresql://x/y", False)],
 )
-def test_files_are_told_from_addresses(db: str | Path, is_file: bool) -> None:
-    """A path is a SQLite file; an address is what it says."""
+def test_paths_and_urls_are_distinguished(db: str | Path, is_file: bool) -> None:
+    """A path or an SQLite URL is a file; any other URL is not."""
     assert is_file == (sqlite_file(db) is not None)
 
 
 @pytest.mark.parametrize(("now", "state"), [(9.9, "pending"), (10, "approved"), (11, "approved")])
-def test_a_decision_falls_at_its_time(now: float, state: str) -> None:
-    """A state is what it is until the next one is due."""
+def test_a_state_changes_when_it_is_due(now: float, state: str) -> None:
+    """A state stays until the next one is due."""
     assert state == TimedState("pending", "approved", 10).at(now)
 
 
@@ -264,7 +265,7 @@ def test_a_decision_falls_at_its_time(now: float, state: str) -> None:
         ("approved", "pending", False),
     ],
 )
-def test_compliance_wants_both(kyc: str, agreement: str, compliant: bool) -> None:
+def test_compliance_requires_both(kyc: str, agreement: str, compliant: bool) -> None:
     """A payer is compliant when the check is passed and the agreement is signed."""
     assert compliant == is_compliant(kyc, agreement)
 
@@ -280,14 +281,14 @@ def test_compliance_wants_both(kyc: str, agreement: str, compliant: bool) -> Non
         ({"public_url": "example.com"}, "public_url"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(options: dict[str, Any], word: str) -> None:
-    """A choice that makes no sense is refused by its name."""
+def test_invalid_settings_are_refused(options: dict[str, Any], word: str) -> None:
+    """An invalid setting is refused by name."""
     with pytest.raises(SetupError, match=word):
         Settings(**options)
 
 
-def test_seeded_ids_depend_on_what_they_are_of() -> None:
-    """The same seed and subject give the same id; another subject, another id; no seed, chance."""
+def test_seeded_ids_depend_on_their_subject() -> None:
+    """Equal seeds and subjects give equal ids, other subjects other ids; without a seed ids are random."""
     seeded = [Identifiers(1).uuid("payer", "a"), Identifiers(1).uuid("payer", "a"), Identifiers(1).uuid("payer", "b")]
 
     assert (seeded[0], True) == (seeded[1], seeded[0] != seeded[2])
