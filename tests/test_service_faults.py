@@ -271,7 +271,7 @@ def test_without_a_seed_faults_are_random() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("nonsense=5%", "unknown fault 'nonsense'; expected latency, slow_for, refuse, "),
+        ("nonsense=5%", "unknown fault 'nonsense'; expected one of latency, slow_for, refuse, "),
         ("reset_after", "reset_after: expected a percentage of the calls, such as reset_after=5%"),
         ("reset_after=5", "reset_after: expected a percentage"),  # the unit is missing
         ("reset_after=-5%", "reset_after: expected a percentage"),

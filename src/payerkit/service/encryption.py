@@ -47,9 +47,9 @@ class RecordCipher:
         return record
 
     def lookup_key(self, text: str) -> str:
-        """Return a keyed hash: encryption gives another result each time, so it cannot be searched for.
+        """Return a keyed hash by which a text is found: its encryption differs each time.
 
-        Without the key, the hash of a guessed id (an e-mail, say) cannot be computed, unlike that of a plain SHA-256.
+        A plain hash of an e-mail could be computed by anybody who guesses the e-mail; this one takes the key.
         """
         return hmac.new(self._lookup_secret, text.encode(), hashlib.sha256).hexdigest()
 

@@ -67,7 +67,7 @@ def parse_fault_plan(text: str) -> FaultPlan:
         if name in values:
             raise ValueError(f"{name} is given twice")
         if name not in (*_DURATIONS, *FAULTS):
-            raise ValueError(f"unknown fault {name!r}; expected {', '.join((*_DURATIONS, *FAULTS))}")
+            raise ValueError(f"unknown fault {name!r}; expected one of {', '.join((*_DURATIONS, *FAULTS))}")
         values[name] = value
     percentages = {name: _parse_percentage(name, value) for name, value in values.items() if name in FAULTS}
     if sum(percentages.values()) > 100:

@@ -54,7 +54,7 @@ class Rates:
 def parse_rate(text: str) -> str:
     """Return a positive decimal rate as written. Raises Problem for anything else."""
     if not _RATE.fullmatch(text) or not Decimal(text):
-        message = "must be a positive decimal, such as 1.10, with at most 30 digits on each side of the point"
+        message = "must be a positive decimal, such as 1.10, with at most 30 digits before and after the point"
         raise Problem.of_field("usd", message, "rate")
     return text
 
@@ -72,7 +72,7 @@ def parse_units(text: str, currency: Currency, field: str) -> int:
         raise Problem.of_field(field, "must be a decimal, such as 10.50", "amount_format")
     whole, _, digits = text.partition(".")
     if len(digits) > currency.decimals:
-        message = f"must have at most {currency.decimals} digits after the point, as {currency.id} has"
+        message = f"must have at most {currency.decimals} digits after the decimal point for {currency.id}"
         raise Problem.of_field(field, message, "amount_digits")
     units = int(f"{whole}{digits:0<{currency.decimals}}")
     if units > MAX_UINT256:

@@ -24,7 +24,7 @@ from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
 router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ERROR_RESPONSES)
 
 
-def get_currency(
+async def get_currency(
     currency: Annotated[str, Path(examples=["fUSDC-sepolia"], description="Currency id."), AfterValidator(unquote)],
 ) -> Currency:
     """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
@@ -34,7 +34,7 @@ def get_currency(
     return found
 
 
-def get_faults(request: Request) -> FaultInjector:
+async def get_faults(request: Request) -> FaultInjector:
     """Return the fault injector of the service that handles the request."""
     faults: FaultInjector = request.state.faults
     return faults
@@ -188,9 +188,9 @@ def put_detail_state(
 
 
 @router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan")
-def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, Depends(get_faults)]) -> FaultsRequest:
+async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, Depends(get_faults)]) -> FaultsRequest:
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
-    faults.set_plan(body["plan"])
+    faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
     return body
 
 
