@@ -226,7 +226,7 @@ def rehearse(threads: int) -> tuple[dict[str, str], set[str]]:
     ids = [f"user-{place}" for place in range(400)]
     with (
         payerkit.sandbox(seed=7, faults=MIXED) as sandbox,
-        Client(sandbox.base_url, sandbox.reveal_key(), retries=Retries(Retries(attempts=1))) as once,
+        Client(sandbox.base_url, sandbox.reveal_key(), retries=Retries(attempts=1)) as once,
         ThreadPoolExecutor(threads) as pool,
     ):
         payers = [{**PAYER, "clientUserId": each} for each in ids]
