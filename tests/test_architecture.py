@@ -1,4 +1,4 @@
-"""The house: imports point one way, importing is cheap, everything public is named once."""
+"""The architecture: imports point one way, importing is fast, each public name is listed once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 import payerkit
 
 PACKAGE = Path(payerkit.__file__).parent
+MODULES: dict[str, str] = vars(payerkit)["_MODULES"]
 FLOORS = [
     {"errors", "html", "_tables"},
     {"wire", "findings", "retry"},
@@ -31,7 +32,7 @@ FLOORS = [
 
 
 def room(module: str) -> str:
-    """Return the part of the package that a dotted name belongs to."""
+    """Return the module or folder of the package that a dotted name belongs to."""
     parts = module.split(".")
     return "__init__" if len(parts) == 1 or parts[1].startswith("__") else parts[1]
 
@@ -39,8 +40,8 @@ def room(module: str) -> str:
 def imports() -> list[tuple[str, str]]:
     """Return every import of one part of the package by another."""
     found = []
-    for file in PACKAGE.rglob("*.py"):
-        part = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for file in (*PACKAGE.rglob("*.py"), PACKAGE / "__init__.pyi"):
+        part = Path(file.relative_to(PACKAGE).parts[0]).stem
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -51,7 +52,7 @@ def imports() -> list[tuple[str, str]]:
 
 
 def test_imports_point_one_way() -> None:
-    """Nothing imports what stands above it."""
+    """No module imports from a floor above its own."""
     floor = {name: level for level, names in enumerate(FLOORS) for name in names}
     upward = [(one, other) for one, other in imports() if floor[one] < floor[other]]
 
@@ -79,25 +80,35 @@ def test_every_part_has_its_floor() -> None:
     assert parts == {name for names in FLOORS for name in names}
 
 
-def test_public_names_are_named_once() -> None:
-    """What the package lists is what it gives, sorted, each with a docstring."""
+def test_public_names_are_sorted_and_documented() -> None:
+    """`__all__` and `dir()` list the same names, sorted, and each has a docstring."""
     assert sorted(payerkit.__all__) == payerkit.__all__ == dir(payerkit)
     assert [] == [name for name in payerkit.__all__ if not getattr(payerkit, name).__doc__]
-    assert set(payerkit.__all__) == {name for names in payerkit._HOMES.values() for name in names}
+
+
+def test_stub_and_table_list_the_same_names() -> None:
+    """Type checkers and editors are given each public name from the module that it is loaded from."""
+    stub = ast.parse(PACKAGE.joinpath("__init__.pyi").read_text("utf-8"))
+    imported = [
+        (alias.name, alias.asname, node.module)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+
+    assert sorted(imported) == [(name, name, f"payerkit.{module}") for name, module in MODULES.items()]
 
 
 @pytest.mark.parametrize("name", payerkit.__all__)
-def test_public_names_come_from_where_they_say(name: str) -> None:
-    """Each name is loaded from the module it is listed under."""
-    home = next(module for module, names in payerkit._HOMES.items() if name in names)
-
-    assert getattr(payerkit, name) is getattr(importlib.import_module(f"payerkit.{home}"), name)
+def test_public_names_come_from_the_module_they_are_listed_with(name: str) -> None:
+    """Each name is loaded from the module that the table gives."""
+    assert getattr(payerkit, name) is getattr(importlib.import_module(f"payerkit.{MODULES[name]}"), name)
 
 
 def test_unknown_names_are_an_error() -> None:
-    """A name that is not there is told as Python tells it."""
+    """An unknown name raises AttributeError, as in any module."""
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        payerkit.nonsense  # noqa: B018 - the access is what is tested
+        payerkit.nonsense  # type: ignore[attr-defined]  # noqa: B018 - the access is what is tested
 
 
 HEAVY = {"pandas", "numpy", "ipywidgets", "anywidget", "fastapi", "sqlalchemy", "uvicorn", "cryptography", "eth_abi"}
@@ -129,5 +140,5 @@ def loaded_by(code: str) -> set[str]:
     ],
 )
 def test_imports_load_what_they_need(code: str, absent: set[str]) -> None:
-    """Nobody waits for what they do not use."""
+    """Importing loads no library that the code does not use."""
     assert set() == loaded_by(code) & absent

@@ -1,0 +1,86 @@
+# The public names for type checkers and editors; __init__.py loads the same ones lazily, and a test compares the two.
+# ruff: noqa: I001 - one import a module, not one a name
+from payerkit.bulk.list_many import list_many as list_many
+from payerkit.bulk.plan import (
+    Plan as Plan,
+    plan_onboarding as plan_onboarding,
+)
+from payerkit.bulk.read import (
+    read_bank_details as read_bank_details,
+    read_payers as read_payers,
+)
+from payerkit.bulk.report import Report as Report
+from payerkit.bulk.run import (
+    add_bank_details as add_bank_details,
+    onboard as onboard,
+)
+from payerkit.checks.many import (
+    check_all_bank_details as check_all_bank_details,
+    check_payers as check_payers,
+)
+from payerkit.checks.one import (
+    check_bank_details as check_bank_details,
+    check_payer as check_payer,
+)
+from payerkit.client import (
+    Client as Client,
+    Timeout as Timeout,
+)
+from payerkit.connection import (
+    SandboxClient as SandboxClient,
+    connect as connect,
+    sandbox as sandbox,
+)
+from payerkit.endpoints import (
+    create_payer as create_payer,
+    create_payment_detail as create_payment_detail,
+    get_payer_status as get_payer_status,
+    initiate_payment as initiate_payment,
+    list_payment_details as list_payment_details,
+    update_agreement as update_agreement,
+)
+from payerkit.errors import (
+    FieldProblem as FieldProblem,
+    InterruptedCall as InterruptedCall,
+    InterruptedRun as InterruptedRun,
+    InvalidInput as InvalidInput,
+    NotFound as NotFound,
+    NotSent as NotSent,
+    PayerkitError as PayerkitError,
+    RateLimited as RateLimited,
+    Refused as Refused,
+    ServiceError as ServiceError,
+    UnknownOutcome as UnknownOutcome,
+    UnreadableAnswer as UnreadableAnswer,
+    WrongKey as WrongKey,
+)
+from payerkit.findings import (
+    Finding as Finding,
+    Findings as Findings,
+    PaymentFindings as PaymentFindings,
+)
+from payerkit.forms import (
+    BankDetailsForm as BankDetailsForm,
+    PayerForm as PayerForm,
+    PaymentForm as PaymentForm,
+    Walkthrough as Walkthrough,
+)
+from payerkit.models import (
+    AgreementUpdate as AgreementUpdate,
+    BankDetails as BankDetails,
+    Payer as Payer,
+    PayerStatus as PayerStatus,
+    Payment as Payment,
+    PaymentDetail as PaymentDetail,
+    PaymentMetadata as PaymentMetadata,
+    PaymentOrder as PaymentOrder,
+    Transaction as Transaction,
+)
+from payerkit.models.files import read_payment as read_payment
+from payerkit.onchain.decode_many import decode_calldata as decode_calldata
+from payerkit.onchain.frames import decode_transactions as decode_transactions
+from payerkit.onchain.review import check_payment as check_payment
+from payerkit.sandbox_controls import SandboxControls as SandboxControls
+
+__version__: str
+__all__: list[str]  # noqa: PYI035 - made from the table of names in __init__.py
