@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def running(*arguments: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run a command until the block ends; give what it printed first, up to the line on how to end it."""
+    """Run a command until the block ends; give what it printed first, up to the line on how to stop it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "payerkit", *arguments],
         cwd=folder,
@@ -26,7 +26,7 @@ def running(*arguments: str, folder: Path, **environment: str) -> Iterator[tuple
         lines: list[str] = []
         for line in process.stdout:
             lines.append(line)
-            if line.startswith("End it"):
+            if line.startswith("Press Ctrl+C"):
                 break
         yield "".join(lines), process
     finally:

@@ -1,4 +1,4 @@
-"""The command line, run as a person runs it: in a process of its own."""
+"""The command line, run as users run it: in its own process."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_lab_takes_a_port_and_a_folder(tmp_path: Path) -> None:
 def test_an_open_door_is_told(tmp_path: Path) -> None:
     """A sandbox for more than this machine says that it wants a proxy with TLS."""
     with running("sandbox", "--port", "0", "--host", "0.0.0.0", folder=tmp_path) as (printed, _process):  # noqa: S104
-        assert ("put a proxy with TLS in front" in printed, "the https address of your proxy" in printed) == (
+        assert ("put a proxy with TLS in front" in printed, "the https URL of your proxy" in printed) == (
             True,
             True,
         )
@@ -337,7 +337,7 @@ def test_the_template_can_be_filled_in(tmp_path: Path) -> None:
         ("", ["payers.csv"], "the file is empty"),
         ("client_user_id\nx\n", ["payers.csv"], "no columns of what is to be sent"),
         ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),
-        ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "say THEIRS=OURS"),
+        ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "expected THEIRS=OURS"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip=postcode"], "zip: not a column"),
     ],
 )

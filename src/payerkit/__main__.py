@@ -1,4 +1,4 @@
-"""`python -m payerkit`, where the command is not on the path."""
+"""`python -m payerkit`: the same as the command `payerkit`."""
 
 from payerkit.cli.main import main
 

@@ -1,1 +1,1 @@
-"""The command line: `payerkit lab | sandbox | onboard | inspect | demo`."""
+"""The command line: `payerkit lab | demo | sandbox | onboard | inspect`."""

@@ -1,13 +1,12 @@
-"""`payerkit demo`: the journey of the quickstart notebook, in a terminal."""
+"""`payerkit demo`: the steps of the quickstart notebook, in a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from argparse import Namespace
 
 import payerkit
 
-# The published examples of the service; nobody real.
+# The examples of the API's documentation; no real people.
 PAYER = {
     "client_user_id": "user-123",
     "email": "john.doe@example.com",
@@ -45,40 +44,42 @@ ORDER = {
     "invoice_currency": "USD",
     "payment_currency": "fUSDC-sepolia",
 }
-_SHOWN = ["bank_name", "account_name", "account_number", "currency", "rails", "status"]
+_COLUMNS = ["bank_name", "account_name", "account_number", "currency", "rails", "status"]
 
 
-def run(say: Callable[[str], Any] = print) -> None:
-    """Walk the whole journey against a sandbox of its own, and say what an analyst would see."""
+def run(_: Namespace) -> int:
+    """Make every call against a sandbox, and print what a notebook would show."""
     with payerkit.sandbox(seed="demo") as client:
-        for step in (_register, _agree, _add_account, _pay):
-            title, seen = step(client)
-            say(f"\n{title}\n" + "\n".join(f"    {line}" for line in seen))
-    say("\nNothing left this machine. `payerkit lab` opens the same journey as a notebook.")
+        for step in (_register, _sign, _add_account, _pay):
+            title, shown = step(client)
+            print(f"\n{title}\n" + "\n".join(f"    {line}" for line in shown))
+    print("\nNothing left this machine. 'payerkit lab' opens the same steps as a notebook.")
+    return 0
 
 
 def _register(client: payerkit.Client) -> tuple[str, list[str]]:
     payer = payerkit.Payer.model_validate(PAYER)
     status = payerkit.create_payer(client, payer)
-    pages = "the payer opens status.agreement_url to sign and status.kyc_url to prove who they are"
-    return "1. create_payer(client, payer): who pays", [repr(payer), repr(status), pages]
+    pages = "The payer signs at status.agreement_url and proves their identity at status.kyc_url."
+    return "1. create_payer(client, payer): register the payer", [repr(payer), repr(status), pages]
 
 
-def _agree(client: payerkit.Client) -> tuple[str, list[str]]:
+def _sign(client: payerkit.Client) -> tuple[str, list[str]]:
     update = payerkit.update_agreement(client, PAYER["client_user_id"])
     status = payerkit.get_payer_status(client, PAYER["client_user_id"])
-    return "2. update_agreement(client, id), get_payer_status(client, id): signed", [repr(update), repr(status)]
+    title = "2. update_agreement(client, id), get_payer_status(client, id): record the signature"
+    return title, [repr(update), repr(status)]
 
 
 def _add_account(client: payerkit.Client) -> tuple[str, list[str]]:
     detail = payerkit.create_payment_detail(client, PAYER["client_user_id"], BANK_DETAILS)
     accounts = payerkit.list_payment_details(client, PAYER["client_user_id"])
-    table = accounts[_SHOWN].to_string(index=False).splitlines()
-    return "3. create_payment_detail(...), list_payment_details(...): where the money goes", [repr(detail), "", *table]
+    title = "3. create_payment_detail(...), list_payment_details(...): store the bank account that receives the money"
+    return title, [repr(detail), "", *accounts[_COLUMNS].to_string(index=False).splitlines()]
 
 
 def _pay(client: payerkit.Client) -> tuple[str, list[str]]:
     payment = payerkit.initiate_payment(client, ORDER)
-    steps = [f"sign {place}: {step!r}" for place, step in enumerate(payment.transactions, 1)]
-    title = "4. initiate_payment(client, order): what a wallet has to sign, nothing has moved yet"
-    return title, [f"reference {payment.payment_reference}", *steps]
+    signed = [f"sign {number}: {transaction!r}" for number, transaction in enumerate(payment.transactions, 1)]
+    title = "4. initiate_payment(client, order): get the transactions to sign; no money has moved yet"
+    return title, [f"reference {payment.payment_reference}", *signed]

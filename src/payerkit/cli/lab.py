@@ -1,4 +1,4 @@
-"""`payerkit lab`: a working copy of the notebooks, and JupyterLab on it."""
+"""`payerkit lab`: a working copy of the notebooks, opened in JupyterLab."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -17,42 +18,53 @@ import payerkit
 FIRST = "00-quickstart.ipynb"
 FOLDER = "payerkit-notebooks"
 _RECORD = ".payerkit.json"
-"""In the working folder: the fingerprint of each notebook as it was shipped when it was copied."""
+"""In the working folder: the SHA-256 hash of each notebook as it was shipped when it was copied."""
+
+
+def run(options: Namespace) -> int:
+    """Copy the notebooks and run JupyterLab on them until it is stopped."""
+    folder = options.folder or Path(FOLDER)
+    copies = copy_notebooks(shipped_notebooks(), folder)
+    for notebook in copies:
+        print(f"Copied {notebook}")
+    sign(copies)
+    start_lab(folder, port=options.port, open_browser=not options.no_browser)
+    return 0
 
 
 def shipped_notebooks() -> Path:
-    """Return the folder of the notebooks: inside the package, or of the checkout that is installed in place."""
+    """Return the folder of the notebooks: in the package, or in the checkout of an editable install."""
     package = Path(payerkit.__file__).parent
     inside = package / "notebooks"
     return inside if inside.is_dir() else package.parent.parent / "notebooks"
 
 
 def copy_notebooks(source: Path, folder: Path) -> list[Path]:
-    """Copy the notebooks to a folder and return the copies made; never write over a file that is there.
+    """Copy the notebooks to a folder and return the new copies; no existing file is overwritten.
 
-    A notebook that was shipped anew since it was copied is laid beside the user's, as NAME-new.ipynb.
+    If a notebook has changed since it was copied, the new version is saved beside the user's, as NAME-new.ipynb.
     """
     folder.mkdir(parents=True, exist_ok=True)
     record_file = folder / _RECORD
     record = _read_record(record_file)
-    made = []
+    copies = []
     for notebook in sorted(source.glob("*.ipynb")):
         content = notebook.read_bytes()
-        fingerprint = hashlib.sha256(content).hexdigest()
+        digest = hashlib.sha256(content).hexdigest()
         target = folder / notebook.name
-        if target.exists() and record.get(notebook.name, fingerprint) != fingerprint:
+        if target.exists() and record.get(notebook.name, digest) != digest:
             target = next(name for name in _new_names(target) if not name.exists())
-        record[notebook.name] = fingerprint
+        record[notebook.name] = digest
         if not target.exists():
             with target.open("xb") as copy:
                 copy.write(content)
-            made.append(target)
+            copies.append(target)
     record_file.write_text(json.dumps(record, indent=1), "utf-8")
-    return made
+    return copies
 
 
 def _read_record(file: Path) -> dict[str, str]:
-    """Return the record; a damaged one counts as none, and then nothing that is there is touched."""
+    """Return the record; a missing or damaged one counts as empty, so that existing files are kept as they are."""
     try:
         record = json.loads(file.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
@@ -62,11 +74,11 @@ def _read_record(file: Path) -> dict[str, str]:
 
 def _new_names(notebook: Path) -> Iterator[Path]:
     yield notebook.with_name(f"{notebook.stem}-new.ipynb")
-    yield from (notebook.with_name(f"{notebook.stem}-new-{place}.ipynb") for place in count(2))
+    yield from (notebook.with_name(f"{notebook.stem}-new-{number}.ipynb") for number in count(2))
 
 
 def sign(notebooks: list[Path]) -> None:
-    """Mark notebooks as trusted, so that JupyterLab shows their stored outputs as they are."""
+    """Mark notebooks as trusted, so that JupyterLab renders their stored outputs."""
     import nbformat  # noqa: PLC0415 - comes with the extra [lab]
     from nbformat.sign import NotebookNotary  # noqa: PLC0415
 
@@ -76,10 +88,10 @@ def sign(notebooks: list[Path]) -> None:
 
 
 def start_lab(folder: Path, *, port: int | None, open_browser: bool) -> None:
-    """Run JupyterLab on the quickstart in a folder, until it is ended; print its address."""
+    """Open the quickstart of a folder in JupyterLab, print its address, and return when it is stopped."""
     from jupyterlab.labapp import LabApp  # noqa: PLC0415 - comes with the extra [lab]
 
-    # A kernel of the user's that belongs to another Python would not have payerkit.
+    # A kernel that the user installed for another Python would not have payerkit.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     token = secrets.token_hex(24)
     arguments = _arguments(folder, token, port=port, open_browser=open_browser)
@@ -87,15 +99,15 @@ def start_lab(folder: Path, *, port: int | None, open_browser: bool) -> None:
 
     def announce() -> None:
         address = server.display_url.split()[0].partition("?")[0]
-        print(f"JupyterLab runs at {address}?token={token}\nEnd it with Ctrl+C.", flush=True)  # noqa: T201 - the command's output
+        print(f"JupyterLab is running at {address}?token={token}\nPress Ctrl+C to stop.", flush=True)
 
-    # Queued behind the server's own first step, which chooses the port and listens.
+    # Runs after the server's own first callback, which chooses the port and starts to listen.
     server.io_loop.add_callback(announce)
     server.start()
 
 
 def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool) -> list[str]:
-    """Return JupyterLab's options: the folder, the first page, and nothing that reaches for the network."""
+    """Return JupyterLab's options: the folder, the first page, and no access to the network."""
     options: dict[str, Any] = {
         "ServerApp.root_dir": str(folder.resolve()),
         "ServerApp.open_browser": open_browser and has_display(),
@@ -115,7 +127,7 @@ def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool
 
 
 def has_display() -> bool:
-    """Tell whether a browser window could open here."""
+    """Return True if a browser window can open on this machine."""
     if sys.platform in {"win32", "darwin"}:
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

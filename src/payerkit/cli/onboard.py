@@ -1,28 +1,53 @@
-"""What `payerkit onboard` does."""
+"""`payerkit onboard`: a table sent from the terminal, with a journal and a report beside its file."""
 
 from __future__ import annotations
 
 import csv
 import io
+from argparse import Namespace
 from collections.abc import Sequence
-from pathlib import Path
 
-import pandas as pd
-
-from payerkit.bulk.plan import Plan, plan_onboarding
+from payerkit.bulk.plan import plan_onboarding
 from payerkit.bulk.read import read_payers
-from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
 from payerkit.connection import connect
 from payerkit.errors import InterruptedRun, InvalidInput
 from payerkit.models import BankDetails, Payer
 
 
+def run(options: Namespace) -> int:
+    """Print the template or the plan, or send the rows; return 0 if all are done, 3 if not, 130 if interrupted."""
+    if options.template:
+        print(template(), end="")
+        return 0
+    file = options.file
+    if file is None:
+        raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
+    rows = read_payers(file, mapping=_mapping(options.column))
+    if options.dry_run:
+        plan = plan_onboarding(rows)
+        print(plan)
+        return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
+    journal = options.journal or file.with_name(f"{file.name}.journal")
+    interrupted = False
+    with connect() as client:
+        try:
+            report = onboard(client, rows, journal=journal, workers=options.workers, rate=options.rate)
+        except InterruptedRun as error:
+            report, interrupted = error.report, True
+    target = options.report or file.with_name(f"{file.stem}-report.csv")
+    report.save(target)
+    print(report, f"Report with one line per row: {target}", sep="\n")
+    if interrupted:
+        return 130
+    return 0 if report.counts["done"] == len(report.frame) else 3
+
+
 def template() -> str:
     """Return a CSV file with every column of payers and bank details, and a row of published examples."""
     examples = {
         name: str((field.examples or [""])[0])
-        for model in (BankDetails, Payer)  # what both have is the payer's
+        for model in (BankDetails, Payer)  # a field of both takes the payer's example
         for name, field in model.model_fields.items()
     }
     text = io.StringIO()
@@ -32,24 +57,9 @@ def template() -> str:
     return text.getvalue()
 
 
-def read(file: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the table of a file. Raises InvalidInput for one that is not understood."""
+def _mapping(columns: Sequence[str]) -> dict[str, str | None]:
+    """Return the `mapping` of `read_payers` for the values of --column."""
     if not all("=" in column for column in columns):
-        raise InvalidInput("--column: say THEIRS=OURS, such as --column zip=postcode.")
+        raise InvalidInput("--column: expected THEIRS=OURS, such as --column zip=postcode.")
     pairs = (column.partition("=") for column in columns)
-    return read_payers(file, mapping={theirs: ours or None for theirs, _, ours in pairs})
-
-
-def plan(rows: pd.DataFrame) -> Plan:
-    """Return what would be sent."""
-    return plan_onboarding(rows)
-
-
-def send(rows: pd.DataFrame, *, journal: Path, workers: int, rate: float | None) -> tuple[Report, int]:
-    """Send the rows; return what became of them, and the code to end with: 0 if all are done, 130 if interrupted."""
-    with connect() as client:
-        try:
-            report = onboard(client, rows, journal=journal, workers=workers, rate=rate)
-        except InterruptedRun as stopped:
-            return stopped.report, 130
-    return report, 0 if report.counts["done"] == len(report.frame) else 3
+    return {theirs: ours or None for theirs, _, ours in pairs}

@@ -1,0 +1,51 @@
+"""`payerkit sandbox`: the service in the foreground, until a signal ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import Namespace
+
+from payerkit.connection import API_KEY, make_settings, open_service
+from payerkit.wire import is_loopback
+
+_SETTINGS = (
+    "seed",
+    "public_url",
+    "decide_after",
+    "kyc_required",
+    "rate_limit",
+    "fee_percent",
+    "fee_address",
+    "faults",
+)
+"""Options of the command that are settings of the service."""
+
+
+def run(options: Namespace) -> int:
+    """Run the sandbox and print how to reach it; or print a new encryption key."""
+    if options.new_key:
+        from payerkit.service.encryption import new_encryption_key  # noqa: PLC0415 - the sandbox is an extra
+
+        print(new_encryption_key())
+        return 0
+    settings = make_settings(**{name: getattr(options, name) for name in _SETTINGS})
+    service = open_service(settings, db=options.db, host=options.host, port=options.port, environment=os.environ)
+    key = f"the value of {API_KEY}" if os.environ.get(API_KEY) else service.api_key_location or service.api_key
+    url = f'"{service.url}", api_key=...'
+    if not is_loopback(options.host):
+        url = "the https URL of your proxy, api_key=..."
+        warning = "Other machines can reach this sandbox over plain http: put a proxy with TLS in front of it."
+        print(warning, file=sys.stderr)
+    lines = [
+        f"Sandbox      {service.url}   (API documentation: {service.url}/docs)",
+        f"API key      {key}",
+        f"Data         {'kept in the database' if options.db else 'deleted at the end; --db keeps it'}",
+        f"In Python    payerkit.connect({url})",
+        "Press Ctrl+C to stop.",
+    ]
+    # SIGTERM's default action would skip the clean-up and leave the temporary data behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    service.run(lambda: print("\n".join(lines), flush=True))
+    return 0
