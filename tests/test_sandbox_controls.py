@@ -98,7 +98,7 @@ def test_unknown_ids_and_states_are_refused(client: SandboxClient) -> None:
 def test_floats_are_refused(client: SandboxClient) -> None:
     """A float, which is not exact, is refused as an amount; so is a boolean."""
     for amount in (1.1, True):
-        with pytest.raises(InvalidInput, match="as text"):
+        with pytest.raises(InvalidInput, match="expected a string"):
             client.sandbox.set_rate("EUR", amount)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What can be done to a sandbox and not to a live service: rates, wallet, states set by hand, faults, the ledger."""
+"""Controls of a sandbox, which a live service does not have: rates, wallet, states, faults and the ledger."""
 
 from __future__ import annotations
 
@@ -18,9 +18,18 @@ Amount = str | int | Decimal
 
 
 class SandboxControls:
-    """The sandbox's own calls: `client.sandbox`, or `SandboxControls(client)` for a sandbox that others run.
+    """Controls that only a sandbox has: rates, the demo wallet, states, faults and the ledger.
 
-    Amounts and rates are text, whole numbers or Decimal, never float. Errors are those of the calls.
+    `client.sandbox` has them if `sandbox()` made the client. For a sandbox that runs elsewhere, make them from its
+    client. Every method raises the errors of the five calls: `InvalidInput`, `Refused`, `NotSent` ...
+
+    Args:
+        client: A client of a sandbox.
+
+    Example:
+        >>> controls = SandboxControls(client)
+        >>> controls.rate("EUR")
+        Decimal('1.10')
     """
 
     def __init__(self, client: Client) -> None:
@@ -28,7 +37,7 @@ class SandboxControls:
 
     @property
     def docs_url(self) -> str:
-        """Where the calls can be tried in a browser; the page asks for `reveal_key()`."""
+        """The sandbox's API documentation, to be opened in a browser; the page asks for `reveal_key()`."""
         return f"{self._client.base_url}/docs"
 
     def reveal_key(self) -> str:
@@ -37,68 +46,191 @@ class SandboxControls:
 
     @without_internal_frames
     def rate(self, currency: str) -> Decimal:
-        """Return the US dollars that the sandbox counts for one unit of a currency."""
+        """Return the sandbox's exchange rate of a currency.
+
+        Args:
+            currency: A currency id, such as "EUR" or "fUSDC-sepolia".
+
+        Returns:
+            US dollars for one unit.
+
+        Raises:
+            NotFound: The currency is unknown.
+
+        Example:
+            >>> client.sandbox.rate("EUR")
+            Decimal('1.10')
+        """
         return self._get(
-            "rate", "rates/{id}", lambda answer: _decimal(answer, "usd"), id=check_id(currency, "currency")
+            "rate", "rates/{id}", lambda response: _decimal(response, "usd"), id=check_id(currency, "currency")
         )
 
     @without_internal_frames
     def set_rate(self, currency: str, usd: Amount) -> None:
-        """Set the US dollars that one unit of a currency counts for, such as `"1.10"`."""
+        """Set the exchange rate of a currency; later payments use it.
+
+        Args:
+            currency: A currency id.
+            usd: US dollars for one unit: a string, an int or a Decimal, never a float.
+
+        Raises:
+            InvalidInput: The rate is a float or not a number.
+            Refused: The rate is not positive.
+
+        Example:
+            >>> client.sandbox.set_rate("EUR", "1.25")
+            >>> client.sandbox.rate("EUR")
+            Decimal('1.25')
+        """
         self._put("set_rate", "rates/{id}", {"usd": _text(usd, "usd")}, id=check_id(currency, "currency"))
 
     @without_internal_frames
     def wallet(self, currency: str) -> dict[str, Decimal]:
-        """Return the demo wallet's `balance` of a currency, and the `allowance` of the payment contract."""
+        """Return what the demo wallet holds of a currency.
+
+        Args:
+            currency: A currency id.
+
+        Returns:
+            `balance` of the wallet and `allowance` of the payment contract, in units of the currency.
+
+        Raises:
+            NotFound: The currency is unknown.
+
+        Example:
+            >>> client.sandbox.wallet("fUSDC-sepolia")["balance"]
+            Decimal('1000000.000000')
+        """
         return self._get("wallet", "wallet/{id}", _read_holding, id=check_id(currency, "currency"))
 
     @without_internal_frames
     def set_wallet(self, currency: str, *, balance: Amount | None = None, allowance: Amount | None = None) -> None:
-        """Set the demo wallet's balance of a currency, the allowance of the payment contract, or both."""
-        given = {"balance": balance, "allowance": allowance}
-        body = {name: _text(amount, name) for name, amount in given.items() if amount is not None}
+        """Set what the demo wallet holds of a currency; later payments report it.
+
+        Args:
+            currency: A currency id.
+            balance: The wallet's balance, in units of the currency: a string, an int or a Decimal; None keeps it.
+            allowance: What the payment contract may take from the wallet; None keeps it.
+
+        Raises:
+            InvalidInput: An amount is a float or not a number.
+            Refused: An amount is negative, or has more decimals than the currency.
+
+        Example:
+            >>> client.sandbox.set_wallet("fUSDC-sepolia", balance="5")
+            >>> client.sandbox.wallet("fUSDC-sepolia")["balance"]
+            Decimal('5.000000')
+        """
+        amounts = {"balance": balance, "allowance": allowance}
+        body = {name: _text(amount, name) for name, amount in amounts.items() if amount is not None}
         self._put("set_wallet", "wallet/{id}", body, id=check_id(currency, "currency"))
 
     @without_internal_frames
     def complete_kyc(self, client_user_id: str, *, status: str = "approved") -> None:
-        """Set a payer's identity check to a status, as if it had come out so."""
+        """Set the status of a payer's identity check.
+
+        Args:
+            client_user_id: The payer.
+            status: not_started, initiated, pending, approved, completed, rejected, failed or retry_required.
+
+        Raises:
+            NotFound: The payer is unknown.
+            Refused: The status is unknown.
+
+        Example:
+            >>> client.sandbox.complete_kyc("user-123")
+            >>> get_payer_status(client, "user-123").kyc_status
+            'approved'
+        """
         self._put("complete_kyc", "kyc/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id"))
 
     @without_internal_frames
     def complete_agreement(self, client_user_id: str, *, status: str = "signed") -> None:
-        """Set a payer's agreement to a status, as if the payer had done so."""
+        """Set the status of a payer's agreement.
+
+        Args:
+            client_user_id: The payer.
+            status: not_started, pending, completed, signed, rejected or failed.
+
+        Raises:
+            NotFound: The payer is unknown.
+            Refused: The status is unknown.
+
+        Example:
+            >>> client.sandbox.complete_agreement("user-123", status="rejected")
+            >>> get_payer_status(client, "user-123").agreement_status
+            'rejected'
+        """
         self._put(
             "complete_agreement", "agreement/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id")
         )
 
     @without_internal_frames
     def decide(self, payment_details_id: str, *, status: str = "approved") -> None:
-        """Set the status of bank details, as if a bank had decided so."""
+        """Set the status of bank details.
+
+        Args:
+            payment_details_id: The id of the payment detail.
+            status: pending, approved, verified or failed.
+
+        Raises:
+            NotFound: The payment detail is unknown.
+            Refused: The status is unknown.
+
+        Example:
+            >>> accounts = list_payment_details(client, "user-123")
+            >>> client.sandbox.decide(accounts["id"][0], status="failed")
+            >>> list_payment_details(client, "user-123")["status"].to_list()
+            ['failed']
+        """
         about = check_id(payment_details_id, "payment_details_id")
         self._put("decide", "payment-details/{id}", {"status": status}, id=about)
 
     @without_internal_frames
     def set_faults(self, plan: str) -> None:
-        """Let the calls from now on meet faults, such as `"latency=0.02, reset_after=5%"`; `""` ends it.
+        """Inject faults into later requests; see `sandbox` for the grammar of plans.
 
-        Setting a plan, also the same one again, begins anew with what each call meets.
+        Args:
+            plan: A fault plan, such as "latency=0.02, reset_after=5%"; "" ends the faults. Every call, also with
+                the same plan, resets the counters that decide which request meets which fault.
+
+        Raises:
+            InvalidInput: The plan is not a string.
+            Refused: The plan names an unknown fault, or a share that is not one.
+
+        Example:
+            >>> client.sandbox.set_faults("reset_after=100%")
+            >>> create_payment_detail(client, "user-123", details)
+            Traceback (most recent call last):
+            payerkit.errors.UnknownOutcome: ...
+            >>> client.sandbox.set_faults("")
+            >>> len(list_payment_details(client, "user-123"))
+            2
         """
         if not isinstance(plan, str):
-            raise InvalidInput(
-                'plan: give it as text, such as "reset_after=5%", or "" for no faults. Nothing was sent.'
-            )
+            got = type(plan).__name__
+            raise InvalidInput(f'plan: expected a string, such as "reset_after=5%", got {got}. Nothing was sent.')
         self._put("set_faults", "faults", {"plan": plan})
 
     @without_internal_frames
     def ledger(self) -> pd.DataFrame:
-        """Return what the sandbox really stored, one row a write, in order, whatever the calls were told.
+        """Return what the sandbox stored, whatever response the caller got: one row per write, in order.
 
-        what: payer, payment_detail or agreement. id: the payment detail's. fingerprint: equal only where bodies are.
+        Returns:
+            Columns: number (int64); what (string): payer, payment_detail or agreement; client_user_id (string);
+            id (string): of the payment detail, else missing; fingerprint (string): equal for equal request bodies.
+
+        Example:
+            >>> client.sandbox.ledger()[["number", "what", "client_user_id"]]
+               number            what client_user_id
+            0       1           payer       user-123
+            1       2       agreement       user-123
+            2       3  payment_detail       user-123
         """
-        import pandas as pd  # noqa: PLC0415 - loaded by who asks for a table
+        import pandas as pd  # noqa: PLC0415 - slow to import, and only tables need it
 
         writes: list[dict[str, Any]] = []
-        while page := self._get("ledger", "ledger?after={number}", _read_writes, number=_last(writes)):
+        while page := self._get("ledger", "ledger?after={number}", _read_writes, number=_last_number(writes)):
             writes += page
         return pd.DataFrame(
             {
@@ -119,44 +251,45 @@ class SandboxControls:
             body=RequestBody(body),
             read=lambda _: None,
             idempotent=True,
-            if_unknown="It does no harm to call it again.",
+            if_unknown="It is safe to call it again.",
         )
         self._client.send(call)
 
     def __repr__(self) -> str:
-        return f"<controls of the sandbox at {self._client.base_url}>"
+        return f"<SandboxControls of {self._client.base_url}>"
 
 
 def _text(amount: object, name: str) -> str:
-    """Return an amount as it is sent. Raises InvalidInput for a float, which is not exact."""
+    """Return an amount as it is sent. Raises InvalidInput for a float, which would not be exact."""
     if isinstance(amount, Decimal):
         return format(amount, "f")
     if isinstance(amount, bool) or not isinstance(amount, str | int):
-        raise InvalidInput(f'{name}: give the amount as text, such as "1.10". Nothing was sent.')
+        message = f'{name}: expected a string, an int or a Decimal, such as "1.10", got {type(amount).__name__}.'
+        raise InvalidInput(f"{message} Nothing was sent.")
     return str(amount)
 
 
-def _decimal(answer: Any, name: str) -> Decimal:
+def _decimal(response: Any, name: str) -> Decimal:
     try:
-        return Decimal(str(answer[name]))
+        return Decimal(str(response[name]))
     except (InvalidOperation, LookupError, TypeError):
-        raise ValueError(f"a decimal was due as {name}") from None
+        raise ValueError(f"expected a decimal as {name}") from None
 
 
 _LEDGER = {name: wire_name(name) for name in ("number", "what", "client_user_id", "id", "fingerprint")}
-"""Columns of the ledger, and what they are on the wire."""
+"""Columns of the ledger and their names on the wire."""
 
 
-def _last(writes: list[dict[str, Any]]) -> str:
+def _last_number(writes: list[dict[str, Any]]) -> str:
     return str(writes[-1]["number"] if writes else 0)
 
 
-def _read_writes(answer: Any) -> list[dict[str, Any]]:
+def _read_writes(response: Any) -> list[dict[str, Any]]:
     try:
-        return [{name: write[name] for name in _LEDGER.values()} for write in answer["writes"]]
+        return [{name: write[name] for name in _LEDGER.values()} for write in response["writes"]]
     except (LookupError, TypeError):
-        raise ValueError("a ledger was due") from None
+        raise ValueError("expected a ledger") from None
 
 
-def _read_holding(answer: Any) -> dict[str, Decimal]:
-    return {name: _decimal(answer, name) for name in ("balance", "allowance")}
+def _read_holding(response: Any) -> dict[str, Decimal]:
+    return {name: _decimal(response, name) for name in ("balance", "allowance")}
