@@ -37,6 +37,7 @@ _MODULES = {
     "RateLimited": "errors",
     "Refused": "errors",
     "Report": "bulk.report",
+    "Retries": "retry",
     "SandboxClient": "connection",
     "SandboxControls": "sandbox_controls",
     "ServiceError": "errors",
