@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,17 @@ def test_unknown_names_are_an_error() -> None:
     """An unknown name raises AttributeError, as in any module."""
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         payerkit.nonsense  # type: ignore[attr-defined]  # noqa: B018 - the access is what is tested
+
+
+def test_licence_and_notices_are_shipped() -> None:
+    """The licence and the notices are files of the package, and the notices name every table."""
+    project = tomllib.loads(PACKAGE.parent.parent.joinpath("pyproject.toml").read_text("utf-8"))["project"]
+    notices = PACKAGE.joinpath("NOTICES.md").read_text("utf-8")
+    tables = [file.relative_to(PACKAGE).as_posix() for file in PACKAGE.rglob("*.tsv")]
+
+    assert ["src/payerkit/LICENSE", "src/payerkit/NOTICES.md"] == project["license-files"]
+    assert "Permission is hereby granted" in PACKAGE.joinpath("LICENSE").read_text("utf-8")
+    assert [] == [table for table in tables if f"`{table}`" not in notices]
 
 
 HEAVY = {"pandas", "numpy", "ipywidgets", "anywidget", "fastapi", "sqlalchemy", "uvicorn", "cryptography", "eth_abi"}
