@@ -1,4 +1,4 @@
-"""Take the pictures of the README: `python tests/remake_pictures.py`. Example data, in JupyterLab's light theme."""
+"""Take the pictures of the README, with example data in a light theme: `python tests/remake_pictures.py`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ form"""
 
 
 def main() -> None:
-    """Draw each form and take its picture."""
+    """Open each form in JupyterLab and take a screenshot."""
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, sync_playwright() as playwright, Jupyter(Path(folder)) as jupyter:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)

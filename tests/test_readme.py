@@ -1,4 +1,4 @@
-"""The README: its table is the code, its examples run, its commands exist."""
+"""The README: its tables match the code, its examples print what it shows, its commands exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from payerkit import endpoints, errors
 from payerkit.cli import main as cli
 from payerkit.service import routes
 
-README = Path(__file__).parent.parent.joinpath("README.md").read_text("utf-8")
+FOLDER = Path(__file__).parent.parent
+README = FOLDER.joinpath("README.md").read_text("utf-8")
 
 
 def table(heading: str) -> list[list[str]]:
@@ -39,7 +40,7 @@ def functions() -> dict[str, object]:
 
 
 def test_table_has_every_call_of_the_specification() -> None:
-    """The table lists the five calls, and the text the one beyond the specification."""
+    """The table has the five calls of the specification; the text below it has the sixth."""
     named = {re.match(r"`(\w+)\(", row[0])[1] for row in ROWS}  # type: ignore[index]  # a row without a name fails here
 
     assert set(functions()) - named == {"get_payer_status"}
@@ -48,7 +49,7 @@ def test_table_has_every_call_of_the_specification() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].strip("`").partition("(")[0])
 def test_each_row_is_the_code(row: list[str]) -> None:
-    """Name, arguments, call, options and result of a row are those of the function, and the sandbox has the route."""
+    """Name, arguments, route, options and result of a row match the function, and the sandbox has the route."""
     name, arguments = re.fullmatch(r"`(\w+)\(([^)]*)\)`", row[0]).groups()  # type: ignore[union-attr]
     signature = inspect.signature(getattr(payerkit, name))
     positional = [
@@ -75,37 +76,66 @@ def _routes() -> set[str]:
 
 
 def test_errors_are_listed() -> None:
-    """Every class of error is in the table of errors."""
+    """The table of errors has every public exception."""
     kinds = {
         name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, errors.PayerkitError)
     }
-    told = set(re.findall(r"`(\w+)`", README.partition("| Error |")[2].partition("## ")[0]))
+    listed = set(re.findall(r"`(\w+)`", README.partition("| Error |")[2].partition("## ")[0]))
 
-    assert kinds - {"PayerkitError"} | {"KeyboardInterrupt"} == told
+    assert kinds - {"PayerkitError"} | {"KeyboardInterrupt"} == listed
 
 
-@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-def test_examples_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples of the README do what they show."""
+EXAMPLES = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", README, re.DOTALL)
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLES)
+def test_examples_print_what_is_shown(
+    code: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each example of the README runs, and prints the block of text below it, up to blanks."""
     monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-a-test")
     names: dict[str, payerkit.Client] = {}
     exec(code, names)  # noqa: S102 - the README's own lines
 
     if "client" in names:
         names["client"].close()
+    assert output.split() == capsys.readouterr().out.split()
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"payerkit (lab|demo|sandbox)( --[a-z-]+)?", README))))
+def test_introduction_is_short() -> None:
+    """Before the reference, the README has at most 900 words and shows an example with its output."""
+    introduction = README.partition("\n## Reference\n")[0]
+
+    assert (True, True) == (len(introduction.split()) <= 900, bool(EXAMPLES[0][1]))
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)(.*?)\)", README))
+def test_links_lead_to_files(target: str) -> None:
+    """Each picture and file that the README links to exists."""
+    assert (FOLDER / target).is_file()
+
+
+def test_glossary_has_each_word_once_in_order() -> None:
+    """The glossary is sorted."""
+    words = [row[0] for row in table("Glossary")]
+
+    assert sorted(set(words), key=str.lower) == words
+
+
+COMMANDS = sorted(set(re.findall(r"payerkit (lab|demo|sandbox|onboard|inspect)(?: [\w.]+)?( --[a-z-]+)?", README)))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_commands_exist(command: tuple[str, str]) -> None:
-    """Every command and option that the README names is there."""
-    helped = cli._parser().parse_args
+    """Every command and option that the README names exists."""
+    name, option = command[0], command[1].strip()
+    arguments = [name, *([option] if option else []), *(["x"] if option == "--db" or name == "inspect" else [])]
 
-    given = {"--db": ["x"], "--public-url": ["https://x"], "--faults": ["cut=1%"]}.get(command[1].strip(), [])
-    assert helped([part for part in (command[0], command[1].strip()) if part] + given).command == command[0]
+    assert cli._parser().parse_args(arguments).command == name
 
 
 def test_public_functions_are_explained() -> None:
-    """Every public function stands in the README."""
+    """Every public function is in the README."""
     names = [name for name in payerkit.__all__ if inspect.isfunction(getattr(payerkit, name))]
 
     assert [] == [name for name in names if f"{name}(" not in README]

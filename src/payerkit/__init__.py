@@ -1,6 +1,19 @@
 """payerkit: onboard payers, store their bank details and check payments on Request Network's payer API.
 
 All public names are listed here once. Each is loaded on first use, so that `import payerkit` stays fast.
+
+The modules, from the ground up; each imports only from its own line and the lines above it (a test holds this):
+
+    errors, html                    what callers may catch; HTML fragments
+    wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
+    masking                         secrets that show only their last characters
+    checks, onchain                 check records before they are sent; decode and check transactions
+    models                          the objects that are sent and returned
+    client, frames                  HTTP, and what each failure proves; DataFrames of records
+    endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
+    bulk, forms                     tables of many rows; forms for notebooks
+    connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
+    cli                             the command line
 """
 
 from __future__ import annotations
