@@ -62,7 +62,7 @@ def main() -> int:
     found = ratios(lambda: median_of(ours), lambda: median_of(bare), rounds=ROUNDS)
     here.send("stop")
     server.join(5)
-    return 0 if report("create_payer", found, gate=0.55) else 1
+    return 0 if report("create_payer", found, gate=0.70) else 1
 
 
 if __name__ == "__main__":

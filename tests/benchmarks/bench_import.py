@@ -30,7 +30,7 @@ def main() -> int:
         lambda: seconds("import requests, pydantic"),
         rounds=ROUNDS,
     )
-    passed = [report("import payerkit", found, gate=0.3), report("to a ready client", ready, gate=2.0)]
+    passed = [report("import payerkit", found, gate=0.15), report("to a ready client", ready, gate=2.0)]
     return 0 if all(passed) else 1
 
 
