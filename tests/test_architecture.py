@@ -7,6 +7,7 @@ import importlib
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,29 @@ def test_imports_point_one_way() -> None:
     upward = [(one, other) for one, other in imports() if floor[one] < floor[other]]
 
     assert [] == upward
+
+
+def test_http_is_done_in_two_modules() -> None:
+    """A newcomer finds where a call touches the network: nothing else imports requests, but to name its types."""
+    importing = {
+        file.relative_to(PACKAGE).as_posix()
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.parse(file.read_text("utf-8")).body
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "requests")
+        or (isinstance(node, ast.Import) and any(alias.name.startswith("requests") for alias in node.names))
+    }
+
+    assert {"client/deadline_adapter.py", "client/transport.py"} == importing
+
+
+def test_no_name_stands_twice() -> None:
+    """A module or class is found by its name alone; but for `errors` and `frames`, which say enough in their folder."""
+    files = [file for file in PACKAGE.rglob("*.py") if not file.stem.startswith("__")]
+    trees = [ast.parse(file.read_text("utf-8")) for file in files]
+    classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    twice = Counter(file.stem for file in files) - Counter({"errors": 1, "frames": 1}) + Counter(classes)
+
+    assert [] == [name for name, times in twice.items() if times > 1]
 
 
 def test_service_knows_nothing_of_the_client() -> None:
