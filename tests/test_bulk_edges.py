@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,18 +19,30 @@ from pydantic import SecretStr
 
 import payerkit
 from bulk_tables import payer_rows
+from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit.bulk import partitions
 from payerkit.bulk import run as runs
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.run import Options, run_table
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
-from payerkit.bulk.workers import each
+from payerkit.bulk.workers import run_workers
 from payerkit.client import Client, RequestBody
-from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.errors import (
+    InterruptedRun,
+    InvalidInput,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    Refused,
+    ServiceError,
+    UnknownOutcome,
+)
 from payerkit.models import BankDetails, Payer
 from payerkit.models.fields import SocialSecurityNumber
+from payerkit.retry import LONGEST_WAIT, RUN_RETRIES
 from published import ANSWERS, BANK_DETAILS, PAYER
 
 STATUS = json.dumps(ANSWERS["create_payer"])
@@ -122,7 +133,7 @@ def test_a_column_without_a_name_is_refused() -> None:
     """A column that is called nothing is no member, and is not dropped in silence."""
     table = payers(1).assign(nameless="?")
     table.columns = pd.Index([*table.columns[:-1], None], dtype=object)
-    with pytest.raises(InvalidInput, match="not understood"):
+    with pytest.raises(InvalidInput, match="columns that cannot be used"):
         payerkit.plan_onboarding(table)
 
 
@@ -139,7 +150,7 @@ def test_one_payers_rows_are_read_together_wherever_they_stand(monkeypatch: pyte
 
     monkeypatch.setattr(table, "_block", block)
     tasks = Tasks(table, SECRET)
-    for group in table.groups():
+    for group in table.rows_by_payer():
         for row in group.tolist():
             tasks.task("bank_details", row)
 
@@ -158,7 +169,7 @@ def test_a_page_that_is_not_the_services_proves_nothing(
     with FarEnd(behaviours) as far_end:
         client = connected(far_end.url)
         report = payerkit.add_bank_details(
-            client, accounts(count), journal=journal, workers=1, progress=False, settle=0.1
+            client, accounts(count), journal=journal, workers=1, progress=False, reconcile_after=0.1
         )
 
         assert count == sum(request.method == "POST" for request in far_end.ledger)
@@ -174,44 +185,91 @@ def test_a_page_is_no_list_before_an_account_is_sent(connected: Callable[..., Cl
     assert ("not_sent", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
 
 
-def stamped(moments: list[float], *behaviours: Any) -> Callable[[socket.socket, Received], bool | None]:
-    """Note when writes come; the n-th meets the n-th behaviour, later ones the last. What is asked is nowhere."""
-    lock = threading.Lock()
+def stamped(moments: list[float], clock: Callable[[], float], behaviour: Any) -> Any:
+    """Note when writes come; all meet one behaviour. Nothing is found by reading."""
 
     def behave(connection: socket.socket, request: Received) -> bool | None:
         if request.method == "GET":
             return reply(404)(connection, request)
-        with lock:
-            moments.append(time.monotonic())
-            place = len(moments) - 1
-        answer: bool | None = behaviours[min(place, len(behaviours) - 1)](connection, request)
+        moments.append(clock())
+        answer: bool | None = behaviour(connection, request)
         return answer
 
     return behave
 
 
-def test_a_rate_is_kept_after_a_wait(connected: Callable[..., Client], journal: Path) -> None:
+def test_a_rate_is_kept_after_a_wait() -> None:
     """When a wait that the service asked for is over, those who waited do not all leave at once."""
+    clock = SteppedClock(10)
+    limiter = RateLimiter(20, StopSignal(), clock=clock.now, wait=clock.wait)
     moments: list[float] = []
-    limited = reply(429, headers={"Retry-After": "1"})
-    with FarEnd([stamped(moments, limited, reply(200, STATUS))]) as far_end:
-        payerkit.onboard(connected(far_end.url), payers(12), journal=journal, workers=10, rate=20, progress=False)
-    after = sorted(moment for moment in moments if moment > moments[0] + 0.9)
 
-    assert 12 == len(after)
-    assert after[-1] - after[0] >= 0.5
+    def send() -> None:
+        moments.append(clock.now())
+        if len(moments) == 1:
+            raise RateLimited("Slow down.", retry_after=1)
+
+    def call(_: int) -> None:
+        limiter.call(send)
+        clock.end()
+
+    run_workers(call, range(10), workers=10, stop=limiter.stop)
+    after = moments[1:]
+
+    assert 10 == len(after)
+    assert after[0] >= 1
+    assert np.diff(after).min() >= 0.05 - 1e-6
 
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_every_wait_is_kept_by_all(connected: Callable[..., Client], journal: Path, status: int) -> None:
     """Also the wait that comes with the last try of a call, or with another status, holds the next call back."""
+    clock = LeapingClock()
     moments: list[float] = []
-    with FarEnd([stamped(moments, reply(status, headers={"Retry-After": "1"}))]) as far_end:
-        payerkit.onboard(connected(far_end.url), payers(2), journal=journal, workers=1, progress=False, settle=0)
+    with FarEnd([stamped(moments, clock.now, reply(status, headers={"Retry-After": "1"}))]) as far_end:
+        options = Options(workers=1, reconcile_after=0)
+        run_table(connected(far_end.url), Table(payers(2)), journal, options, progress=False, limiter=clock.limiter())
     gaps = np.diff(moments)
 
     assert len(gaps) > 1
     assert gaps.min() >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts"),
+    [
+        (NotSent("never left"), RUN_RETRIES.attempts),
+        (RateLimited("slow down"), RUN_RETRIES.attempts),
+        (RateLimited("slow down", retry_after=1), RUN_RETRIES.attempts),
+        (ServiceError("a read failed"), RUN_RETRIES.attempts),
+        (UnknownOutcome("a write may have happened"), 1),
+        (Refused("no"), 1),
+        (RateLimited("come back tomorrow", retry_after=LONGEST_WAIT + 1), 1),  # which ends the run
+    ],
+)
+def test_a_run_follows_the_retry_policy(error: PayerkitError, attempts: int) -> None:
+    """Only what provably changed nothing is repeated, and no more often than the policy says."""
+    made: list[int] = []
+
+    def call() -> None:
+        made.append(1)
+        raise error
+
+    with pytest.raises(type(error)):
+        LeapingClock().limiter().call(call)
+
+    assert attempts == len(made)
+
+
+def test_a_stop_is_seen_by_who_waits() -> None:
+    """`wait` returns whether the run is stopped, as that of `threading.Event`, and the first reason counts."""
+    stop = StopSignal()
+    before = (bool(stop), stop.wait(0))
+    stop.set("first")
+    stop.set("second")
+
+    assert (False, False) == before
+    assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)
 
 
 def test_one_payer_who_is_forbidden_stops_nobody_else(connected: Callable[..., Client], journal: Path) -> None:
@@ -294,19 +352,19 @@ def test_a_run_that_ends_while_something_is_unknown_gives_its_report(
     behaviours = [reply(404), NOTHING, STORED, NOTHING, close, reply(401)]
     with FarEnd(behaviours) as far_end:
         report = payerkit.add_bank_details(
-            connected(far_end.url), accounts(4), journal=journal, workers=1, progress=False, settle=0.1
+            connected(far_end.url), accounts(4), journal=journal, workers=1, progress=False, reconcile_after=0.1
         )
 
     assert ["done", "unknown", "not_sent", "not_sent"] == report.frame["state"].tolist()
     assert "API key" in report.stopped
 
 
-@pytest.mark.parametrize("where", ["_settle", "make_report"])
+@pytest.mark.parametrize("where", ["_reconcile", "make_report"])
 def test_an_interrupt_between_two_steps_has_the_report(
     connected: Callable[..., Client], journal: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """Ctrl+C while it is looked into what is unknown, or while the report is made, is an interrupted run as well."""
-    place: Any = runs._Run if where == "_settle" else runs
+    """Ctrl+C during reconciliation, or while the report is made, is an interrupted run as well."""
+    place: Any = runs._Run if where == "_reconcile" else runs
     function = getattr(place, where)
     times: list[int] = []
 
@@ -324,18 +382,18 @@ def test_an_interrupt_between_two_steps_has_the_report(
 
 
 def test_no_thread_outlives_a_mistake_in_the_one_that_waits() -> None:
-    """Whatever the waiting thread raises, the work comes to its end before anybody closes what it uses."""
+    """Whatever the waiting thread raises, the tasks end before their client and journal are closed."""
     ended: list[int] = []
 
-    def work(item: int) -> None:
+    def task(item: int) -> None:
         time.sleep(0.3)
         ended.append(item)
 
-    def beat() -> None:
+    def on_tick() -> None:
         raise RuntimeError("a mistake")
 
     with pytest.raises(RuntimeError, match="a mistake"):
-        each(work, range(100), workers=4, stop=StopSignal(), beat=beat)
+        run_workers(task, range(100), workers=4, stop=StopSignal(), on_tick=on_tick)
 
     assert 4 == len(ended)
 
@@ -356,8 +414,8 @@ def test_a_bar_that_cannot_be_drawn_ends_no_run() -> None:
     progress._bar = Gone()
     with progress:
         progress.count("done")
-        progress.beat()
-        progress.say("on")
+        progress.refresh()
+        progress.describe("on")
 
 
 def test_a_sandbox_is_another_one_each_time(journal: Path) -> None:

@@ -21,18 +21,22 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_row
+from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
+from payerkit.bulk import run as runs
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.reconcile import Reconciler
+from payerkit.bulk.run import Options, run_table
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks, digest
+from payerkit.bulk.tasks import Task, Tasks
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotSent, PayerkitError
 
 Listed = Callable[[dict[str, Any]], dict[str, Any] | None]
-SETTLE = 0.2
+RECONCILE_AFTER = 0.2
 TASK, PAYER, ACCOUNT = b"k" * 16, "payer", "payment_detail"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
 
@@ -46,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def client() -> Iterator[SandboxClient]:
     """Give a sandbox of its own, since its ledger is counted."""
-    with payerkit.sandbox() as opened:
+    with payerkit.sandbox(seed=1) as opened:
         yield opened
 
 
@@ -58,7 +62,7 @@ def table(*places: int, **changes: str) -> pd.DataFrame:
 def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.Report:
     """Send a table without waiting long."""
     return payerkit.onboard(
-        client, rows, journal=path, **{"progress": False, "settle": SETTLE, "workers": 4, **options}
+        client, rows, journal=path, **{"progress": False, "reconcile_after": RECONCILE_AFTER, "workers": 4, **options}
     )
 
 
@@ -101,7 +105,7 @@ def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient,
 def test_another_table_is_refused(client: SandboxClient, path: Path) -> None:
     """It says what to do with corrected rows: a new journal for the whole table would send all of it again."""
     onboard(client, table(1, 2), path)
-    with pytest.raises(InvalidInput, match=r"belongs to another table.*a table of them alone"):
+    with pytest.raises(InvalidInput, match=r"belongs to another table.*a table of these rows alone"):
         onboard(client, table(1, 3), path)
 
     assert {PAYER: 2, ACCOUNT: 2} == written(client)
@@ -110,7 +114,7 @@ def test_another_table_is_refused(client: SandboxClient, path: Path) -> None:
 def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
     """Another sandbox has none of what the first one has."""
     onboard(client, table(1), path)
-    with payerkit.sandbox() as other, pytest.raises(InvalidInput, match="belongs to another service"):
+    with payerkit.sandbox(seed=1) as other, pytest.raises(InvalidInput, match="belongs to another service"):
         onboard(other, table(1), path)
 
 
@@ -147,7 +151,7 @@ def test_a_service_that_is_not_there_is_told(path: Path) -> None:
 def test_a_file_that_is_no_journal_is_left_alone(path: Path, content: bytes) -> None:
     """A table given as the journal stays a table."""
     path.write_bytes(content)
-    with pytest.raises(InvalidInput, match=r"run\.journal is no journal of payerkit"):
+    with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
         Journal(path, b"secret")
 
     assert content == path.read_bytes()
@@ -158,7 +162,7 @@ def test_a_database_of_something_else_is_left_alone(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE payers (id INTEGER)")
     content = path.read_bytes()
-    with pytest.raises(InvalidInput, match=r"run\.journal is no journal of payerkit"):
+    with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
         Journal(path, b"secret")
 
     assert content == path.read_bytes()
@@ -195,30 +199,47 @@ def test_a_place_where_no_file_can_be_is_refused(client: SandboxClient, tmp_path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
-@pytest.mark.parametrize(("size", "words"), [(4096, "cannot be used"), (262144, "cannot be written")])
-def test_a_full_disk_ends_the_run(client: SandboxClient, path: Path, size: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "words"), [(4096, r"run\.journal cannot be used"), (262144, r"run\.journal cannot be written")]
+)
+def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
     """It says so; what was noted counts, and with room again the same call does the rest, and nothing twice."""
-    rows = table(*range(100))
-    rows.to_csv(path.with_name("table.csv"), index=False)
-    code = "import resource, sys, payerkit; url, rows, journal, size = sys.argv[1:]\n"
-    code += "resource.setrlimit(resource.RLIMIT_FSIZE, (int(size),) * 2)\n"
-    code += "payerkit.onboard(payerkit.connect(url), payerkit.read_payers(rows), journal=journal, progress=False)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code, client.base_url, str(path.with_name("table.csv")), str(path), str(size)],
-        env={**os.environ, "PAYERKIT_API_KEY": client.reveal_key()},
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    before = written(client)
-    with payerkit.connect(client.base_url, api_key=client.reveal_key()) as connected:
-        report = onboard(connected, payerkit.read_payers(path.with_name("table.csv")), path)
+    import resource  # noqa: PLC0415 - not on Windows
 
-    assert f"journal: run.journal {words}" in ended.stderr
+    limits, service = resource.getrlimit(resource.RLIMIT_FSIZE), Service()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            with pytest.raises(PayerkitError, match=words):
+                onboard(client, table(*range(100)), path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        before, accounts = sum(each.method == "POST" for each in far_end.ledger), len(service.stored)
+        report = onboard(client, table(*range(100)), path)
+
     assert (size > 4096) == bool(before)
-    assert before.get(ACCOUNT, 0) < 100
+    assert accounts < 100
     assert {("bank_details", "done")} == set(states(report))
-    assert 100 == written(client)[ACCOUNT]
+    assert 100 == len(service.stored)
+
+
+@pytest.mark.parametrize(("durable", "synchronous"), [(False, 1), (True, 2)])
+def test_a_durable_journal_waits_for_the_disk(
+    client: SandboxClient, path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool, synchronous: int
+) -> None:
+    """SQLite writes to the disk at each commit (FULL), or leaves that to the system (NORMAL), which is the default."""
+    used: list[int] = []
+
+    class Spied(Journal):
+        def sent(self, key: bytes) -> None:
+            used.append(self._file.execute("PRAGMA synchronous").fetchone()[0])
+            super().sent(key)
+
+    monkeypatch.setattr(runs, "Journal", Spied)
+    report = onboard(client, table(1, 2), path, **({"durable": True} if durable else {}))
+
+    assert [("bank_details", "done")] * 2 == states(report)
+    assert [synchronous] * 4 == used
 
 
 # What it knows
@@ -228,24 +249,24 @@ def test_what_was_sent_is_noted_or_not_sent(path: Path) -> None:
     """A call that outlives its run sends nothing that no journal knows; what it learns late is dropped."""
     with Journal(path, b"secret") as journal:
         journal.sent(TASK)
-    journal.settle(TASK, "done")
+    journal.record(TASK, "done")
     with pytest.raises(sqlite3.ProgrammingError):
         journal.sent(TASK)
     with Journal(path, b"secret") as again:
-        again.cut_off()
+        again.mark_interrupted()
         entry = again.entry(TASK)
 
     assert entry is not None
-    assert ("unknown", 1, 1) == (entry.state, entry.attempts, entry.doubts)
+    assert ("unknown", 1, 1) == (entry.state, entry.attempts, entry.unknown_sends)
 
 
-def test_the_wait_begins_when_the_doubt_does(path: Path) -> None:
+def test_the_wait_begins_when_the_outcome_becomes_unknown(path: Path) -> None:
     """Not when it was sent, which may be long ago; and a clock that was ahead holds nothing up."""
     with Journal(path, b"secret") as journal:
         for key, seconds in ((b"1" * 16, -500), (b"2" * 16, 500)):
             journal.sent(key)
             journal._file.execute("UPDATE task SET since = since + ? WHERE key = ?", [seconds, key])
-        journal.cut_off()
+        journal.mark_interrupted()
         entries = [journal.entry(key) for key in (b"1" * 16, b"2" * 16)]
 
     assert [True, True] == [abs(entry.since - time.time()) < 60 for entry in entries if entry]
@@ -264,7 +285,7 @@ def test_resume_sends_nothing_that_is_done(client: SandboxClient, path: Path) ->
 
 def test_what_was_refused_is_not_sent_again(path: Path) -> None:
     """Not even if it would be taken now: nobody said that it should be."""
-    with payerkit.sandbox(kyc_required=True) as client:
+    with payerkit.sandbox(seed=1, kyc_required=True) as client:
         first = onboard(client, table(1), path)
         client.sandbox.complete_kyc(str(table(1)["client_user_id"][0]))
         second = onboard(client, table(1), path)
@@ -284,7 +305,7 @@ def test_two_rows_that_are_the_same_are_one(client: SandboxClient, path: Path) -
 
 
 @pytest.mark.parametrize(("is_stored", "attempts"), [(True, 3), (False, 4)])
-def test_an_account_that_a_kill_left_is_settled(
+def test_an_account_that_a_kill_left_is_reconciled(
     client: SandboxClient, path: Path, is_stored: bool, attempts: int
 ) -> None:
     """Found where it arrived, sent once more where it did not; the payer once more; one like it was there before."""
@@ -303,11 +324,49 @@ def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_
         payer, account = (task_of(client, journal, rows, step) for step in ("payer", "bank_details"))
         payerkit.create_payer(client, payer.values)
         before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-        journal.know_accounts(digest(journal.secret, payer.client_user_id), [str(before.id)])
+        journal.set_baseline(payer.client_user_id, [str(before.id)])
         journal.sent(payer.key)
         journal.sent(account.key)
         if is_stored:
             payerkit.create_payment_detail(client, payer.client_user_id, account.values)
+
+
+OLD_JOURNAL = """
+PRAGMA application_id = 0x7061796B;
+CREATE TABLE run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE task (
+    key BLOB PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, looks INTEGER NOT NULL, since REAL NOT NULL,
+    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL, doubts INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO run VALUES
+    ('version', '1'), ('salt', x'30313233343536373839616263646566'), ('key', x'15f9225949a04bd19a699f259ac4828f'),
+    ('input', x'4f9bccf75689532b58cdb4f619a1065ff5e24a49e56e9bf9ddbb538bbf1fbe4164f33aa53a95616ff6d4ca840b521d0de80a6f8ab44b81e15d9897cd6759fc0e');
+INSERT INTO task VALUES
+    (x'74ae245e15bb7b7518c33c03f2908ac6', 'done', 1, 0, 0, 1, '{"user_id":"u-1"}', '', 0),
+    (x'e043d174987dfc7c6490385bf13d7d9f', 'sent', 1, 0, 0, 0, '{}', '', 0);
+INSERT INTO payer VALUES (x'ace4df60379bf8c01b240f4d6f55326b', '[]');
+"""  # noqa: E501 - a digest
+"""What payerkit 0.1.0 wrote for the first row of these tables and the key "key", killed while it sent the account."""
+
+
+@pytest.mark.parametrize(("is_stored", "attempts"), [(True, 2), (False, 3)])
+def test_a_journal_of_an_older_payerkit_goes_on(path: Path, is_stored: bool, attempts: int) -> None:
+    """Digests of key, table, payer and account stay what they were; else a run would begin again, and send twice."""
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(OLD_JOURNAL)
+    service = Service()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        if is_stored:
+            account = Tasks(Table(table(1)), b"secret").task("bank_details", 0)
+            payerkit.create_payment_detail(client, account.client_user_id, account.values)
+        report = onboard(client, table(1), path)
+        sent = [request.target for request in far_end.ledger if request.method == "POST"]
+
+    assert [("bank_details", "done")] == states(report)
+    assert ["u-1"] == report.frame["user_id"].tolist()
+    assert [attempts] == report.frame["attempts"].tolist()
+    assert (1, "/v2/payer" in sent) == (len(service.stored), False)
 
 
 def test_what_may_be_anothers_is_nobodys(client: SandboxClient, path: Path) -> None:
@@ -319,9 +378,10 @@ def test_what_may_be_anothers_is_nobodys(client: SandboxClient, path: Path) -> N
         payerkit.create_payment_detail(client, first.client_user_id, second.values)
         for task in (first, second):
             journal.sent(task.key)
-            journal.doubt(task.key, "no answer")
+            journal.mark_unknown(task.key, "no response")
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
-        Sender(client, journal, RateLimiter(None, StopSignal())).look_for([first, second], 50)
+        sender = Sender(client, journal, RateLimiter(None, StopSignal()))
+        Reconciler(sender, journal).reconcile([first, second], 50)
         entries = [journal.entry(task.key) for task in (first, second)]
 
     assert [("unknown", True), ("unknown", False)] == [(entry.state, entry.final) for entry in entries if entry]
@@ -465,7 +525,9 @@ def test_a_list_whose_answer_breaks_off_is_asked_for_again(path: Path) -> None:
 def test_without_a_delay_it_looks_at_once(client: SandboxClient, path: Path) -> None:
     """A service whose writes have landed when the answer is lost needs none."""
     client.sandbox.set_faults("reset_after=15%, cut=15%")
-    report = onboard(client, table(*range(20)), path, settle=0)
+    rows = Table(table(*range(20)))
+    options = Options(workers=1, reconcile_after=0)
+    report = run_table(client, rows, path, options, progress=False, limiter=LeapingClock().limiter())
     details = client.sandbox.ledger()
     details = details[details["what"] == ACCOUNT]
 
@@ -478,7 +540,7 @@ def test_an_entry_is_what_was_told(path: Path) -> None:
     """A task that nobody sent has none; reasons and facts come back as they were."""
     with Journal(path, b"secret") as journal:
         journal.sent(TASK)
-        journal.settle(TASK, "done", facts={"id": "pd-1", "status": None}, reason="told")
+        journal.record(TASK, "done", facts={"id": "pd-1", "status": None}, reason="told")
         entry, other = journal.entry(TASK), journal.entry(b"another")
 
     assert entry is not None

@@ -103,7 +103,7 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         url = next(word for word in text.split() if word.startswith("http://"))
         key = (folder / "sandbox.db.api-key").read_text(encoding="ascii").strip()
         files = {"table": str(folder / "table.csv"), "report": str(folder / "report.csv"), "journal": str(journal)}
-        options: dict[str, object] = {"url": url, **files, "workers": case.workers, "settle": SETTLE}
+        options: dict[str, object] = {"url": url, **files, "workers": case.workers, "reconcile_after": SETTLE}
         kills = sum(run(options, key, moment) for moment in case.moments)
         held = b"".join(file.read_bytes() for file in folder.glob("run.journal*"))
         run(options, key, None)

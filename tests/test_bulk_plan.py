@@ -71,7 +71,7 @@ def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str
     [
         (
             [TYPED_PAYER, TYPED_PAYER | {"ssn": "219-09-9874"}],
-            "client_user_id: The table has two payers under this id.",
+            "client_user_id: The table has two different payers with this id.",
         ),
         ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
         ([TYPED_PAYER | {"email": "x", "ssn": None}], "email: Not an e-mail address.; ssn: Required."),
@@ -148,9 +148,9 @@ def test_odd_cells_are_findings() -> None:
     [
         (pd.DataFrame(), "no column client_user_id"),
         (pd.DataFrame([TYPED_PAYER]).drop(columns="client_user_id"), "no column client_user_id"),
-        (pd.DataFrame([ID]), "no columns of what is to be sent"),
-        (pd.DataFrame([ID | {"city": "Albany", "postcode": "12207"}]), "no columns of what is to be sent"),
-        (pd.DataFrame([TYPED_PAYER | {"shoe size": 44}]), "shoe size: no member"),
+        (pd.DataFrame([ID]), "no columns of a payer or of bank details"),
+        (pd.DataFrame([ID | {"city": "Albany", "postcode": "12207"}]), "no columns of a payer or of bank details"),
+        (pd.DataFrame([TYPED_PAYER | {"shoe size": 44}]), "shoe size: not a field"),
         (TYPED_PAYER, "got a dict"),
         ([TYPED_PAYER], "got a list"),
     ],

@@ -80,13 +80,13 @@ def test_csv_is_read_as_it_stands(content: str, expected: Cells, tmp_path: Path)
         (NAMES + "a,b,c,d\ne,f,g\n", "row 2 has a cell in a column without a name"),  # the first row is too long
         (NAMES + "a,b,c,d\na,b,c,d\n", "row 2 has a cell in a column without a name"),  # all rows are
         (NAMES + "a,b,c\n\na,b,c,d\n", "row 4 has a cell in a column without a name"),  # a later one is
-        (NAMES + "a,b,c\na,b,c,d,e\n", "look at row 3"),  # far too long
-        (NAMES + "a,b,c,d,e\n", "look at row 2"),  # the first one far too long
-        (NAMES + 'a,"b,c\nd,e,f\n', "the file is no table"),  # quotes that never end
+        (NAMES + "a,b,c\na,b,c,d,e\n", "see row 3"),  # far too long
+        (NAMES + "a,b,c,d,e\n", "see row 2"),  # the first one far too long
+        (NAMES + 'a,"b,c\nd,e,f\n', "the file is not a valid table"),  # quotes that never end
         ((NAMES + "a,b,Z\u00fcrich\n").encode("latin-1"), "not UTF-8"),
         ((NAMES + "a,b,c\n").encode("utf-16"), "not UTF-8"),
         (NAMES.replace("city", "email"), "email: a second column for email"),
-        (NAMES.replace("city", "shoe size"), "shoe size: no member of a payer or of bank details."),
+        (NAMES.replace("city", "shoe size"), "shoe size: not a field of a payer or of bank details."),
         (NAMES.replace("city", "post code"), "post code: .* did you mean postcode?"),
     ],
 )
@@ -113,10 +113,10 @@ def test_an_ending_says_what_a_file_is(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("table.ods", "table.ods is no .csv, .tsv, .xlsx or .parquet"),  # a kind that is not read
-        ("broken.xlsx", "no Excel file that can be read"),
-        ("broken.parquet", "no Parquet file that can be read"),
-        ("elsewhere.csv", "there is no file elsewhere.csv"),
+        ("table.ods", "table.ods is not a .csv, .tsv, .xlsx or .parquet"),  # a kind that is not read
+        ("broken.xlsx", "not a readable Excel file"),
+        ("broken.parquet", "not a readable Parquet file"),
+        ("elsewhere.csv", "file elsewhere.csv not found"),
         (None, "got a NoneType"),
         ([TYPED_PAYER], "got a list"),
     ],
@@ -254,7 +254,7 @@ def test_columns_that_are_not_understood_are_all_told(
 def test_a_table_without_names_is_told_without_its_values(body: dict[str, str], tmp_path: Path) -> None:
     """The first row of a file without names is a person's, and stands in no message."""
     path = csv_file(tmp_path, ",".join(body.values()) + "\n")
-    with pytest.raises(InvalidInput, match="Does the table have a row of names") as caught:
+    with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
         payerkit.read_payers(path, mapping={"zip": "postcode"})
 
     assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]

@@ -16,7 +16,7 @@ import pytest
 
 import payerkit
 from far_end import FarEnd, close, message, reply, reset
-from payerkit.bulk.sending import fits
+from payerkit.bulk.reconcile import fits
 from payerkit.client import Client
 from payerkit.errors import InterruptedRun, InvalidInput, NotSent
 from published import ANSWERS, BANK_DETAILS, PAYER
@@ -62,7 +62,7 @@ def journal(tmp_path: Path) -> Path:
 def test_a_table_is_onboarded(journal: Path) -> None:
     """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
     table = payers(5).assign(**BANK)
-    with payerkit.sandbox() as client:
+    with payerkit.sandbox(seed=1) as client:
         report = payerkit.onboard(client, table, journal=journal, progress=False)
         listed = payerkit.list_many(client, table["clientUserId"], progress=False)
         ledger = client.sandbox.ledger()
@@ -81,7 +81,7 @@ def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
     table = payers(3)
     table.loc[0, "email"] = "nobody"
     table.loc[1, "postcode"] = "1"
-    with payerkit.sandbox() as client:
+    with payerkit.sandbox(seed=1) as client:
         report = payerkit.onboard(client, table, journal=journal, progress=False)
 
     assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
@@ -110,11 +110,12 @@ def posts(far_end: FarEnd) -> list[str]:
 def test_a_payer_is_sent_once_more_when_nobody_knows(connected: Callable[..., Client], journal: Path) -> None:
     """The same id is the same payer, so a payer is sent again after a while, and once."""
     with FarEnd([reply(404), close, close, reply(200, STATUS)]) as far_end:  # first it is asked which service it is
-        report = payerkit.onboard(connected(far_end.url), payers(1), journal=journal, progress=False, settle=0.1)
+        client = connected(far_end.url)
+        report = payerkit.onboard(client, payers(1), journal=journal, progress=False, reconcile_after=0.1)
 
         assert 2 == len(posts(far_end))
     assert ("unknown", 2, False) == tuple(report.frame.loc[0, ["state", "attempts", "retryable"]])
-    assert "Sent 2 times without an answer" in str(report.frame.loc[0, "reason"])
+    assert "Sent 2 times, outcome unknown" in str(report.frame.loc[0, "reason"])
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_an_account_is_looked_for_before_it_is_sent_again(
     """What nobody knows is found out by looking; sent again is only what is not there."""
     with FarEnd([reply(404), *behaviours]) as far_end:
         client = connected(far_end.url)
-        report = payerkit.add_bank_details(client, accounts(1), journal=journal, progress=False, settle=0.1)
+        report = payerkit.add_bank_details(client, accounts(1), journal=journal, progress=False, reconcile_after=0.1)
         row = report.frame.iloc[0]
 
         told = (
@@ -168,7 +169,9 @@ def test_two_accounts_that_cannot_be_told_apart_are_a_persons(connected: Callabl
     alike.loc[1, "documentNumber"] = "X0000000"  # which no list shows
     with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
         client = connected(far_end.url)
-        report = payerkit.add_bank_details(client, alike, journal=journal, workers=1, progress=False, settle=0.1)
+        report = payerkit.add_bank_details(
+            client, alike, journal=journal, workers=1, progress=False, reconcile_after=0.1
+        )
 
     assert ["unknown", "unknown"] == report.frame["state"].tolist()
     assert "several accounts could be this one" in str(report.frame.loc[0, "reason"])
@@ -177,7 +180,7 @@ def test_two_accounts_that_cannot_be_told_apart_are_a_persons(connected: Callabl
 def test_two_rows_that_are_the_same_are_sent_once(journal: Path) -> None:
     """A row that stands twice asks for one account."""
     table = pd.concat([accounts(1), accounts(1)], ignore_index=True)
-    with payerkit.sandbox() as client:
+    with payerkit.sandbox(seed=1) as client:
         payerkit.create_payer(client, {**PAYER, "clientUserId": "row-0"})
         report = payerkit.add_bank_details(client, table, journal=journal, progress=False)
 
@@ -253,7 +256,7 @@ def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None
 
 def test_an_interrupt_loses_nothing(journal: Path) -> None:
     """What is under way comes to its end, the report is in the error, and the same call goes on."""
-    with payerkit.sandbox() as client:
+    with payerkit.sandbox(seed=1) as client:
         threading.Timer(0.6, signal.raise_signal, [signal.SIGINT]).start()
         with pytest.raises(InterruptedRun) as caught:
             payerkit.onboard(client, payers(100), journal=journal, workers=4, rate=50, progress=False)
@@ -282,7 +285,13 @@ def test_the_journal_keeps_no_link_that_tells_who_it_is(connected: Callable[...,
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"workers": 0}, "workers"), ({"workers": True}, "workers"), ({"rate": 0}, "rate"), ({"settle": -1}, "settle")],
+    [
+        ({"workers": 0}, "workers"),
+        ({"workers": True}, "workers"),
+        ({"rate": 0}, "rate"),
+        ({"reconcile_after": -1}, "reconcile_after"),
+        ({"durable": "power"}, "durable"),
+    ],
 )
 def test_numbers_that_make_no_sense_are_refused(
     shared: Client, journal: Path, options: dict[str, Any], named: str
@@ -317,7 +326,7 @@ def test_fitting(record: dict[str, str], expected: bool) -> None:
 
 def test_the_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever waits sees how many are done."""
-    with payerkit.sandbox() as client:
+    with payerkit.sandbox(seed=1) as client:
         payerkit.onboard(client, payers(3), journal=journal)
 
     assert "done=3, failed=0, unknown=0" in capsys.readouterr().err

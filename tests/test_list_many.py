@@ -11,6 +11,9 @@ import pytest
 
 import far_end
 import payerkit
+from clocks import LeapingClock
+from payerkit.bulk.list_many import accounts_frame, request_lists
+from payerkit.bulk.run import Options
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER
@@ -22,7 +25,7 @@ NUMBERS = {FIRST: ["98127364550", "11112222333"], SECOND: ["44445555666"], WITHO
 @pytest.fixture(scope="module")
 def service() -> Iterator[Client]:
     """Run a sandbox with three payers: two accounts, one, and none."""
-    with payerkit.sandbox() as client:
+    with payerkit.sandbox(seed=1) as client:
         for client_user_id, numbers in NUMBERS.items():
             payerkit.create_payer(client, TYPED_PAYER | {"client_user_id": client_user_id})
             for number in numbers:
@@ -99,7 +102,11 @@ def test_a_service_that_fails_for_one_payer(connected: Callable[..., Client]) ->
         return far_end.reply(200, "<html>" if "user-2" in request.target else records)(connection, request)
 
     with far_end.FarEnd([answer]) as far:
-        frame = read(connected(far.url), ["user-1", "user-2", "user-3"], workers=2)
+        client = connected(far.url)
+        results = request_lists(
+            client, ["user-1", "user-2", "user-3"], Options(workers=1), LeapingClock().limiter(), progress=False
+        )
+    frame = accounts_frame(results, client.account_secret, reveal=False)
 
     assert [("user-1", "••••4550"), ("user-2", pd.NA), ("user-3", "••••4550")] == whose(frame)
     assert [False, True, False] == list(frame["error"].notna())

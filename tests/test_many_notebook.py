@@ -46,7 +46,11 @@ def sent(journal: Path) -> int:
 
 def test_a_kill_in_the_middle_of_the_notebook_loses_nothing(tmp_path: Path) -> None:
     """Killed twice while it sends and then run to its end, all 200 rows are accounted for, each account stored once."""
-    program = [sys.executable, "-c", script().replace("progress=False)", "progress=False, workers=4, settle=0.5)")]
+    program = [
+        sys.executable,
+        "-c",
+        script().replace("progress=False)", "progress=False, workers=4, reconcile_after=0.5)"),
+    ]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     for round_ in (1, 2):
         with subprocess.Popen(program, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as running:

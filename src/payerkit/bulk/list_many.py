@@ -1,8 +1,8 @@
-"""Read the accounts of many payers at once."""
+"""List the accounts of many payers at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,13 +10,15 @@ import pandas as pd
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.run import Options
-from payerkit.bulk.workers import INTERRUPTED, each
+from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.endpoints import payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.frames import payment_details_frame
 from payerkit.masking import mask
 from payerkit.wire import check_id
+
+Records = list[dict[str, Any]]
 
 
 @without_internal_frames
@@ -29,47 +31,74 @@ def list_many(
     progress: bool = True,
     reveal: bool = False,
 ) -> pd.DataFrame:
-    """Return the bank accounts of many payers in one frame: the columns of `list_payment_details`, and whose they are.
+    """Return the bank accounts of many payers in one DataFrame.
 
-    ids: client user ids, such as a column; each is asked for once, and the order is theirs. `client_user_id` comes
-    first; `error` comes last, and says of a payer who could not be read why: such a payer has one row and nothing else
-    in it. A payer without accounts has no row. workers, rate: as for `onboard`. Raises InvalidInput for an id that
-    cannot be sent, and for numbers that cannot be used.
+    Args:
+        client: From `connect()` or `sandbox()`.
+        ids: Client user ids, such as a column; duplicates are requested once.
+        workers: Requests at a time, 1 to 256.
+        rate: Requests a second, at most; None for no limit. A `Retry-After` of the service pauses all of them.
+        progress: Show a progress bar.
+        reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
+            are masked otherwise.
+
+    Returns:
+        One row an account, in the order of the ids. Columns: `client_user_id` (string); those of
+        `list_payment_details`; `error` (string), missing for payers who were read. A payer who could not be read has
+        one row with `client_user_id` and `error` alone; a payer without accounts has no row.
+
+    Raises:
+        InvalidInput: For ids that cannot be sent and options out of range. Nothing was sent.
+        KeyboardInterrupt: After Ctrl+C; nothing was changed, so call again.
+
+    Example:
+        >>> accounts = list_many(client, ["user-123", "user-9"], progress=False)
+        >>> accounts[["client_user_id", "bank_name", "account_number"]]
+          client_user_id bank_name account_number
+        0       user-123     Chase       ••••3489
+        1         user-9      <NA>           <NA>
+        >>> accounts["error"].str.contains("404").tolist()
+        [<NA>, True]
     """
     check_client(client)
-    Options(workers, rate)
+    options = Options(workers, rate)
     if isinstance(ids, str | bytes | Mapping) or hasattr(ids, "columns") or not isinstance(ids, Iterable):
-        raise InvalidInput(f"ids: give a list or a column of client user ids; got a {type(ids).__name__}.")
-    wanted = list(dict.fromkeys(check_id(each_id, "ids") for each_id in ids))
-    read: dict[str, list[dict[str, Any]] | str] = {}
-    stop = StopSignal()
-    pace = RateLimiter(rate, stop)
-    with client.without_retries(pool_size=workers) as own, Progress(len(wanted), shown=progress) as bar:
+        raise InvalidInput(f"ids: expected a list or a column of client user ids, got a {type(ids).__name__}.")
+    distinct = list(dict.fromkeys(check_id(each, "ids") for each in ids))
+    results = request_lists(client, distinct, options, RateLimiter(rate, StopSignal()), progress=progress)
+    return accounts_frame(results, client.account_secret, reveal=reveal is True)
 
-        def read_one(client_user_id: str) -> None:
+
+def request_lists(
+    client: Client, ids: Sequence[str], options: Options, limiter: RateLimiter, *, progress: bool
+) -> dict[str, Records | str]:
+    """Return the records of each payer, in the order of the ids; the message of the error where there was one."""
+    results: dict[str, Records | str] = {}
+    with client.without_retries(pool_size=options.workers) as own, Progress(len(ids), shown=progress) as bar:
+
+        def request(client_user_id: str) -> None:
             try:
-                read[client_user_id] = pace.call(lambda: own.send(payment_details_call(client_user_id)))
+                results[client_user_id] = limiter.call(lambda: own.send(payment_details_call(client_user_id)))
             except PayerkitError as error:
-                read[client_user_id] = error.message
-            bar.count("refused" if isinstance(read[client_user_id], str) else "done")
+                results[client_user_id] = error.message
+            bar.count("refused" if isinstance(results[client_user_id], str) else "done")
 
-        each(read_one, wanted, workers=workers, stop=stop, beat=bar.beat)
-    if stop.reason == INTERRUPTED:
+        run_workers(request, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.refresh)
+    if limiter.stop.reason == INTERRUPTED:
         raise KeyboardInterrupt
-    return _together(wanted, read, stop.reason, client.account_secret, reveal=reveal is True)
+    return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
 
 
-def _together(
-    ids: list[str], read: dict[str, list[dict[str, Any]] | str], stopped: str, secret: bytes, *, reveal: bool
-) -> pd.DataFrame:
-    owners, records, errors = [], [], []
-    for client_user_id in ids:
-        answer = read.get(client_user_id, stopped)
-        for record in [{}] if isinstance(answer, str) else answer:
-            owners.append(client_user_id if reveal else mask("clientUserId", client_user_id))
+def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
+    """Return the results of `request_lists` as `list_many` returns them."""
+    payers, records, errors = [], [], []
+    for client_user_id, result in results.items():
+        for record in [{}] if isinstance(result, str) else result:
+            payers.append(client_user_id if reveal else mask("clientUserId", client_user_id))
             records.append(record)
-            errors.append(answer if isinstance(answer, str) else None)
+            errors.append(result if isinstance(result, str) else None)
     frame = payment_details_frame(records, secret=secret, reveal=reveal)
+    # Undocumented fields of the service become columns; these two names are ours.
     frame = frame.drop(columns=[name for name in ("client_user_id", "error") if name in frame.columns])
-    frame.insert(0, "client_user_id", pd.Series(owners, dtype="string"))
+    frame.insert(0, "client_user_id", pd.Series(payers, dtype="string"))
     return frame.assign(error=pd.array(errors, dtype="string"))

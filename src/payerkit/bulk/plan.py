@@ -1,4 +1,4 @@
-"""What a run would do: counts, what stands in the way, row by row; nothing is sent."""
+"""The plan of a run: what would be sent, and what not and why."""
 
 from __future__ import annotations
 
@@ -9,32 +9,57 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.partitions import Step
-from payerkit.bulk.report import NO_PAYER, reasons, shown_id
+from payerkit.bulk.report import PAYER_NOT_SENT, count_of, error_texts, shown_id
 from payerkit.bulk.table import Table
 from payerkit.errors import without_internal_frames
 
 
 @without_internal_frames
 def plan_onboarding(rows: Any) -> Plan:
-    """Return what `onboard` would do with a table, or `add_bank_details` with one of accounts; nothing is sent.
+    """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 
-    rows: as for `onboard`. Raises InvalidInput for what is no table of rows to send.
+    Args:
+        rows: The table, as for `onboard`.
+
+    Returns:
+        A `Plan`: counts, findings, and what would be sent for each row.
+
+    Raises:
+        InvalidInput: For anything but a table with rows to send, and for unknown columns.
+
+    Example:
+        >>> plan_onboarding(pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}]))
+        2 rows: 1 payer and 0 accounts would be sent; rows with warnings: 0.
+        1 row would not be sent: errors in the row or in its payer.
+             1x error email: Not an e-mail address.
     """
     return Plan(Table(rows))
 
 
 class Plan:
-    """What would be sent, and what would not.
+    """What a run would send, and what not and why.
 
-    counts: rows, the rows that would be sent, payers and accounts among them, and rows with warnings. findings: a
-    DataFrame with one row a finding, as of `check_payers`, with the `step` that it is about. frame: one row for each
-    row of the input, in its order and with its index: what would be sent for it, `""` if nothing, and the `reason`.
+    `str()` and a notebook show a summary with the most frequent findings.
+
+    Attributes:
+        counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
+            `with_warnings`.
+        findings: One row a finding, with the columns of `check_payers` (`row` is the label of the row in the table's
+            index) and `step` (string): payer, bank_details, or empty.
+        frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
+            `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send", "as row ..." for
+            the same data as in an earlier row, or ""; `reason`, why the row would not be sent, or "".
+
+    Example:
+        >>> plan = plan_onboarding(pd.DataFrame([payer]))
+        >>> plan.counts["to_send"], plan.frame["payer"].tolist()
+        (1, ['send'])
     """
 
     def __init__(self, table: Table) -> None:
-        self.findings = _labelled(table)
-        self.frame = _frame(table)
-        sent = ~table.blocked & ~table.waiting
+        self.findings = table.findings.assign(row=table.labels.take(table.findings["row"].to_numpy()))
+        self.frame = _plan_rows(table)
+        sent = ~table.blocked & ~table.without_payer
         warned = table.findings.loc[table.findings["severity"] == "warning", "row"]
         self.counts = {
             "rows": len(table),
@@ -45,18 +70,21 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        told = self.counts
-        blocked = told["rows"] - told["to_send"]
-        what = f"{told['payers']} payers and {told['accounts']} accounts would be sent"
-        lines = [f"{told['rows']} rows: {what}; {told['with_warnings']} rows with warnings are among them."]
-        if blocked:
-            lines.append(f"{blocked} rows would not be sent: they have errors, or their payer has.")
-        return "\n".join([*lines, *map(" ".join, self._worst())])
+        return "\n".join([*self._summary(), *map(" ".join, self._frequent_findings())])
 
     __repr__ = __str__
 
-    def _worst(self) -> list[tuple[str, str, str, str]]:
-        """Return what is found most often: how often, how hard, the field and the words."""
+    def _summary(self) -> list[str]:
+        counts = self.counts
+        blocked = counts["rows"] - counts["to_send"]
+        sent = f"{count_of(counts['payers'], 'payer')} and {count_of(counts['accounts'], 'account')} would be sent"
+        return [
+            f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']}.",
+            *([f"{count_of(blocked, 'row')} would not be sent: errors in the row or in its payer."] if blocked else []),
+        ]
+
+    def _frequent_findings(self) -> list[tuple[str, str, str, str]]:
+        """Return the most frequent findings, errors first: times, severity, field, message."""
         columns = ["severity", "field", "message"]
         found = self.findings.loc[self.findings["severity"] != "info", columns]
         counted = found.value_counts().reset_index(name="times")
@@ -68,37 +96,32 @@ class Plan:
         ]
 
     def _repr_html_(self) -> str:
-        first, *others = str(self).splitlines()[: -len(self._worst()) or None]
+        first, *others = self._summary()
+        rows = self._frequent_findings()
+        grid = html.grid(("times", "severity", "field", "what is wrong"), rows, caption="Found most often")
         head = "".join(f"<div>{html.escape(line)}</div>" for line in others)
-        grid = html.grid(("times", "severity", "field", "what is wrong"), self._worst(), caption="Found most often")
-        return f"<div><b>{html.escape(first)}</b>{head}{grid if self._worst() else ''}</div>"
+        return f"<div><b>{html.escape(first)}</b>{head}{grid if rows else ''}</div>"
 
 
-def _labelled(table: Table) -> pd.DataFrame:
-    """Return the findings with the caller's labels in place of positions."""
-    return table.findings.assign(row=table.labels.take(table.findings["row"].to_numpy()))
-
-
-def _frame(table: Table) -> pd.DataFrame:
-    why = reasons(table)
-    why |= dict.fromkeys(np.flatnonzero(table.waiting).tolist(), NO_PAYER)
+def _plan_rows(table: Table) -> pd.DataFrame:
+    reasons = error_texts(table) | dict.fromkeys(np.flatnonzero(table.without_payer).tolist(), PAYER_NOT_SENT)
     ids: list[Any] = [None] * len(table)
     for row in table.order.tolist():
-        ids[row] = shown_id(table.id_at(row))
+        ids[row] = shown_id(table.client_user_id(row))
     columns = {
         "client_user_id": pd.array(ids, dtype="string"),
-        "payer": _sent(table, "payer"),
-        "bank_details": _sent(table, "bank_details"),
-        "reason": pd.array([why.get(row, "") for row in range(len(table))], dtype="string"),
+        "payer": _plan_step(table, "payer"),
+        "bank_details": _plan_step(table, "bank_details"),
+        "reason": pd.array([reasons.get(row, "") for row in range(len(table))], dtype="string"),
     }
     return pd.DataFrame(columns, index=table.labels)
 
 
-def _sent(table: Table, step: Step) -> Any:
-    """Return of each row whether its part is sent, is the same as an earlier row's, or is not there."""
-    told = np.where(table.has(step) & ~table.blocked & ~table.waiting, "send", "").astype(object)
-    for row in np.flatnonzero(told == "send").tolist():
-        first = table.payer_row(row) if step == "payer" else table.first_like(row)
+def _plan_step(table: Table, step: Step) -> Any:
+    """Return for each row "send", "as row ..." if an earlier row sends the same, or ""."""
+    planned = np.where(table.rows_to_send(step) & ~table.without_payer, "send", "").astype(object)
+    for row in np.flatnonzero(planned == "send").tolist():
+        first = table.payer_row(row) if step == "payer" else table.account_row(row)
         if first != row:
-            told[row] = f"as row {shown_id(table.labels[first])}"
-    return pd.array(told, dtype="string")
+            planned[row] = f"as row {shown_id(table.labels[first])}"
+    return pd.array(planned, dtype="string")

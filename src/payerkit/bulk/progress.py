@@ -1,60 +1,54 @@
-"""How far a run is, for whoever waits."""
+"""The progress bar of a run."""
 
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Any, Self
 
 
 class Progress:
-    """A bar of tqdm's with what was done, what failed and what is not known; nothing if nobody wants to see it."""
+    """A tqdm bar that counts how many tasks are done, failed or unknown; nothing if it is not shown."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self._lock = threading.Lock()
-        self._ended = 0
+        self._count = 0
         self._states: dict[str, int] = {}
         self._bar: Any = None
         if shown:
-            from tqdm.auto import tqdm  # noqa: PLC0415 - for who looks at it
+            from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
 
             self._bar = tqdm(total=total, unit="sent", dynamic_ncols=True)
 
     def count(self, state: str) -> None:
-        """Count what became of one more task; whichever thread it is in."""
+        """Count one more task in a state; from any thread."""
         with self._lock:
-            self._ended += 1
+            self._count += 1
             self._states[state] = self._states.get(state, 0) + 1
 
-    def beat(self) -> None:
-        """Bring the bar up to date."""
+    def refresh(self) -> None:
+        """Draw the present counts; from one thread, since tqdm is not safe to share."""
         if self._bar is None:
             return
         with self._lock:
-            ended, states = self._ended, dict(self._states)
+            count, states = self._count, dict(self._states)
+        failed = states.get("refused", 0) + states.get("not_sent", 0)
         try:
-            self._draw(ended, states)
-        except OSError:  # where it was drawn is gone, and no reason to end a run
+            self._bar.update(count - self._bar.n)
+            self._bar.set_postfix(
+                done=states.get("done", 0), failed=failed, unknown=states.get("unknown", 0), refresh=False
+            )
+        except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
             self._bar = None
 
-    def _draw(self, ended: int, states: dict[str, int]) -> None:
-        self._bar.update(ended - self._bar.n)
-        failed = states.get("refused", 0) + states.get("not_sent", 0)
-        self._bar.set_postfix(
-            done=states.get("done", 0), failed=failed, unknown=states.get("unknown", 0), refresh=False
-        )
-
-    def say(self, words: str) -> None:
-        """Show what is going on."""
+    def describe(self, text: str) -> None:
+        """Show what the run does now."""
         if self._bar is not None:
-            self._bar.set_description(words)
+            self._bar.set_description(text)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
-    ) -> None:
-        self.beat()
+    def __exit__(self, *_: object) -> None:
+        self.refresh()
         if self._bar is not None:
             self._bar.close()

@@ -1,45 +1,25 @@
-"""How fast a run goes, what it tries again, and when it ends early: one for all its threads."""
+"""Space out the calls of a run, retry them by the retry policy, stop the run early: shared by all its threads."""
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TypeVar
 
-from payerkit.errors import (
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
-    WrongKey,
-)
+from payerkit.errors import NotSent, PayerkitError, UnknownOutcome, WrongKey
+from payerkit.retry import LONGEST_WAIT, MAX_FORBIDDEN, MAX_UNREACHABLE, RUN_RETRIES
 
 T = TypeVar("T")
 
-_TRIES = 6
-"""Times that a call which provably changed nothing is tried in one run."""
 
-_LONGEST_WAIT = 3600.0
-"""Seconds; if the service asks to wait longer, the run ends."""
-
-_UNREACHABLE = 20
-"""Calls in a row that never left this machine; then the run ends."""
-
-_FORBIDDEN = 3
-"""Calls that are forbidden before any is accepted; then it is the key, and the run ends."""
-
-
-class RunStopped(Exception):  # noqa: N818 - no error: the run ends before a call has its moment
-    """The run ends."""
+class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
+    """Raised where a call would be made after the run was stopped."""
 
 
 class StopSignal:
-    """Whether a run ends before its rows do, and why; whoever comes first says it."""
+    """Stops a run early, and keeps the first reason."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -49,120 +29,130 @@ class StopSignal:
     def __bool__(self) -> bool:
         return self._event.is_set()
 
-    def because(self, reason: str) -> None:
-        """End the run."""
-        with self._lock:
+    def set(self, reason: str) -> None:
+        """Stop the run."""
+        with self._lock:  # the first reason counts: what fails after a stop often fails because of it
             self.reason = self.reason or reason
             self._event.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait; return False at once when the run ends."""
-        return not self._event.wait(seconds)
+        """Wait; return True, at once, if the run is stopped, as `threading.Event.wait` does."""
+        return self._event.wait(seconds)
 
 
 class RateLimiter:
-    """Gives each call its moment: at most `rate` a second, and none while the service asks to wait."""
+    """Space calls out and pause all of them on Retry-After.
 
-    def __init__(self, rate: float | None, stop: StopSignal) -> None:
-        self._gap = 1 / rate if rate else 0.0
-        self._stop = stop
+    rate: calls a second, at most; None for no limit. clock, wait: time, for tests that do not really wait; `wait`
+    returns True if the run was stopped meanwhile.
+    """
+
+    def __init__(
+        self,
+        rate: float | None,
+        stop: StopSignal,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool] | None = None,
+    ) -> None:
+        self.stop = stop
+        self._interval = 1 / rate if rate else 0.0
+        self._clock = clock
+        self._wait = wait or stop.wait
         self._lock = threading.Lock()
-        self._next = 0.0
-        self._until = 0.0
-        self._unreached = 0
+        self._next_slot = 0.0
+        self._paused_until = 0.0
+        self._unreachable = 0
         self._forbidden = 0
         self._accepted = False
-        self.longest = 0.0
-        """The longest that an answer took, in seconds."""
+        self.slowest = 0.0
+        """Seconds that the slowest response took."""
 
     def call(self, make: Callable[[], T]) -> T:
-        """Make a call at its moment, and again while it provably changed nothing.
+        """Make a call when its turn comes, and again as often as the retry policy allows; return its result.
 
-        Raises the PayerkitError of the last try; RunStopped when the run ends before a try.
+        Raises the PayerkitError of the last attempt, or RunStopped if the run is stopped before an attempt.
         """
-        for attempt in range(_TRIES):
-            self._wait()
-            started = time.monotonic()
+        attempt = 0
+        while True:
+            attempt += 1
+            self._wait_turn()
+            started = self._clock()
             try:
                 result = make()
             except PayerkitError as error:
-                took = 0.0 if isinstance(error, UnknownOutcome) else time.monotonic() - started
-                again = self._noted(error, took) and attempt + 1 < _TRIES
-                if not again or not self._stop.wait(_backoff(error, attempt)):
+                self._record_error(error, self._clock() - started)
+                if not RUN_RETRIES.allow(error, attempt):
+                    raise
+                # After a Retry-After this call need not wait here: all calls, it too, wait for their turn.
+                if self._wait(0.0 if error.retry_after is not None else RUN_RETRIES.wait_after(error, attempt)):
                     raise
             else:
-                self._reached(time.monotonic() - started, accepted=True)
+                self._record_response(self._clock() - started, accepted=True)
                 return result
-        raise AssertionError  # the last try returns or raises
 
     def is_forbidden(self, error: PayerkitError) -> bool:
-        """Tell whether the service forbids one call with a key that it accepts for others."""
+        """Return True if the service forbids this one call, with a key that it accepts for others."""
         return isinstance(error, WrongKey) and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
 
-    def _wait(self) -> None:
-        """Wait for the moment of a call; if all are asked to wait meanwhile, for another one."""
+    def _wait_turn(self) -> None:
+        """Wait for the slot of a call; if all calls are paused meanwhile, for a new slot after the pause."""
         with self._lock:
-            at = self._moment()
-        while not self._stop and (left := at - time.monotonic()) > 0:
-            self._stop.wait(left)
+            slot = self._take_slot()
+        while not self.stop and (left := slot - self._clock()) > 0:
+            self._wait(left)
             with self._lock:
-                at = self._moment() if at < self._until else at
-        if self._stop:
+                slot = self._take_slot() if slot < self._paused_until else slot
+        if self.stop:
             raise RunStopped
 
-    def _moment(self) -> float:
-        """Return the next moment that nobody has, and take it; asked with the lock held."""
-        at = max(time.monotonic(), self._next, self._until)
-        self._next = at + self._gap
-        return at
+    def _take_slot(self) -> float:
+        """Return the next free slot and take it; called with the lock held."""
+        slot = max(self._clock(), self._next_slot, self._paused_until)
+        self._next_slot = slot + self._interval
+        return slot
 
-    def _reached(self, took: float, *, accepted: bool = False) -> None:
-        if not self._unreached and took <= self.longest and self._accepted >= accepted:
-            return  # nothing new, as nearly always, and the lock is everybody's
-        with self._lock:
-            self._unreached = 0
-            self._accepted = self._accepted or accepted
-            self.longest = max(self.longest, took)
-
-    def _noted(self, error: PayerkitError, took: float) -> bool:
-        """Note what an error says to all; return whether the call may be made again."""
-        if isinstance(error, NotSent):
-            self._count_unreached(error)
-        else:
-            self._reached(took)
-        if isinstance(error, WrongKey):
-            self._count_forbidden(error)
-        elif error.retry_after is not None:
-            self._hold(error, error.retry_after)
-        return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
-
-    def _hold(self, error: PayerkitError, seconds: float) -> None:
-        """Make all wait; end the run if that is too long."""
-        if seconds > _LONGEST_WAIT:
-            self._stop.because(f"{error.message} Call again then.")
+    def _record_response(self, took: float, *, accepted: bool = False) -> None:
+        # Read without the lock, which all threads share: nearly always there is nothing to change, and a thread that
+        # sees an old value only takes the lock once more.
+        if not self._unreachable and took <= self.slowest and self._accepted >= accepted:
             return
         with self._lock:
-            self._until = max(self._until, time.monotonic() + seconds)
+            self._unreachable = 0
+            self._accepted = self._accepted or accepted
+            self.slowest = max(self.slowest, took)
 
-    def _count_forbidden(self, error: PayerkitError) -> None:
-        """End the run if the key is not accepted: by one 401, or by some 403 before anything was accepted."""
+    def _record_error(self, error: PayerkitError, took: float) -> None:
+        """Count an error, pause all calls if the service requests a wait, stop the run if going on is useless."""
+        if isinstance(error, NotSent):
+            self._count_unreachable(error)
+        else:
+            # The time until a connection broke or timed out says nothing about how slow responses are.
+            self._record_response(0.0 if isinstance(error, UnknownOutcome) else took)
+        if isinstance(error, WrongKey):
+            self._count_wrong_key(error)
+        elif error.retry_after is not None:
+            self._pause(error, error.retry_after)
+
+    def _pause(self, error: PayerkitError, seconds: float) -> None:
+        """Pause all calls; stop the run if that is too long."""
+        if seconds > LONGEST_WAIT:
+            self.stop.set(f"{error.message} Call again after that time.")
+            return
+        with self._lock:
+            self._paused_until = max(self._paused_until, self._clock() + seconds)
+
+    def _count_wrong_key(self, error: PayerkitError) -> None:
+        """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
         with self._lock:
             self._forbidden += 1
-            is_keys = self._forbidden >= _FORBIDDEN and not self._accepted
-            is_over = error.status_code != HTTPStatus.FORBIDDEN or is_keys
-        if is_over:
-            self._stop.because(f"{error.message} {error.advice}")
+            is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
+        if is_key or error.status_code != HTTPStatus.FORBIDDEN:
+            self.stop.set(f"{error.message} {error.advice}")
 
-    def _count_unreached(self, error: PayerkitError) -> None:
+    def _count_unreachable(self, error: PayerkitError) -> None:
         with self._lock:
-            self._unreached += 1
-            is_over = self._unreached >= _UNREACHABLE
-        if is_over:
-            self._stop.because(f"The service could not be reached {_UNREACHABLE} times in a row. {error.message}")
-
-
-def _backoff(error: PayerkitError, attempt: int) -> float:
-    """Return the seconds that a call waits alone; where the service named some, all wait for them."""
-    if error.retry_after is not None:
-        return 0.0
-    return random.uniform(0, min(8.0, 0.25 * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
+            self._unreachable += 1
+            is_gone = self._unreachable >= MAX_UNREACHABLE
+        if is_gone:
+            self.stop.set(f"The service could not be reached {MAX_UNREACHABLE} times in a row. {error.message}")

@@ -1,33 +1,57 @@
-"""What became of every row, and of the whole."""
+"""The report of a run: the outcome of every row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.sending import is_lost
+from payerkit.bulk.partitions import Step
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.html import visible
 from payerkit.masking import mask
 
-STATES = ("done", "refused", "unknown", "not_sent")
-_FACTS = ("user_id", "id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
-COLUMNS = ("client_user_id", "step", "state", *_FACTS, "attempts", "retryable", "reason")
+_SHOWN_ROWS = 20
+_FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
+_COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}
+"""The column of each fact in the journal."""
+
+PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
+
+_WIDTH = 50
+_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·"}
+_COLOURS = {"done": "#2e7d32", "refused": "#c62828", "unknown": "#ef6c00", "not_sent": "#9e9e9e"}
 
 
 class Report:
-    """What became of every row of a run.
+    """The outcome of every row of a run.
 
-    frame: one row for each row of the input, in its order and with its index: `step`, the last one that was tried;
-    `state`, one of done, refused, unknown, not_sent; the service's ids and statuses, the links to a payer's pages,
-    `attempts`, whether calling again may help (`retryable`), and the `reason` unless it is simply done.
-    stopped: why the run ended before all rows were tried; "" if it did not.
+    `str()` and a notebook show a summary, and what to do next.
+
+    Attributes:
+        frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
+            noted: `client_user_id` (an e-mail address is masked); `step`, the last one that was tried (payer,
+            bank_details); `state`: done, refused (the service refused it), unknown (it was sent, the outcome is
+            unknown) or not_sent; `user_id`, `payment_details_id`, `kyc_status`, `agreement_status`, `status` (of the
+            bank details), `agreement_url` and `kyc_url`, as the service returned them; `attempts` (int64), times that
+            the row's requests were sent; `retryable` (bool), True if the same call again may do more; `reason`, empty
+            for most rows that are done.
+        stopped: Why the run stopped before all rows were tried; "" if it did not.
+
+    Example:
+        >>> report = onboard(client, pd.DataFrame([payer]), journal="run.journal", progress=False)
+        >>> report
+        1 row: 1 done.
+        ██████████████████████████████████████████████████
+        >>> report.frame[["client_user_id", "step", "state", "kyc_status", "attempts"]]
+          client_user_id   step state   kyc_status  attempts
+        0       user-123  payer  done  not_started         1
     """
 
     def __init__(self, frame: pd.DataFrame, stopped: str) -> None:
@@ -36,67 +60,63 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows are in each state; together, all rows."""
+        """The number of rows in each state; together, all rows."""
         counted = self.frame["state"].value_counts()
-        return {state: int(counted.get(state, 0)) for state in STATES}
+        return {state: int(counted.get(state, 0)) for state in _MARKS}
 
     @property
     def retryable(self) -> pd.DataFrame:
-        """The rows for which the same call again, with the same journal, may do more."""
+        """The rows of `frame` for which the same call again, with the same journal, may do more."""
         return self.frame[self.frame["retryable"]]
 
     def save(self, path: str | Path) -> None:
-        """Write the frame as CSV, with the row's label first."""
+        """Write the frame as CSV, its index first."""
         labels = ["row" if name is None else str(name) for name in self.frame.index.names]
         self.frame.to_csv(path, index_label=labels)
 
     def _summary(self) -> str:
-        told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in self.counts.items() if count)
-        return f"{len(self.frame)} rows: {told or 'nothing to do'}."
+        counts = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in self.counts.items() if count)
+        return f"{count_of(len(self.frame), 'row')}: {counts or 'nothing to do'}."
 
     def _advice(self) -> list[str]:
-        counts, again = self.counts, len(self.retryable)
+        again = len(self.retryable)
+        left = int(((self.frame["state"] == "unknown") & ~self.frame["retryable"]).sum())
         return [
-            *([f"It ended early: {self.stopped}"] if self.stopped else []),
-            *([f"Call again, with the same journal: {again} may still be done."] if again else []),
-            *([f"{counts['unknown'] - self._open()} are yours to find out: see reason."] * self._is_left()),
+            *([f"The run stopped early: {self.stopped}"] if self.stopped else []),
+            *([f"Call again with the same journal: {count_of(again, 'row')} may still be done."] if again else []),
+            *([f"Check {count_of(left, 'row')} yourself: the outcome stays unknown, see reason."] if left else []),
         ]
 
-    def _open(self) -> int:
-        return int((self.frame["retryable"] & (self.frame["state"] == "unknown")).sum())
-
-    def _is_left(self) -> bool:
-        return self.counts["unknown"] > self._open()
-
     def __str__(self) -> str:
-        return "\n".join([self._summary(), _bar(self.counts), *self._advice()])
+        return "\n".join([self._summary(), _text_bar(self.counts), *self._advice()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        open_rows = self.frame[self.frame["state"] != "done"].head(20)
+        open_rows = self.frame[self.frame["state"] != "done"].head(_SHOWN_ROWS)
         rows = [
             (shown_id(label), row.step, row.state, row.reason)
             for label, row in zip(open_rows.index, open_rows.itertuples(), strict=True)
         ]
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
-        table = html.grid(("row", "step", "state", "reason"), rows, caption="Not done (the first 20)") if rows else ""
-        return f"<div><b>{html.escape(self._summary())}</b>{_colours(self.counts)}{advice}{table}</div>"
+        caption = f"Not done (the first {_SHOWN_ROWS})"
+        table = html.grid(("row", "step", "state", "reason"), rows, caption=caption) if rows else ""
+        return f"<div><b>{html.escape(self._summary())}</b>{_html_bar(self.counts)}{advice}{table}</div>"
 
 
-_WIDTH = 50
-_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·"}
-_COLOURS = {"done": "#2e7d32", "refused": "#c62828", "unknown": "#ef6c00", "not_sent": "#9e9e9e"}
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def _bar(counts: Mapping[str, int]) -> str:
-    """Return the states as a bar of text; every state that occurs has at least one mark."""
+def _text_bar(counts: Mapping[str, int]) -> str:
+    """Return the states as a bar of text, with at least one mark for every state that occurs."""
     total = sum(counts.values()) or 1
     return "".join(_MARKS[state] * max(1, round(_WIDTH * count / total)) for state, count in counts.items() if count)
 
 
-def _colours(counts: Mapping[str, int]) -> str:
-    """Return the states as a coloured bar, for the eye alone: the summary says the same."""
+def _html_bar(counts: Mapping[str, int]) -> str:
+    """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
     parts = "".join(
         f'<span style="flex:{count} 0 3px;background:{_COLOURS[state]}" title="{count} {state}"></span>'
         for state, count in counts.items()
@@ -107,67 +127,80 @@ def _colours(counts: Mapping[str, int]) -> str:
     )
 
 
-NO_PAYER = "Its payer was not sent: see the row of the payer."
+@dataclass(frozen=True, slots=True)
+class RowOutcome:
+    """The outcome of a row: what a row of the report shows."""
+
+    client_user_id: str | None
+    step: str = ""
+    state: str = "not_sent"
+    user_id: str | None = None
+    payment_details_id: str | None = None
+    kyc_status: str | None = None
+    agreement_status: str | None = None
+    status: str | None = None
+    agreement_url: str | None = None
+    kyc_url: str | None = None
+    attempts: int = 0
+    retryable: bool = False
+    reason: str = ""
+
+    def after(self, step: Step, entry: Entry | None, stopped: str) -> Self:
+        """Return the outcome with one more step, from the journal's record of its task."""
+        if entry is None:
+            return replace(self, step=step, state="not_sent", retryable=True, reason=stopped or "Not sent yet.")
+        is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent"} and not entry.final)
+        return replace(
+            self,
+            **{_COLUMNS[name]: value for name, value in entry.facts.items() if name in _COLUMNS},
+            step=step,
+            state="unknown" if entry.state == "sent" else entry.state,
+            attempts=self.attempts + entry.attempts,
+            retryable=is_open,
+            reason=entry.reason,
+        )
 
 
 def shown_id(value: Any) -> Any:
-    """Return what may be shown of a client user id, or of a row's label, which may be one."""
+    """Return a client user id, or a row's label, which may be one, as it may be shown."""
     return value if value is None else visible(str(mask("clientUserId", value)))
 
 
 def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
-    """Return what the journal knows of each row of a table."""
+    """Return the report of a table, from its journal."""
     table = tasks.table
-    why = reasons(table)
-    rows: list[dict[str, Any]] = [{}] * len(table)
+    errors = error_texts(table)
+    outcomes: list[Any] = [None] * len(table)
     for row in table.order.tolist():
-        rows[row] = _row(tasks, journal, row, why.get(row), stopped)
-    columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
-    texts = {name: pd.array(columns[name], dtype="string") for name in COLUMNS if name not in {"attempts", "retryable"}}
-    frame = pd.DataFrame({**columns, **texts}, index=table.labels)
-    return Report(
-        frame.astype({"attempts": "int64", "retryable": "bool"}).rename(columns={"id": "payment_details_id"}), stopped
-    )
+        outcomes[row] = _row_outcome(tasks, journal, row, errors.get(row), stopped)
+    columns = {field.name: [getattr(outcome, field.name) for outcome in outcomes] for field in fields(RowOutcome)}
+    dtypes = dict.fromkeys(columns, "string") | {"attempts": "int64", "retryable": "bool"}
+    return Report(pd.DataFrame(columns, index=table.labels, dtype=object).astype(dtypes), stopped)
 
 
-def reasons(table: Table) -> dict[int, str]:
-    """Return why rows cannot be sent, by their positions."""
+def error_texts(table: Table) -> dict[int, str]:
+    """Return the errors of each row that has any, as text."""
     errors = table.findings[table.findings["severity"] == "error"]
-    said = (errors["field"] + ": " + errors["message"]).str.removeprefix(": ")
-    found: dict[Any, str] = said.groupby(errors["row"]).agg("; ".join).to_dict()
+    texts = (errors["field"] + ": " + errors["message"]).str.removeprefix(": ")
+    found: dict[Any, str] = texts.groupby(errors["row"]).agg("; ".join).to_dict()
     return found
 
 
-def _row(tasks: Tasks, journal: Journal, row: int, errors: str | None, stopped: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"client_user_id": shown_id(tasks.table.id_at(row)), "attempts": 0, "retryable": False}
-    if errors is not None:
-        return told | {"state": "not_sent", "step": "", "reason": errors}
-    steps = _asked(tasks.table, row)
-    for step, source in steps:
+def _row_outcome(tasks: Tasks, journal: Journal, row: int, errors: str | None, stopped: str) -> RowOutcome:
+    outcome = RowOutcome(shown_id(tasks.table.client_user_id(row)), reason=errors or "")
+    for step, source in _steps(tasks.table, row) if errors is None else ():
         if source is None:
-            return told | {"step": step, "state": "not_sent", "reason": NO_PAYER}
-        entry = journal.entry(tasks.key(step, source))
-        told |= {name: value for name, value in (entry.facts if entry else {}).items() if name in _FACTS}
-        told |= _state(entry, stopped) | {"step": step, "attempts": told["attempts"] + (entry.attempts if entry else 0)}
-        if told["state"] != "done":
+            return replace(outcome, step=step, reason=PAYER_NOT_SENT)
+        outcome = outcome.after(step, journal.entry(tasks.key(step, source)), stopped)
+        if outcome.state != "done":
             break
-    return told
+    return outcome
 
 
-def _asked(table: Table, row: int) -> list[tuple[Any, int | None]]:
-    """Return the steps of a row, each with the row that it is sent from; None where that cannot be sent."""
+def _steps(table: Table, row: int) -> Iterator[tuple[Step, int | None]]:
+    """Yield the steps of a row, each with the row whose data is sent; None if that row has errors."""
     payer = table.payer_row(row)
-    steps: list[tuple[Any, int | None]] = []
     if "payer" in table.steps and payer >= 0:
-        steps.append(("payer", None if table.blocked[payer] else payer))
-    if table.has("bank_details")[row]:
-        steps.append(("bank_details", row))
-    return steps
-
-
-def _state(entry: Entry | None, stopped: str) -> dict[str, Any]:
-    if entry is None:
-        return {"state": "not_sent", "retryable": True, "reason": stopped or "Not tried."}
-    state = "unknown" if entry.state == "sent" else entry.state
-    retryable = is_lost(entry) or entry.state == "sent" or (entry.state == "not_sent" and not entry.final)
-    return {"state": state, "retryable": retryable, "reason": entry.reason}
+        yield "payer", None if table.blocked[payer] else payer
+    if table.rows_with("bank_details")[row]:
+        yield "bank_details", row

@@ -1,4 +1,4 @@
-"""Send a table: a bounded pool of threads over one client, a journal, and a second look at what is not known."""
+"""Send a table: step by step in worker threads, each task in the journal, and unknown outcomes reconciled."""
 
 from __future__ import annotations
 
@@ -12,34 +12,30 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.partitions import Step
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.report import Report, make_report
-from payerkit.bulk.sending import Sender, is_due, is_lost
+from payerkit.bulk.reconcile import Reconciler, is_due
+from payerkit.bulk.report import Report, count_of, make_report
+from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks, digest
-from payerkit.bulk.workers import INTERRUPTED, each
+from payerkit.bulk.tasks import Task, Tasks
+from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
+from payerkit.retry import RECONCILE_AFTER
 
-Unit = tuple[int, ...]
-"""Rows that one thread works on, one after the other."""
-
-MOST_WORKERS = 256
+MAX_WORKERS = 256
 
 _SAME_TABLE = (
-    "Give the same table. For corrected rows take another file and a table of them alone: with another journal, "
-    "all rows of a table are sent."
+    "Give the same table. For corrected rows, use another journal and a table of these rows alone: with another "
+    "journal, all rows of a table are sent."
 )
 
-SETTLE = 10.0
-"""Seconds after which a write that was on its way must have landed; longer if the service was slower."""
-
 
 @without_internal_frames
-def onboard(  # noqa: PLR0913 - what can be chosen, each by name
+def onboard(  # noqa: PLR0913 - the options of a run, each by name
     client: Client,
     rows: Any,
     *,
@@ -47,25 +43,51 @@ def onboard(  # noqa: PLR0913 - what can be chosen, each by name
     workers: int = 32,
     rate: float | None = None,
     progress: bool = True,
-    settle: float = SETTLE,
+    reconcile_after: float = RECONCILE_AFTER,
+    durable: bool = False,
 ) -> Report:
-    """Send the payers of a table, and then their bank details; return what became of every row.
+    """Send the payers of a table, then their bank details, and report the outcome of every row.
 
-    rows: from `read_payers`, or any DataFrame with columns by our names or wire names (pandas, or Dask, whose
-    partitions are read and checked on its cluster). journal: a file for this run; the same call with it goes on where
-    a crash, an interrupt or a failure ended the last one, and repeats nothing that was done. workers: calls at a time.
-    rate: calls a second, at most. settle: seconds after which an outcome that is not known is looked into: an account
-    is looked for twice before it is sent again, a payer is sent again, each at most once.
+    The journal makes a run safe to repeat: after a crash, an interrupt or a failure, the same call with the same
+    journal goes on. It does not repeat what is done, and reconciles writes whose outcome is unknown: a payer is sent
+    again, an account is searched for in the payer's list twice and, if it is missing, sent again, both at most once.
+    What stays unknown is left to you, with the reason in the report.
 
-    Rows with errors are not sent; warnings are sent. Agreements and payments are never sent. Raises InvalidInput for
-    rows, a journal or numbers that cannot be used, InterruptedRun with the report after an interrupt. What fails for
-    one row is in the report.
+    Rows with errors are not sent; rows with warnings are. Agreements and payments are never sent.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        rows: From `read_payers`, or any DataFrame with columns by field name or wire name: of pandas, or of Dask, whose
+            partitions are read and checked on its cluster.
+        journal: A file that records the state of each row, without personal data. It is made for the first run, and
+            serves one table, service and API key. It is written before each request leaves.
+        workers: Requests at a time, 1 to 256.
+        rate: Requests a second, at most; None for no limit. A `Retry-After` of the service pauses all of them.
+        progress: Show a progress bar.
+        reconcile_after: Seconds until a write whose outcome is unknown is reconciled; longer if the service was slower
+            than half of that. It must be longer than the service's slowest write takes.
+        durable: False: the journal survives the end of the process, killed or crashed. True: a power cut, too; each
+            write of the journal then waits for the disk, for some milliseconds.
+
+    Returns:
+        A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
+
+    Raises:
+        InvalidInput: For a table, a journal or options that cannot be used. Nothing was sent.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to go on.
+        PayerkitError: If the journal cannot be written, such as on a full disk. Nothing is lost.
+
+    Example:
+        >>> report = onboard(client, pd.DataFrame([payer | details]), journal="run.journal", progress=False)
+        >>> report.counts
+        {'done': 1, 'refused': 0, 'unknown': 0, 'not_sent': 0}
     """
-    return _run(client, Table(rows), journal, Options(workers, rate, settle), progress=progress)
+    options = Options(workers, rate, reconcile_after, durable)
+    return run_table(client, Table(rows), journal, options, progress=progress)
 
 
 @without_internal_frames
-def add_bank_details(  # noqa: PLR0913 - what can be chosen, each by name
+def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     client: Client,
     rows: Any,
     *,
@@ -73,147 +95,196 @@ def add_bank_details(  # noqa: PLR0913 - what can be chosen, each by name
     workers: int = 32,
     rate: float | None = None,
     progress: bool = True,
-    settle: float = SETTLE,
+    reconcile_after: float = RECONCILE_AFTER,
+    durable: bool = False,
 ) -> Report:
-    """Send the bank details of a table for payers who are on board; return what became of every row.
+    """Send the bank details of a table, for payers who are on board, and report the outcome of every row.
 
-    rows: from `read_bank_details`, with a column `client_user_id`. Everything else as for `onboard`.
+    A run as of `onboard`, which has the details: safe to repeat with the same journal.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        rows: From `read_bank_details`, or any DataFrame, one account a row; `client_user_id` names its payer.
+        journal: A file that records the state of each row, without personal data; the same one to go on.
+        workers: Requests at a time, 1 to 256.
+        rate: Requests a second, at most; None for no limit.
+        progress: Show a progress bar.
+        reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
+        durable: True: the journal survives a power cut, too.
+
+    Returns:
+        A `Report`, whose `frame` has one row for each row of the table.
+
+    Raises:
+        InvalidInput: For a table, a journal or options that cannot be used. Nothing was sent.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to go on.
+        PayerkitError: If the journal cannot be written, such as on a full disk. Nothing is lost.
+
+    Example:
+        >>> rows = pd.DataFrame([{"client_user_id": "user-123"} | details])
+        >>> add_bank_details(client, rows, journal="accounts.journal", progress=False).frame["status"].tolist()
+        ['approved']
     """
-    table = Table(rows, ("bank_details",))
-    return _run(client, table, journal, Options(workers, rate, settle), progress=progress)
+    options = Options(workers, rate, reconcile_after, durable)
+    return run_table(client, Table(rows, ("bank_details",)), journal, options, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run goes. Raises InvalidInput for numbers that make no sense."""
+    """Options of a run. Raises InvalidInput for values out of range."""
 
     workers: int
-    rate: float | None
-    settle: float = SETTLE
+    rate: float | None = None
+    reconcile_after: float = RECONCILE_AFTER
+    durable: bool = False
 
     def __post_init__(self) -> None:
-        if not _is_number(self.workers, int) or not 1 <= self.workers <= MOST_WORKERS:
-            raise InvalidInput(f"workers: give a whole number from 1 to {MOST_WORKERS}.")
+        if not _is_number(self.workers, int) or not 1 <= self.workers <= MAX_WORKERS:
+            raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
         if self.rate is not None and not (_is_number(self.rate, int | float) and 0 < self.rate < math.inf):
-            raise InvalidInput("rate: give a positive number of calls a second, or None.")
-        if not (_is_number(self.settle, int | float) and 0 <= self.settle < math.inf):
-            raise InvalidInput("settle: give a number of seconds.")
+            raise InvalidInput("rate: expected a positive number of requests a second, or None.")
+        if not (_is_number(self.reconcile_after, int | float) and 0 <= self.reconcile_after < math.inf):
+            raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
+        if not isinstance(self.durable, bool):
+            raise InvalidInput("durable: expected True or False.")
 
 
 def _is_number(value: object, kinds: type | UnionType) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _run(client: Client, table: Table, path: str | Path, options: Options, *, progress: bool) -> Report:
+def run_table(
+    client: Client,
+    table: Table,
+    path: str | Path,
+    options: Options,
+    *,
+    progress: bool,
+    limiter: RateLimiter | None = None,
+) -> Report:
+    """Send a table and return the report. limiter: one whose clock does not really wait, for tests."""
     check_client(client)
-    file, workers = Path(path), options.workers
+    file, stop = Path(path), StopSignal() if limiter is None else limiter.stop
     with (
-        _noted(file),
-        Journal(file, client.account_secret) as journal,
-        client.without_retries(pool_size=workers) as own,
+        _explain_journal_errors(file),
+        Journal(file, client.account_secret, durable=options.durable) as journal,
+        client.without_retries(pool_size=options.workers) as own,
     ):
-        journal.belongs_to("service", digest(journal.salt, client.service_name()), "service")
-        journal.belongs_to("key", digest(journal.secret, "key"), "API key")
-        journal.belongs_to("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
-        journal.cut_off()
+        journal.require_same("service", digest(journal.salt, client.service_name()), "service")
+        journal.require_same("key", digest(journal.secret, "key"), "API key")
+        journal.require_same("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
+        journal.mark_interrupted()
         tasks = Tasks(table, journal.secret)
-        run = _Run(own, tasks, journal, options)
+        run = _Run(own, tasks, journal, options, limiter or RateLimiter(options.rate, stop))
         try:
             run.go(shown=progress)
-            report = make_report(tasks, journal, run.stop.reason)
+            report = make_report(tasks, journal, stop.reason)
         except KeyboardInterrupt:  # between two steps, or while the report was made
-            run.stop.because(INTERRUPTED)
-            report = make_report(tasks, journal, run.stop.reason)
-    if run.stop.reason == INTERRUPTED:
+            stop.set(INTERRUPTED)
+            report = make_report(tasks, journal, stop.reason)
+    if stop.reason == INTERRUPTED:
         raise InterruptedRun(str(report), report=report)
     return report
 
 
 @contextmanager
-def _noted(file: Path) -> Iterator[None]:
-    """Tell what it means that the journal could not be written: the disk may be full."""
+def _explain_journal_errors(file: Path) -> Iterator[None]:
+    """Raise a PayerkitError with advice if the journal cannot be written: the disk may be full."""
     try:
         yield
     except sqlite3.Error as error:
         raise PayerkitError(
-            f"journal: {file.name} cannot be written ({error}), so the run ended.",
-            advice="Nothing is lost: make room, then call again with the same journal.",
+            f"journal: {file.name} cannot be written ({error}), so the run stopped.",
+            advice="Nothing is lost. Make room on the disk, then call again with the same journal.",
         ) from None
 
 
-class _Run:
-    """One run over a table: each step for all rows, then a second look at what is not known."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows that one worker sends one after the other: those of one payer, for one step.
 
-    def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options) -> None:
-        self.stop = StopSignal()
-        self._by_row, self._table, self._journal, self._options = tasks, tasks.table, journal, options
-        self._pace = RateLimiter(options.rate, self.stop)
-        self._sender = Sender(client, journal, self._pace)
-        self._failed: set[Unit] = set()
+    Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search
+    for one whose outcome is unknown, need to see all of them.
+    """
+
+    step: Step
+    rows: tuple[int, ...]
+
+
+class _Run:
+    """A run over a table: each step for all rows, then reconciliation of that step."""
+
+    def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter) -> None:
+        self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
+        self._limiter, self._stop = limiter, limiter.stop
+        self._sender = Sender(client, journal, limiter)
+        self._reconciler = Reconciler(self._sender, journal)
+        self._postponed: set[Batch] = set()
+        """Batches whose reconciliation failed: the next run tries again. Threads only add to it."""
 
     def go(self, *, shown: bool) -> None:
-        """Do all steps, until the run ends."""
-        total = sum(1 for step in self._table.steps for unit in self._units(step) for _ in unit)
+        """Send and reconcile all steps, until the run is stopped."""
+        total = sum(len(batch.rows) for step in self._table.steps for batch in self._batches(step))
         with Progress(total, shown=shown) as self._progress:
             for step in self._table.steps:
-                self._progress.say(step.replace("_", " "))
-                work = self._send_payer if step == "payer" else self._send_accounts
-                self._each(work, self._units(step))
-                self._settle(step)
+                self._progress.describe(step.replace("_", " "))
+                self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
+                self._reconcile(step)
 
-    def _each(self, work: Callable[[Unit], None], units: Iterable[Unit]) -> None:
-        each(work, units, workers=self._options.workers, stop=self.stop, beat=self._progress.beat)
+    def _run_workers(self, task: Callable[[Batch], None], batches: Iterable[Batch]) -> None:
+        run_workers(task, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.refresh)
 
-    def _units(self, step: Step) -> Iterator[Unit]:
-        """Yield what is sent by one thread, one after the other: a payer, or all accounts of one, as rows."""
-        table = self._table
+    def _batches(self, step: Step) -> Iterator[Batch]:
+        """Yield the batches of a step."""
+        table, to_send = self._table, self._table.rows_to_send(step)
         if step == "payer":
-            wanted = table.has(step) & ~table.blocked
-            yield from ((row,) for row in table.order[wanted[table.order]].tolist() if table.payer_row(row) == row)
+            rows = table.order[to_send[table.order]].tolist()
+            yield from (Batch(step, (row,)) for row in rows if table.payer_row(row) == row)
             return
-        wanted = table.has(step) & ~table.blocked
-        for rows in table.groups():
-            unit = tuple(rows[wanted[rows]].tolist())
-            if unit:
-                yield unit
+        for group in table.rows_by_payer():
+            chosen = tuple(group[to_send[group]].tolist())
+            if chosen:
+                yield Batch(step, chosen)
 
-    def _tasks(self, step: Step, unit: Unit) -> list[Task]:
-        """Return the tasks of a unit; rows that ask for the same are one task."""
-        tasks = (self._by_row.task(step, row) for row in unit)
+    def _batch_tasks(self, batch: Batch) -> list[Task]:
+        """Return the tasks of a batch; rows with the same data are one task."""
+        tasks = (self._tasks.task(batch.step, row) for row in batch.rows)
         return list({task.key: task for task in tasks}.values())
 
-    def _send_payer(self, unit: Unit) -> None:
-        for task in self._unsent("payer", unit):
+    def _send_payer(self, batch: Batch) -> None:
+        for task in self._unsent_tasks(batch):
             self._progress.count(self._sender.send(task))
 
-    def _send_accounts(self, unit: Unit) -> None:
-        """Send the accounts of a payer who is on board, or whom the table does not tell about."""
-        payer = self._table.payer_row(unit[0])
-        if "payer" in self._table.steps and payer >= 0 and not self._is_done(payer):
-            for _ in unit:
+    def _send_accounts(self, batch: Batch) -> None:
+        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
+        payer = self._table.payer_row(batch.rows[0])
+        if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
+            for _ in batch.rows:
                 self._progress.count("not_sent")
             return
-        tasks = self._unsent("bank_details", unit)
+        tasks = self._unsent_tasks(batch)
         try:
             if tasks:
-                self._sender.know_accounts(tasks[0])
+                self._sender.record_baseline(tasks[0].client_user_id)
         except PayerkitError as error:
             for task in tasks:
-                self._journal.put_off(task.key, f"It is not known which accounts there are: {error.message}")
+                reason = f"The payer's accounts must be listed before one is sent, which failed: {error.message}"
+                self._journal.defer(task.key, reason)
+                self._progress.count("not_sent")
             return
         for task in tasks:
             self._progress.count(self._sender.send(task))
 
-    def _is_done(self, payer: int) -> bool:
-        if self._table.blocked[payer]:
+    def _is_payer_done(self, row: int) -> bool:
+        if self._table.blocked[row]:
             return False
-        entry = self._journal.entry(self._by_row.key("payer", payer))
+        entry = self._journal.entry(self._tasks.key("payer", row))
         return entry is not None and entry.state == "done"
 
-    def _unsent(self, step: Step, unit: Unit) -> list[Task]:
-        """Return the tasks that were never sent, or provably never arrived; count the others as what they are."""
+    def _unsent_tasks(self, batch: Batch) -> list[Task]:
+        """Return the tasks that were never sent, or never reached the service; count the others by their state."""
         unsent = []
-        for task in self._tasks(step, unit):
+        for task in self._batch_tasks(batch):
             entry = None if self._journal.is_new else self._journal.entry(task.key)
             if entry is None or (entry.state == "not_sent" and not entry.final):
                 unsent.append(task)
@@ -221,48 +292,40 @@ class _Run:
                 self._progress.count(entry.state)
         return unsent
 
-    def _settle(self, step: Step) -> None:
-        """Look into what is not known, each when it is due, until it is known or a person's."""
-        if not self._journal.has_lost():
+    def _reconcile(self, step: Step) -> None:
+        """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
+        if not self._journal.has_unresolved():
             return
-        lost = [unit for unit in self._units(step) if self._lost(step, unit)]
-        if self.stop or (lost and step == "bank_details" and not self._list_tells()):
+        batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
+        if self._stop or (batches and step == "bank_details" and not self._can_rely_on_lists()):
             return  # they stay unknown in this run
-        while lost and not self.stop:
-            self._progress.say(f"looking into {len(lost)} unknown")
-            delay = max(self._options.settle, 2 * self._pace.longest)
-            due = [unit for unit in lost if any(is_due(entry, delay) for entry in self._lost(step, unit))]
-            self._each(partial(self._look, step, delay), due)
-            lost = [unit for unit in lost if self._lost(step, unit) and unit not in self._failed]
-            if lost and not due:
-                self._nap()
+        while batches and not self._stop:
+            self._progress.describe(f"reconciling {count_of(len(batches), 'payer')}")
+            delay = max(self._options.reconcile_after, 2 * self._limiter.slowest)
+            due = [batch for batch in batches if any(is_due(entry, delay) for entry in self._unresolved(batch))]
+            self._run_workers(partial(self._reconcile_batch, delay), due)
+            batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
+            if batches and not due:
+                self._pause()
 
-    def _list_tells(self) -> bool:
-        """Tell whether a list shows an account that is surely there, of the last ones; else it proves nothing."""
-        for unit in reversed(list(self._units("bank_details"))):
-            for task in self._tasks("bank_details", unit):
-                entry = self._journal.entry(task.key)
-                if entry is not None and entry.state == "done" and entry.facts.get("id"):
-                    return self._sender.shows(task.client_user_id, entry.facts["id"])
-        return True
+    def _unresolved(self, batch: Batch) -> list[Entry]:
+        """Return the journal's records of a batch's tasks that are still to be reconciled."""
+        keys = {self._tasks.key(batch.step, row) for row in batch.rows}
+        return [entry for key in keys if (entry := self._journal.entry(key)) is not None and entry.is_unresolved]
 
-    def _nap(self) -> None:
+    def _can_rely_on_lists(self) -> bool:
+        batches = reversed(list(self._batches("bank_details")))  # the latest first: stored most recently
+        return self._reconciler.can_rely_on_lists(task for batch in batches for task in self._batch_tasks(batch))
+
+    def _pause(self) -> None:
         try:
-            self.stop.wait(0.1)
+            self._stop.wait(0.1)
         except KeyboardInterrupt:
-            self.stop.because(INTERRUPTED)
-        self._progress.beat()
+            self._stop.set(INTERRUPTED)
+        self._progress.refresh()
 
-    def _lost(self, step: Step, unit: Unit) -> list[Entry]:
-        entries = (self._journal.entry(task.key) for task in self._tasks(step, unit))
-        return [entry for entry in entries if entry is not None and is_lost(entry)]
-
-    def _look(self, step: Step, delay: float, unit: Unit) -> None:
-        tasks = self._tasks(step, unit)
+    def _reconcile_batch(self, delay: float, batch: Batch) -> None:
         try:
-            if step == "payer":
-                self._sender.repeat(tasks[0], delay)
-            else:
-                self._sender.look_for(tasks, delay)
+            self._reconciler.reconcile(self._batch_tasks(batch), delay)
         except PayerkitError:
-            self._failed.add(unit)  # it stays unknown in this run; the next one looks again
+            self._postponed.add(batch)

@@ -1,4 +1,4 @@
-"""Work on many items in some threads, with an end that is clean whoever asks for it."""
+"""Run a task for many items in a few threads, with a clean end for errors and interrupts."""
 
 from __future__ import annotations
 
@@ -12,78 +12,80 @@ from payerkit.bulk.rate_limit import RunStopped, StopSignal
 
 T = TypeVar("T")
 
-_BEAT = 0.1
-_PATIENCE = 0.1
-_NO_MORE: Any = object()
+_TICK = 0.1
+_SWITCH_INTERVAL = 0.1
+_END: Any = object()
 
-INTERRUPTED = "A person interrupted it."
+INTERRUPTED = "Interrupted by the user."
+_INTERNAL_ERROR = "Internal error in payerkit."
 
 
-def each(
-    work: Callable[[T], None],
+def run_workers(
+    task: Callable[[T], None],
     items: Iterable[T],
     *,
     workers: int,
     stop: StopSignal,
-    beat: Callable[[], None] = lambda: None,
+    on_tick: Callable[[], None] = lambda: None,
 ) -> None:
-    """Do the work for every item, as many at a time as there are workers, until the run ends.
+    """Run the task for every item, in as many threads as there are workers, until the run is stopped.
 
-    Items are taken as they are needed. beat: called in this thread, again and again. After an interrupt nothing new
-    is begun, and what was begun comes to its end; after a second one it is left to itself. Raises what the work
-    raises, but for RunStopped.
+    Items are taken as they are needed. on_tick: called in this thread every 0.1 s. After an interrupt no item is begun,
+    and the calls under way end by themselves; after a second interrupt they are abandoned. Raises what the task raises,
+    but for RunStopped.
     """
-    waiting, turn = iter(items), threading.Lock()
-    broken: list[Exception] = []
+    remaining, next_item = iter(items), threading.Lock()
+    errors: list[Exception] = []
 
-    def labour() -> None:
+    def worker() -> None:
         try:
             while not stop:
-                with turn:
-                    item = next(waiting, _NO_MORE)
-                if item is _NO_MORE:
+                with next_item:  # a generator must not be advanced by two threads at once
+                    item = next(remaining, _END)
+                if item is _END:
                     return
                 with suppress(RunStopped):
-                    work(item)
-        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
-            broken.append(error)
-            stop.because("payerkit made a mistake.")
+                    task(item)
+        except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
+            errors.append(error)
+            stop.set(_INTERNAL_ERROR)
 
-    threads = [threading.Thread(target=labour, daemon=True) for _ in range(workers)]
-    with _patient():
+    # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
+    threads = [threading.Thread(target=worker, daemon=True) for _ in range(workers)]
+    with longer_switch_interval():
         try:
             for thread in threads:
                 thread.start()
-            _await(threads, beat)
+            _join(threads, on_tick)
         except KeyboardInterrupt:
-            stop.because(INTERRUPTED)
-            with suppress(KeyboardInterrupt):  # the calls under way are left; the journal has them as sent
-                _await(threads, beat)
+            stop.set(INTERRUPTED)
+            with suppress(KeyboardInterrupt):  # the second one: calls under way stand in the journal as sent
+                _join(threads, on_tick)
         except BaseException:
-            stop.because("payerkit made a mistake.")
-            _await(threads, lambda: None)  # they use what the caller closes
+            stop.set(_INTERNAL_ERROR)
+            _join(threads, lambda: None)  # the workers use the client and the journal, which the caller closes next
             raise
-    if broken:
-        raise broken[0]
+    if errors:
+        raise errors[0]
 
 
 @contextmanager
-def _patient() -> Iterator[None]:
-    """Let threads hand over where they wait for the network, and not every 5 ms.
+def longer_switch_interval() -> Iterator[None]:
+    """Let threads hand over the interpreter where they wait for the network, not every 5 ms.
 
-    On several cores a hundred of them would else spend as much time on fighting for the interpreter as on their work.
+    On several cores a hundred threads would otherwise spend as much time competing for the interpreter as working.
     """
     before = sys.getswitchinterval()
-    sys.setswitchinterval(_PATIENCE)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     try:
         yield
     finally:
         sys.setswitchinterval(before)
 
 
-def _await(threads: list[threading.Thread], beat: Callable[[], None]) -> None:
-    """Wait for the threads to end."""
+def _join(threads: list[threading.Thread], on_tick: Callable[[], None]) -> None:
+    """Wait until all threads have ended."""
     for thread in threads:
         while thread.is_alive():
-            thread.join(_BEAT)
-            beat()
+            thread.join(_TICK)
+            on_tick()

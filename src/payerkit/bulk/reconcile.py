@@ -1,0 +1,162 @@
+"""Reconcile: find out the outcome of writes whose outcome is unknown.
+
+A write is unknown if no response came that can be read (`UnknownOutcome`), or if the run ended while it was being sent.
+It is reconciled after RECONCILE_AFTER seconds, or twice the time of the slowest response if that is longer, in the same
+run or in a later one with the same journal. By then it has taken effect, if it ever does.
+
+    unknown     evidence                                                  next
+    payer       sent with unknown outcome < MAX_UNKNOWN_SENDS times       sent again: the same id is the same payer
+                sent with unknown outcome MAX_UNKNOWN_SENDS times         unknown, left to the user
+    account     one new account fits this task, and no other task         done, with the id of that account
+                several new accounts fit; or one fits other tasks, too;   unknown, left to the user
+                or it has no id; or a new account fits no task
+                no new account, in fewer than MAX_LOOKUPS lookups         unknown, looked up again after as long
+                the same MAX_LOOKUPS times, and sent with unknown         sent again
+                outcome < MAX_UNKNOWN_SENDS times
+                the same, and sent so MAX_UNKNOWN_SENDS times             unknown, left to the user
+                the list cannot be read, or lacks an account that the     unknown, the next run looks again
+                service stored for certain
+    sent again  success                                                   done
+                unknown outcome                                           unknown, counted; as above
+                refused                                                   unknown, left to the user
+                not sent, rate limited, or key not accepted               unknown, the next run goes on
+
+A *new account* is in the payer's list, but was not in the list before the first account of the run was sent (the
+baseline), and does not belong to another task. It *fits* a task if every field that both have is equal, an account
+number or the holder's name among them.
+
+Never guessed: which of several accounts it is, that an account is missing because a list is empty that shows nothing at
+all, and that a refusal says something about an earlier attempt. The limits stand in `payerkit.retry`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.rate_limit import RunStopped
+from payerkit.bulk.sending import Sender
+from payerkit.bulk.tasks import Task
+from payerkit.errors import PayerkitError
+from payerkit.masking import masking_of
+from payerkit.retry import MAX_LOOKUPS, MAX_UNKNOWN_SENDS
+from payerkit.wire import wire_name
+
+_DISTINCTIVE = frozenset({"account_number", "iban", "rib_number", "account_name"})
+"""Fields of which a list must show at least one to tell accounts apart."""
+
+_TRUNCATED = re.compile(r"[•*xX.]{2,} ?(\w{1,4})")
+"""A number of which a list shows the end only."""
+
+
+class Reconciler:
+    """Finds out the outcome of tasks that are due, and records it; safe to share by threads."""
+
+    def __init__(self, sender: Sender, journal: Journal) -> None:
+        self._sender, self._journal = sender, journal
+
+    def reconcile(self, tasks: Sequence[Task], delay: float) -> None:
+        """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
+
+        delay: seconds between a send or a lookup and the next step. Raises PayerkitError or RunStopped; then the tasks
+        stay unknown.
+        """
+        entries = {task.key: self._journal.entry(task.key) for task in tasks}
+        due = [(task, entry) for task in tasks if (entry := entries[task.key]) is not None and is_due(entry, delay)]
+        if due and tasks[0].step == "payer":
+            self._reconcile_payer(*due[0])
+        elif due:
+            self._reconcile_accounts(tasks, entries, due)
+
+    def _reconcile_payer(self, task: Task, entry: Entry) -> None:
+        if entry.unknown_sends < MAX_UNKNOWN_SENDS:
+            self._sender.send_or_raise(task)
+        else:
+            self._leave(task, f"Sent {entry.unknown_sends} times, outcome unknown. Check it with get_payer_status().")
+
+    def _reconcile_accounts(
+        self, tasks: Sequence[Task], entries: Mapping[bytes, Entry | None], due: Sequence[tuple[Task, Entry]]
+    ) -> None:
+        client_user_id = tasks[0].client_user_id
+        baseline = self._journal.baseline(client_user_id) or []
+        taken = {*baseline, *(entry.facts.get("id") for entry in entries.values() if entry)}
+        new = [record for record in self._sender.list_accounts(client_user_id) if str(record.get("id")) not in taken]
+        # Not only tasks that are due: what the list shows may as well be one that is not due yet, or one that is done
+        # but whose response had no id.
+        fitting = {
+            task.key: {place for place, record in enumerate(new) if fits(task.values, record)}
+            for task in tasks
+            if _may_be_listed(entries[task.key])
+        }
+        explained = set[int]().union(*fitting.values())
+        for task, entry in due:
+            places = fitting[task.key]
+            claims = sum(len(places & others) for others in fitting.values())  # its own, and those of other tasks
+            record = new[min(places)] if claims == 1 else {}
+            if record.get("id"):
+                facts = {name: record.get(name) for name in ("id", "status")}
+                self._journal.record(task.key, "done", reason="Found in the payer's list of accounts.", facts=facts)
+            elif places or len(explained) < len(new):
+                self._leave(task, "One of several accounts could be this one. Compare them: list_payment_details().")
+            else:
+                self._handle_missing(task, entry)
+
+    def _handle_missing(self, task: Task, entry: Entry) -> None:
+        """Look an account that is not listed up again later, send it again, or leave it to the user."""
+        if entry.lookups + 1 < MAX_LOOKUPS:
+            self._journal.count_lookup(task.key)
+        elif entry.unknown_sends < MAX_UNKNOWN_SENDS:
+            self._sender.send_or_raise(task)
+        else:
+            times = f"Sent {entry.unknown_sends} times, outcome unknown, and not in the payer's list of accounts."
+            self._leave(task, f"{times} Check it with list_payment_details().")
+
+    def _leave(self, task: Task, reason: str) -> None:
+        self._journal.record(task.key, "unknown", reason=reason)
+
+    def can_rely_on_lists(self, tasks: Iterable[Task]) -> bool:
+        """Return True if the list shows the first of some accounts that the service stored for certain.
+
+        If it does not, or cannot be read, an account that is missing from a list may exist all the same. True, too, if
+        nothing was stored for certain.
+        """
+        for task in tasks:
+            entry = self._journal.entry(task.key)
+            if entry is not None and entry.state == "done" and (details_id := entry.facts.get("id")):
+                try:
+                    records = self._sender.list_accounts(task.client_user_id)
+                except (PayerkitError, RunStopped):
+                    return False
+                return any(str(record.get("id")) == details_id for record in records)
+        return True
+
+
+def is_due(entry: Entry, delay: float) -> bool:
+    """Return True if an unknown write must have taken effect by now, if it ever does."""
+    # Wall-clock time, not the monotonic clock: the write may have been sent by an earlier process.
+    return entry.is_unresolved and time.time() >= entry.since + delay
+
+
+def _may_be_listed(entry: Entry | None) -> bool:
+    """Return True if a task's account may be in the list under an id that the journal does not know."""
+    return entry is not None and (entry.state == "unknown" or (entry.state == "done" and not entry.facts.get("id")))
+
+
+def fits(values: Mapping[str, str], record: Mapping[str, Any]) -> bool:
+    """Return True if a listed account may be the one that was sent: every field that both have is equal."""
+    listed = {wire_name(name): value for name, value in record.items() if isinstance(value, str)}
+    shared = [name for name in values if wire_name(name) in listed]
+    return not _DISTINCTIVE.isdisjoint(shared) and all(
+        _is_equal(name, values[name], listed[wire_name(name)]) for name in shared
+    )
+
+
+def _is_equal(name: str, sent: str, listed: str) -> bool:
+    """Compare a value with the one in a list, which may hide all but the end of a number."""
+    truncated = _TRUNCATED.fullmatch(listed)
+    if truncated is not None and masking_of(name) == "account":
+        return sent.endswith(truncated[1])
+    return sent.casefold() == listed.casefold()

@@ -1,0 +1,66 @@
+"""Clocks on which waits take no time, for what a run does about the rate and Retry-After."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+
+
+class LeapingClock:
+    """A clock for one worker: a wait ends at once, and the clock goes forward by it."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+        self._stop = StopSignal()
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        return time.monotonic() + self._ahead
+
+    def wait(self, seconds: float) -> bool:
+        """Go forward; return whether the run is stopped."""
+        self._ahead += seconds
+        return bool(self._stop)
+
+    def limiter(self, rate: float | None = None) -> RateLimiter:
+        """Return a limiter with this clock."""
+        return RateLimiter(rate, self._stop, clock=self.now, wait=self.wait)
+
+
+class SteppedClock:
+    """A clock for calls in threads: once all that have not ended wait, it goes forward to the end of the first wait."""
+
+    def __init__(self, calls: int) -> None:
+        self._now = 0.0
+        self._calls = calls
+        self._ends: list[float] = []
+        self._stepped = threading.Condition()
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        return self._now
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the clock has gone forward so far; return False, since nothing stops a wait on this clock."""
+        with self._stepped:
+            if seconds > 0:
+                end = self._now + seconds + 1e-9  # no less than the caller computed, whatever floats do
+                self._ends.append(end)
+                self._step()
+                while self._now < end:
+                    assert self._stepped.wait(20)
+        return False
+
+    def end(self) -> None:
+        """Count a call as ended."""
+        with self._stepped:
+            self._calls -= 1
+            self._step()
+
+    def _step(self) -> None:
+        if self._ends and len(self._ends) == self._calls:
+            self._now = min(self._ends)
+            self._ends = [end for end in self._ends if end > self._now]
+            self._stepped.notify_all()
