@@ -1,4 +1,4 @@
-"""Runs at their edges: odd cells, gateways that lie, limits in the middle of a run, interrupts between two steps."""
+"""Edge cases of runs: odd cells, responses of gateways, rate limits during a run, interrupts between two steps."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def payers(count: int, **changes: Any) -> pd.DataFrame:
 
 
 def accounts(count: int, **changes: Any) -> pd.DataFrame:
-    """Return a table of accounts, each of a payer of its own."""
+    """Return a table of accounts, each of another payer."""
     return pd.DataFrame([{**BANK_DETAILS, "clientUserId": f"row-{row}", **changes} for row in range(count)])
 
 
@@ -93,8 +93,8 @@ CELLS = {
 
 @pytest.mark.parametrize("member", ["ssn", "companyName", "clientUserId"])
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
-def test_a_cell_is_sent_as_a_call_sends_it_or_not_at_all(member: str, cell: Any) -> None:
-    """Whatever a cell holds: the body is the one of `create_payer`, and what that refuses is not sent."""
+def test_a_row_is_sent_as_a_single_call_or_not_at_all(member: str, cell: Any) -> None:
+    """The body is that of `create_payer`, and a row that `create_payer` refuses is not sent."""
     row = {**PAYER, member: cell}
     table = Table(pd.DataFrame([row], dtype=object))
     try:
@@ -109,8 +109,8 @@ def test_a_cell_is_sent_as_a_call_sends_it_or_not_at_all(member: str, cell: Any)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]", "object", "string", "category"])
-def test_a_number_that_is_none_is_a_blank_cell(dtype: str) -> None:
-    """NaN is not sent as one, whichever kind of column it stands in, also where pandas does not call it missing."""
+def test_nan_is_a_blank_cell(dtype: str) -> None:
+    """NaN is not sent, in a column of any dtype, even where pandas does not treat it as missing."""
     table = payers(2).assign(companyName=pd.Series([float("nan")] * 2, dtype=dtype))
     if dtype == "double[pyarrow]":
         arrow = pytest.importorskip("pyarrow")  # which does not call it missing, as here
@@ -120,8 +120,8 @@ def test_a_number_that_is_none_is_a_blank_cell(dtype: str) -> None:
     assert "companyName" not in json.loads(task.body.content)
 
 
-def test_tables_with_other_secrets_are_other_tables(connected: Callable[..., Client], journal: Path) -> None:
-    """A secret counts by its value, not by what is shown of it."""
+def test_tables_that_differ_in_a_secret_differ(connected: Callable[..., Client], journal: Path) -> None:
+    """Secrets are compared by value, not by their masked form."""
     with FarEnd([reply(200, STATUS)]) as far_end:
         client = connected(far_end.url)
         payerkit.onboard(client, payers(1, ssn=SecretStr("123-45-6789")), journal=journal, progress=False)
@@ -130,15 +130,15 @@ def test_tables_with_other_secrets_are_other_tables(connected: Callable[..., Cli
 
 
 def test_a_column_without_a_name_is_refused() -> None:
-    """A column that is called nothing is no member, and is not dropped in silence."""
+    """A column whose name is None is unknown, and is not dropped silently."""
     table = payers(1).assign(nameless="?")
     table.columns = pd.Index([*table.columns[:-1], None], dtype=object)
     with pytest.raises(InvalidInput, match="columns that cannot be used"):
         payerkit.plan_onboarding(table)
 
 
-def test_one_payers_rows_are_read_together_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows in any order are read in blocks, each once: a payer's accounts do not cost a block each."""
+def test_rows_of_a_payer_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows in any order are read in blocks, each block once: the accounts of a payer are in the same block."""
     rows = payer_rows(3000).sample(frac=1, random_state=1)
     table = Table(rows)
     read: list[int] = []
@@ -157,14 +157,12 @@ def test_one_payers_rows_are_read_together_wherever_they_stand(monkeypatch: pyte
     assert read == sorted(read)
 
 
-# What a service and what is on the way to it say
+# Responses of services and gateways
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_page_that_is_not_the_services_proves_nothing(
-    connected: Callable[..., Client], journal: Path, count: int
-) -> None:
-    """A gateway without the service behind it does not show that an account is not there: nothing is sent again."""
+def test_a_page_of_a_gateway_proves_nothing(connected: Callable[..., Client], journal: Path, count: int) -> None:
+    """A gateway's 404 does not prove that an account does not exist: nothing is sent again."""
     behaviours = [reply(404), NOTHING, close, *([NOTHING, STORED, reply(200, STATUS)] * (count - 1)), PAGE]
     with FarEnd(behaviours) as far_end:
         client = connected(far_end.url)
@@ -176,8 +174,8 @@ def test_a_page_that_is_not_the_services_proves_nothing(
     assert ("unknown", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
 
 
-def test_a_page_is_no_list_before_an_account_is_sent(connected: Callable[..., Client], journal: Path) -> None:
-    """Unless it is known which accounts there are, none is sent: an old one would be taken for the new one."""
+def test_no_account_is_sent_before_the_list_was_read(connected: Callable[..., Client], journal: Path) -> None:
+    """If the payer's accounts cannot be listed first, none is sent: an old one could be taken for the new one."""
     with FarEnd([reply(404), PAGE]) as far_end:
         report = payerkit.add_bank_details(connected(far_end.url), accounts(1), journal=journal, progress=False)
 
@@ -186,7 +184,7 @@ def test_a_page_is_no_list_before_an_account_is_sent(connected: Callable[..., Cl
 
 
 def stamped(moments: list[float], clock: Callable[[], float], behaviour: Any) -> Any:
-    """Note when writes come; all meet one behaviour. Nothing is found by reading."""
+    """Record when writes arrive, and respond to all in one way; reads are responded to with 404."""
 
     def behave(connection: socket.socket, request: Received) -> bool | None:
         if request.method == "GET":
@@ -198,8 +196,8 @@ def stamped(moments: list[float], clock: Callable[[], float], behaviour: Any) ->
     return behave
 
 
-def test_a_rate_is_kept_after_a_wait() -> None:
-    """When a wait that the service asked for is over, those who waited do not all leave at once."""
+def test_the_rate_is_kept_after_a_pause() -> None:
+    """After a pause that the service requested, the calls that waited do not all leave at once."""
     clock = SteppedClock(10)
     limiter = RateLimiter(20, StopSignal(), clock=clock.now, wait=clock.wait)
     moments: list[float] = []
@@ -222,8 +220,8 @@ def test_a_rate_is_kept_after_a_wait() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_every_wait_is_kept_by_all(connected: Callable[..., Client], journal: Path, status: int) -> None:
-    """Also the wait that comes with the last try of a call, or with another status, holds the next call back."""
+def test_every_retry_after_pauses_the_run(connected: Callable[..., Client], journal: Path, status: int) -> None:
+    """A Retry-After of a call's last attempt, or with another status than 429, delays the next call, too."""
     clock = LeapingClock()
     moments: list[float] = []
     with FarEnd([stamped(moments, clock.now, reply(status, headers={"Retry-After": "1"}))]) as far_end:
@@ -248,7 +246,7 @@ def test_every_wait_is_kept_by_all(connected: Callable[..., Client], journal: Pa
     ],
 )
 def test_a_run_follows_the_retry_policy(error: PayerkitError, attempts: int) -> None:
-    """Only what provably changed nothing is repeated, and no more often than the policy says."""
+    """Only calls that provably changed nothing are repeated, as often as the policy allows."""
     made: list[int] = []
 
     def call() -> None:
@@ -261,8 +259,8 @@ def test_a_run_follows_the_retry_policy(error: PayerkitError, attempts: int) -> 
     assert attempts == len(made)
 
 
-def test_a_stop_is_seen_by_who_waits() -> None:
-    """`wait` returns whether the run is stopped, as that of `threading.Event`, and the first reason counts."""
+def test_a_stop_ends_waits() -> None:
+    """`wait` returns True if the run is stopped, as `threading.Event.wait`; the first reason is kept."""
     stop = StopSignal()
     before = (bool(stop), stop.wait(0))
     stop.set("first")
@@ -272,8 +270,8 @@ def test_a_stop_is_seen_by_who_waits() -> None:
     assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)
 
 
-def test_one_payer_who_is_forbidden_stops_nobody_else(connected: Callable[..., Client], journal: Path) -> None:
-    """A 403 among answers is about its row; it is refused, and the others are sent."""
+def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """A 403 after other calls were accepted is about its row: it is refused, and the others are sent."""
 
     def answer(connection: socket.socket, request: Received) -> bool | None:
         good, bad = reply(200, STATUS), reply(403, '{"message": "not from there"}')
@@ -286,8 +284,8 @@ def test_one_payer_who_is_forbidden_stops_nobody_else(connected: Callable[..., C
     assert "not from there" in str(report.frame.loc[3, "reason"])
 
 
-def test_a_key_that_is_forbidden_everything_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
-    """Before anything was accepted, a few 403 tell that it is the key; what they were about can still be sent."""
+def test_a_forbidden_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """Three 403 before anything was accepted mean that the key is wrong; these rows can still be sent."""
     with FarEnd([reply(404), reply(403)]) as far_end:
         report = payerkit.onboard(connected(far_end.url), payers(50), journal=journal, workers=1, progress=False)
 
@@ -306,10 +304,10 @@ PRIVATE = {"firstName": "Forenamed", "lastName": "Surnamed", "email": "somebody@
         {"kycUrl": "https://example.com/?u=mailbox%40example.net"},
     ],
 )
-def test_an_answer_that_tells_who_it_is_leaves_no_trace(
+def test_responses_that_identify_a_payer_are_not_kept(
     connected: Callable[..., Client], journal: Path, told: dict[str, str]
 ) -> None:
-    """What a service repeats as its own id is kept neither in the journal nor in the report."""
+    """An id or link that holds the payer's id or an e-mail address is neither in the journal nor in the report."""
     ((name, value),) = told.items()
     with FarEnd([reply(404), reply(200, json.dumps({**ANSWERS["create_payer"], name: value}))]) as far_end:
         report = payerkit.onboard(connected(far_end.url), payers(1), journal=journal, progress=False)
@@ -319,8 +317,8 @@ def test_an_answer_that_tells_who_it_is_leaves_no_trace(
     assert value not in written(journal)
 
 
-def test_a_refused_account_tells_nothing_of_its_payer(connected: Callable[..., Client], journal: Path) -> None:
-    """What a service says of the payer, of whom nothing stands in the account's body, is kept nowhere."""
+def test_the_reason_of_a_refused_account_hides_its_payer(connected: Callable[..., Client], journal: Path) -> None:
+    """The payer's data in the service's message is masked, although it is not in the body of the account."""
     words = "Payer Forenamed Surnamed <somebody@example.com> or <another@example.org>, ssn 123-45-6789, is not approved"
     refused = reply(400, json.dumps({"message": words}))
     with FarEnd([reply(404), reply(200, STATUS), NOTHING, refused]) as far_end:
@@ -342,13 +340,11 @@ def written(journal: Path) -> str:
     return repr(rows)
 
 
-# How a run ends
+# The end of a run
 
 
-def test_a_run_that_ends_while_something_is_unknown_gives_its_report(
-    connected: Callable[..., Client], journal: Path
-) -> None:
-    """With one account stored, one unknown and a key that is no longer accepted, there is a report."""
+def test_a_run_that_stops_before_reconciling_has_a_report(connected: Callable[..., Client], journal: Path) -> None:
+    """One account is done, one unknown, and the key is no longer accepted: the run returns a report."""
     behaviours = [reply(404), NOTHING, STORED, NOTHING, close, reply(401)]
     with FarEnd(behaviours) as far_end:
         report = payerkit.add_bank_details(
@@ -381,8 +377,8 @@ def test_an_interrupt_between_two_steps_has_the_report(
     assert 3 == caught.value.report.counts["done"]
 
 
-def test_no_thread_outlives_a_mistake_in_the_one_that_waits() -> None:
-    """Whatever the waiting thread raises, the tasks end before their client and journal are closed."""
+def test_workers_end_before_an_error_of_the_main_thread_is_raised() -> None:
+    """The tasks under way end before the caller closes their client and journal."""
     ended: list[int] = []
 
     def task(item: int) -> None:
@@ -390,16 +386,16 @@ def test_no_thread_outlives_a_mistake_in_the_one_that_waits() -> None:
         ended.append(item)
 
     def on_tick() -> None:
-        raise RuntimeError("a mistake")
+        raise RuntimeError("an error")
 
-    with pytest.raises(RuntimeError, match="a mistake"):
+    with pytest.raises(RuntimeError, match="an error"):
         run_workers(task, range(100), workers=4, stop=StopSignal(), on_tick=on_tick)
 
     assert 4 == len(ended)
 
 
-def test_a_bar_that_cannot_be_drawn_ends_no_run() -> None:
-    """Where the bar was drawn may be gone: a closed pipe, a widget."""
+def test_a_run_goes_on_without_its_progress_bar() -> None:
+    """The bar can no longer be drawn, for instance on a closed pipe: it is dropped."""
 
     class Gone:
         n = 0
@@ -418,8 +414,8 @@ def test_a_bar_that_cannot_be_drawn_ends_no_run() -> None:
         progress.describe("on")
 
 
-def test_a_sandbox_is_another_one_each_time(journal: Path) -> None:
-    """With the same seed the same ids come again, and yet it is another service, which has nothing of the first."""
+def test_each_sandbox_is_another_service(journal: Path) -> None:
+    """A second sandbox with the same seed gives the same ids, but has no data of the first."""
     for times in (1, 2):
         with payerkit.sandbox(seed=1) as client:
             if times == 1:
@@ -429,8 +425,8 @@ def test_a_sandbox_is_another_one_each_time(journal: Path) -> None:
                 payerkit.onboard(client, payers(1), journal=journal, progress=False)
 
 
-def test_blanks_around_every_text_cost_little() -> None:
-    """What is said of a thousand rows in the same words is made once."""
+def test_equal_findings_are_stored_once() -> None:
+    """A finding that thousands of rows share costs little."""
     table = payers(2000).map(lambda value: f" {value}")
     table["clientUserId"] = table["clientUserId"].str.strip()
     plan = payerkit.plan_onboarding(table)
@@ -440,8 +436,8 @@ def test_blanks_around_every_text_cost_little() -> None:
     assert 2000 == plan.counts["to_send"]
 
 
-def test_a_secret_in_a_row_is_a_value(connected: Callable[..., Client]) -> None:
-    """A single call takes cells of a masking type as well."""
+def test_single_calls_accept_masking_types(connected: Callable[..., Client]) -> None:
+    """A single call takes values of a masking type as well."""
     with FarEnd([reply(200, STATUS)]) as far_end:
         payerkit.create_payer(connected(far_end.url), {**PAYER, "ssn": SecretStr("123-45-6789")})
 
@@ -449,8 +445,8 @@ def test_a_secret_in_a_row_is_a_value(connected: Callable[..., Client]) -> None:
     assert "Chase" == BankDetails.of({**BANK_DETAILS, "bankName": SecretStr("Chase")}, {}).bank_name
 
 
-def test_findings_do_not_depend_on_how_many_rows_are_checked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are checked part by part, so that checking a long table needs little memory; nothing is lost between."""
+def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are checked in chunks, which limits memory; the findings are the same for any size of chunk."""
     rows = payer_rows(200)
     whole = Table(rows).findings
     monkeypatch.setattr(partitions, "_ROWS", 7)

@@ -1,4 +1,4 @@
-"""The journal, and going on with it: who may open it, what it proves, and what is never sent again."""
+"""The journal, and resuming a run: who may open it, what it proves, and what is never sent again."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Give the place of a journal that is not there yet."""
+    """Return a path for a new journal."""
     return tmp_path / "run.journal"
 
 
 @pytest.fixture
 def client() -> Iterator[SandboxClient]:
-    """Give a sandbox of its own, since its ledger is counted."""
+    """Run a sandbox for one test, whose ledger is counted."""
     with payerkit.sandbox(seed=1) as opened:
         yield opened
 
@@ -60,7 +60,7 @@ def table(*places: int, **changes: str) -> pd.DataFrame:
 
 
 def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.Report:
-    """Send a table without waiting long."""
+    """Run with short waits."""
     return payerkit.onboard(
         client, rows, journal=path, **{"progress": False, "reconcile_after": RECONCILE_AFTER, "workers": 4, **options}
     )
@@ -72,7 +72,7 @@ def states(report: payerkit.Report) -> list[tuple[str, str]]:
 
 
 def written(client: SandboxClient) -> dict[str, int]:
-    """Return how many writes of each kind the ledger has."""
+    """Return the number of writes of each kind in the ledger."""
     return dict(client.sandbox.ledger()["what"].value_counts())
 
 
@@ -82,11 +82,11 @@ def task_of(client: Client, journal: Journal, rows: pd.DataFrame, step: Any, row
     return Tasks(Table(rows), journal.secret).task(step, row)
 
 
-# Who may open it
+# Opening a journal
 
 
 def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient, path: Path) -> None:
-    """However the first one ends, the journal is free then."""
+    """When the first one is killed, the journal can be opened."""
     code = "import sys; from pathlib import Path; from payerkit.bulk.journal import Journal\n"
     code += "journal = Journal(Path(sys.argv[1]), b'secret'); print('open', flush=True); input()"
     with subprocess.Popen(
@@ -103,7 +103,7 @@ def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient,
 
 
 def test_another_table_is_refused(client: SandboxClient, path: Path) -> None:
-    """It says what to do with corrected rows: a new journal for the whole table would send all of it again."""
+    """The message says what to do with corrected rows: a new journal for the whole table would send all of it again."""
     onboard(client, table(1, 2), path)
     with pytest.raises(InvalidInput, match=r"belongs to another table.*a table of these rows alone"):
         onboard(client, table(1, 3), path)
@@ -112,14 +112,14 @@ def test_another_table_is_refused(client: SandboxClient, path: Path) -> None:
 
 
 def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
-    """Another sandbox has none of what the first one has."""
+    """Another sandbox does not have the payers of the first one."""
     onboard(client, table(1), path)
     with payerkit.sandbox(seed=1) as other, pytest.raises(InvalidInput, match="belongs to another service"):
         onboard(other, table(1), path)
 
 
 def test_another_key_is_refused(path: Path) -> None:
-    """It may belong to another platform, whose payers are others."""
+    """Another key may belong to another platform, with other payers."""
     with FarEnd([Service()]) as far_end:
         with Client(far_end.url, "key-one") as client:
             onboard(client, table(1), path)
@@ -127,8 +127,8 @@ def test_another_key_is_refused(path: Path) -> None:
             onboard(client, table(1), path)
 
 
-def test_a_service_that_does_not_answer_is_not_another_one(path: Path) -> None:
-    """It says that it could not be reached, and the journal can be used when it is there again."""
+def test_a_journal_stays_usable_if_the_service_does_not_respond(path: Path) -> None:
+    """The run fails, and goes on with the same journal when the service responds again."""
     service = Service()
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         service.root = close
@@ -139,8 +139,8 @@ def test_a_service_that_does_not_answer_is_not_another_one(path: Path) -> None:
         assert [("bank_details", "done")] == states(onboard(client, table(1), path))
 
 
-def test_a_service_that_is_not_there_is_told(path: Path) -> None:
-    """Nothing was sent, and the journal belongs to nobody yet."""
+def test_an_unreachable_service_is_an_error(path: Path) -> None:
+    """Nothing was sent."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with Client(f"http://127.0.0.1:{port}", "key") as client, pytest.raises(NotSent, match="GET / could not be sent"):
@@ -148,8 +148,8 @@ def test_a_service_that_is_not_there_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"client_user_id,email\n" * 100, b"SQLite format 3\0" + b"\1" * 5000])
-def test_a_file_that_is_no_journal_is_left_alone(path: Path, content: bytes) -> None:
-    """A table given as the journal stays a table."""
+def test_other_files_are_not_changed(path: Path, content: bytes) -> None:
+    """A file that is not a journal is refused and keeps its content."""
     path.write_bytes(content)
     with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
         Journal(path, b"secret")
@@ -157,8 +157,8 @@ def test_a_file_that_is_no_journal_is_left_alone(path: Path, content: bytes) -> 
     assert content == path.read_bytes()
 
 
-def test_a_database_of_something_else_is_left_alone(path: Path) -> None:
-    """Not even a table of a journal is made in it."""
+def test_other_databases_are_not_changed(path: Path) -> None:
+    """A database of another application is refused, and gets no tables."""
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE payers (id INTEGER)")
     content = path.read_bytes()
@@ -169,7 +169,7 @@ def test_a_database_of_something_else_is_left_alone(path: Path) -> None:
 
 
 def test_a_journal_of_another_version_is_refused(path: Path) -> None:
-    """What it means is not guessed."""
+    """The meaning of its states may differ."""
     Journal(path, b"secret").close()
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE run SET value = '2' WHERE name = 'version'")
@@ -178,8 +178,8 @@ def test_a_journal_of_another_version_is_refused(path: Path) -> None:
 
 
 @POSIX
-def test_a_journal_is_its_owners(client: SandboxClient, path: Path) -> None:
-    """Nobody else reads it, nor the file beside it that holds the latest of it."""
+def test_a_journal_is_readable_by_its_owner_alone(client: SandboxClient, path: Path) -> None:
+    """So is the write-ahead log beside it."""
     with Journal(path, b"secret") as journal:
         journal.sent(TASK)
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
@@ -190,8 +190,8 @@ def test_a_journal_is_its_owners(client: SandboxClient, path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), [("missing/run.journal", "No such file"), (".", "Is a directory")])
-def test_a_place_where_no_file_can_be_is_refused(client: SandboxClient, tmp_path: Path, name: str, words: str) -> None:
-    """The system's reason is told, and nothing was sent."""
+def test_an_invalid_path_is_refused(client: SandboxClient, tmp_path: Path, name: str, words: str) -> None:
+    """The message has the reason of the operating system, and nothing was sent."""
     with pytest.raises(InvalidInput, match=f"cannot be opened .{words}"):
         onboard(client, table(1), tmp_path / name)
 
@@ -203,7 +203,7 @@ def test_a_place_where_no_file_can_be_is_refused(client: SandboxClient, tmp_path
     ("size", "words"), [(4096, r"run\.journal cannot be used"), (262144, r"run\.journal cannot be written")]
 )
 def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
-    """It says so; what was noted counts, and with room again the same call does the rest, and nothing twice."""
+    """The error says so; with room on the disk, the same call does the rest, and nothing twice."""
     import resource  # noqa: PLC0415 - not on Windows
 
     limits, service = resource.getrlimit(resource.RLIMIT_FSIZE), Service()
@@ -242,11 +242,11 @@ def test_a_durable_journal_waits_for_the_disk(
     assert [synchronous] * 4 == used
 
 
-# What it knows
+# Resuming a run
 
 
-def test_what_was_sent_is_noted_or_not_sent(path: Path) -> None:
-    """A call that outlives its run sends nothing that no journal knows; what it learns late is dropped."""
+def test_nothing_is_sent_without_a_record(path: Path) -> None:
+    """A call that outlives its run cannot send, since the journal is closed; its late outcome is dropped."""
     with Journal(path, b"secret") as journal:
         journal.sent(TASK)
     journal.record(TASK, "done")
@@ -261,7 +261,7 @@ def test_what_was_sent_is_noted_or_not_sent(path: Path) -> None:
 
 
 def test_the_wait_begins_when_the_outcome_becomes_unknown(path: Path) -> None:
-    """Not when it was sent, which may be long ago; and a clock that was ahead holds nothing up."""
+    """Not when it was sent, which may be long ago; a time in the future counts as now."""
     with Journal(path, b"secret") as journal:
         for key, seconds in ((b"1" * 16, -500), (b"2" * 16, 500)):
             journal.sent(key)
@@ -272,8 +272,8 @@ def test_the_wait_begins_when_the_outcome_becomes_unknown(path: Path) -> None:
     assert [True, True] == [abs(entry.since - time.time()) < 60 for entry in entries if entry]
 
 
-def test_resume_sends_nothing_that_is_done(client: SandboxClient, path: Path) -> None:
-    """The second report is the first, and the ledger has not grown."""
+def test_resuming_sends_nothing_twice(client: SandboxClient, path: Path) -> None:
+    """The second report is equal to the first, and the ledger does not grow."""
     first = onboard(client, table(*range(20)), path)
     before = client.sandbox.ledger()
     second = onboard(client, table(*range(20)), path)
@@ -284,7 +284,7 @@ def test_resume_sends_nothing_that_is_done(client: SandboxClient, path: Path) ->
 
 
 def test_what_was_refused_is_not_sent_again(path: Path) -> None:
-    """Not even if it would be taken now: nobody said that it should be."""
+    """Not even if the service would accept it now."""
     with payerkit.sandbox(seed=1, kyc_required=True) as client:
         first = onboard(client, table(1), path)
         client.sandbox.complete_kyc(str(table(1)["client_user_id"][0]))
@@ -295,8 +295,8 @@ def test_what_was_refused_is_not_sent_again(path: Path) -> None:
         assert {PAYER: 1} == written(client)
 
 
-def test_two_rows_that_are_the_same_are_one(client: SandboxClient, path: Path) -> None:
-    """Both say what became of it."""
+def test_duplicate_rows_are_one_task(client: SandboxClient, path: Path) -> None:
+    """Both rows report its outcome."""
     report = onboard(client, table(1, 1), path)
 
     assert [("bank_details", "done")] * 2 == states(report)
@@ -308,7 +308,7 @@ def test_two_rows_that_are_the_same_are_one(client: SandboxClient, path: Path) -
 def test_an_account_that_a_kill_left_is_reconciled(
     client: SandboxClient, path: Path, is_stored: bool, attempts: int
 ) -> None:
-    """Found where it arrived, sent once more where it did not; the payer once more; one like it was there before."""
+    """It is found if it was stored, else sent again; an equal account from before is not taken for it."""
     rows = table(1)
     left_by_a_kill(client, path, rows, is_stored=is_stored)
     report = onboard(client, rows, path)
@@ -319,7 +319,7 @@ def test_an_account_that_a_kill_left_is_reconciled(
 
 
 def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_stored: bool) -> None:
-    """Make what a kill leaves between sending an account and noting its answer; the payer had the same one before."""
+    """Make the journal of a run killed while it sent an account; the payer had an equal one before."""
     with Journal(path, client.account_secret) as journal:
         payer, account = (task_of(client, journal, rows, step) for step in ("payer", "bank_details"))
         payerkit.create_payer(client, payer.values)
@@ -369,8 +369,8 @@ def test_a_journal_of_an_older_payerkit_goes_on(path: Path, is_stored: bool, att
     assert (1, "/v2/payer" in sent) == (len(service.stored), False)
 
 
-def test_what_may_be_anothers_is_nobodys(client: SandboxClient, path: Path) -> None:
-    """Of two that look alike one is due, the other not yet, and one account is there: neither takes it."""
+def test_an_account_that_fits_two_tasks_is_assigned_to_neither(client: SandboxClient, path: Path) -> None:
+    """Also if one of the tasks is not due yet."""
     rows = pd.concat([table(1), table(1, document_number="DOC-OTHER")], ignore_index=True)
     with Journal(path, client.account_secret) as journal:
         first, second = (task_of(client, journal, rows, "bank_details", row) for row in (0, 1))
@@ -387,12 +387,12 @@ def test_what_may_be_anothers_is_nobodys(client: SandboxClient, path: Path) -> N
     assert [("unknown", True), ("unknown", False)] == [(entry.state, entry.final) for entry in entries if entry]
 
 
-# What a service may do
+# Behaviour of services
 
 
 @dataclass
 class Service:
-    """A service whose answers a test chooses: how it lists accounts, and what the n-th write meets; it stores first."""
+    """A service that stores accounts; a test sets how it lists them, and how it responds to the n-th write."""
 
     listed: Listed = dict
     payers: list[Behaviour] = field(default_factory=list)
@@ -412,9 +412,9 @@ class Service:
             return self.payers.pop(0) if self.payers else reply(201, json.dumps({"status": {}}))
         payer = request.target.split("/")[3]
         if request.method == "GET":
-            told = [self.listed(record) for record in self.stored if record["payer"] == payer]
-            told = [record for record in told if record is not None]
-            return self.lists.pop(0) if self.lists else reply(200, json.dumps({"paymentDetails": told}))
+            listed = [self.listed(record) for record in self.stored if record["payer"] == payer]
+            shown = [record for record in listed if record is not None]
+            return self.lists.pop(0) if self.lists else reply(200, json.dumps({"paymentDetails": shown}))
         record = {**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer}
         self.stored.append(record)
         meets = self.accounts.pop(0) if self.accounts else None
@@ -422,12 +422,12 @@ class Service:
 
 
 def numbered(shown: Callable[[str], str]) -> Listed:
-    """Return how a service lists accounts that shows their numbers in another way."""
+    """List accounts with their numbers in another form."""
     return lambda record: record | {"accountNumber": shown(record["accountNumber"])}
 
 
 def without(*names: str) -> Listed:
-    """Return how a service lists accounts that leaves out some members."""
+    """List accounts without some fields."""
     return lambda record: {name: value for name, value in record.items() if name not in names}
 
 
@@ -445,8 +445,8 @@ LISTS: list[tuple[str, Listed, str]] = [
 
 
 @pytest.mark.parametrize(("listed", "state"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
-def test_a_lost_account_is_never_there_twice(path: Path, listed: Listed, state: str) -> None:
-    """However a service lists it: found for sure, or left to a person."""
+def test_an_account_with_unknown_outcome_is_never_stored_twice(path: Path, listed: Listed, state: str) -> None:
+    """However the service lists it: it is identified for certain, or left to the user."""
     service = Service(listed, accounts=[None, reset])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         reports = [onboard(client, table(1, 2), path, workers=1) for _ in range(2)]
@@ -460,12 +460,12 @@ def test_a_lost_account_is_never_there_twice(path: Path, listed: Listed, state: 
     [
         (reply(409), ""),  # there is one already: the first
         (reply(400), ""),
-        (reply(401), "does not accept the API key"),  # ends the run
+        (reply(401), "does not accept the API key"),  # stops the run
         (reply(429, headers={"Retry-After": "7200"}), "asks to wait 7200 seconds"),
     ],
 )
-def test_a_refusal_proves_nothing_about_an_earlier_try(path: Path, answer: Behaviour, stopped: str) -> None:
-    """A payer whose first answer was lost is not said to be refused or not sent, since the first may have arrived."""
+def test_a_refusal_proves_nothing_about_an_earlier_attempt(path: Path, answer: Behaviour, stopped: str) -> None:
+    """A payer whose first response was lost is not reported as refused or not sent: it may have been stored."""
     with FarEnd([Service(payers=[reset, answer])]) as far_end, Client(far_end.url, "key") as client:
         report = onboard(client, table(1), path)
 
@@ -475,8 +475,8 @@ def test_a_refusal_proves_nothing_about_an_earlier_try(path: Path, answer: Behav
     assert stopped in report.stopped
 
 
-def test_a_try_that_never_arrived_is_no_try(path: Path) -> None:
-    """A payer that was refused for coming too fast, then lost, is still sent once more."""
+def test_a_rate_limited_attempt_does_not_count(path: Path) -> None:
+    """A payer that was rate limited and then had an unknown outcome is still sent once more."""
     slow = reply(429, headers={"Retry-After": "0"})
     service = Service(payers=[slow, slow, reset, slow, slow])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
@@ -485,8 +485,8 @@ def test_a_try_that_never_arrived_is_no_try(path: Path) -> None:
     assert [("bank_details", "done")] == states(report)
 
 
-def test_a_wait_that_is_too_long_ends_the_run(path: Path) -> None:
-    """What was not sent can be sent by the same call, later."""
+def test_a_long_retry_after_stops_the_run(path: Path) -> None:
+    """The same call sends the rest later."""
     busy = reply(429, headers={"Retry-After": "7200"})
     service = Service(payers=[busy])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
@@ -499,7 +499,7 @@ def test_a_wait_that_is_too_long_ends_the_run(path: Path) -> None:
 
 
 def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
-    """What was done is done; with the key accepted again the same call does the rest."""
+    """When the key is accepted again, the same call does the rest."""
     service = Service(payers=[reply(201, json.dumps({"status": {}})), reply(401)])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         first = onboard(client, table(1, 2, 3), path, workers=1)
@@ -511,8 +511,8 @@ def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
     assert (3, 4) == (len(service.stored), sum(each.target == "/v2/payer" for each in far_end.ledger))
 
 
-def test_a_list_whose_answer_breaks_off_is_asked_for_again(path: Path) -> None:
-    """Before an account is sent, and while one is looked for."""
+def test_an_incomplete_list_is_requested_again(path: Path) -> None:
+    """Before an account is sent, and when one is looked up."""
     broken = cut(200, b'{"paymentDetails": [')
     service = Service(lists=[broken], accounts=[reset])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
@@ -522,8 +522,8 @@ def test_a_list_whose_answer_breaks_off_is_asked_for_again(path: Path) -> None:
     assert 1 == len(service.stored)
 
 
-def test_without_a_delay_it_looks_at_once(client: SandboxClient, path: Path) -> None:
-    """A service whose writes have landed when the answer is lost needs none."""
+def test_without_a_delay_it_reconciles_at_once(client: SandboxClient, path: Path) -> None:
+    """A service whose writes take effect before the response is lost needs no delay."""
     client.sandbox.set_faults("reset_after=15%, cut=15%")
     rows = Table(table(*range(20)))
     options = Options(workers=1, reconcile_after=0)
@@ -536,13 +536,13 @@ def test_without_a_delay_it_looks_at_once(client: SandboxClient, path: Path) -> 
     assert report.counts["done"] > 0
 
 
-def test_an_entry_is_what_was_told(path: Path) -> None:
-    """A task that nobody sent has none; reasons and facts come back as they were."""
+def test_an_entry_has_what_was_recorded(path: Path) -> None:
+    """A task that was never sent has no entry; reason and facts are returned as recorded."""
     with Journal(path, b"secret") as journal:
         journal.sent(TASK)
-        journal.record(TASK, "done", facts={"id": "pd-1", "status": None}, reason="told")
+        journal.record(TASK, "done", facts={"id": "pd-1", "status": None}, reason="Found.")
         entry, other = journal.entry(TASK), journal.entry(b"another")
 
     assert entry is not None
-    assert Entry("done", 1, 0, entry.since, True, {"id": "pd-1"}, "told", 0) == entry
+    assert Entry("done", 1, 0, entry.since, True, {"id": "pd-1"}, "Found.", 0) == entry
     assert other is None

@@ -1,4 +1,4 @@
-"""What a run would do: who is sent, who is not and why, whatever keeps the table; and the report of what was done."""
+"""Plans: what a run would send, and what not and why; and reports of what it sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from published import TYPED_ACCOUNT, TYPED_PAYER
 ID = {"client_user_id": "typed-001"}
 BANK = {"bank_name": "Typed Bank", "account_name": "Zanzibar Quartermaine", "currency": "USD"}
 BANK |= {"account_number": "98127364550", "routing_number": "021000021"}
-"""What an account needs beyond the columns that it shares with its payer."""
+"""Fields that an account needs beyond those that it shares with its payer."""
 SHARED = {name: TYPED_PAYER[name] for name in TYPED_ACCOUNT if name in TYPED_PAYER} | {"postcode": "12207"}
 OTHER = {"account_number": "11112222333"}
 NOT_SENT = "Its payer was not sent: see the row of the payer."
@@ -31,7 +31,7 @@ def plan(*rows: dict[str, Any]) -> payerkit.Plan:
 
 
 def steps(found: payerkit.Plan) -> list[tuple[str, str]]:
-    """Return what is planned of each row for the payer and for the account."""
+    """Return the planned action for the payer and the account of each row."""
     return list(found.frame[["payer", "bank_details"]].itertuples(index=False, name=None))
 
 
@@ -57,7 +57,7 @@ def steps(found: payerkit.Plan) -> list[tuple[str, str]]:
     ],
 )
 def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
-    """Each payer and each account is sent once, and none with an error or without its payer."""
+    """Each payer and each account is sent once; none is sent with an error, or without its payer."""
     found = plan(*rows)
 
     assert expected == steps(found)
@@ -80,29 +80,29 @@ def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str
         ([ID | TYPED_ACCOUNT | {"client_user_id": None}], "client_user_id: Required."),
     ],
 )
-def test_the_reason_is_told(rows: list[dict[str, Any]], expected: str) -> None:
-    """What stands in the way of the last row is told in words."""
+def test_rows_that_are_not_sent_have_a_reason(rows: list[dict[str, Any]], expected: str) -> None:
+    """The reason why the last row is not sent is given in words."""
     assert plan(*rows).frame["reason"].iloc[-1].endswith(expected)
 
 
 @pytest.mark.parametrize("empty", [None, np.nan, pd.NA, "", "  "])
 def test_every_kind_of_empty_cell_is_the_same(empty: Any) -> None:
-    """A payer who stands twice, with empty cells of two kinds, is one payer."""
+    """Two rows that differ only in the kind of their empty cells are one payer."""
     found = plan(TYPED_PAYER | {"company_name": None}, TYPED_PAYER | {"company_name": empty})
 
     assert [("send", ""), ("as row 1", "")] == steps(found)
 
 
 def table(**changes: Any) -> pd.DataFrame:
-    """Return three payers with an account each, the second without an e-mail address and with blanks to take away."""
+    """Return three payers with an account each, the second without an e-mail address and with blanks to strip."""
     rows: list[dict[str, Any]] = [TYPED_PAYER | BANK | {"client_user_id": f"user-{place}"} for place in range(3)]
     rows[1] |= {"email": None, "city": " Utica", "bank_name": ""}
     return pd.DataFrame(rows, dtype="object").assign(**changes)
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", "str"])
-def test_however_text_is_kept_the_plan_is_the_same(dtype: Any) -> None:
-    """Columns of objects, of text and of categories give the same plan and the same findings."""
+def test_the_dtype_of_text_does_not_matter(dtype: Any) -> None:
+    """Columns of objects, strings and categories give the same plan and the same findings."""
     frame = table().where(table().notna(), None)
     expected, found = (payerkit.plan_onboarding(each) for each in (frame, frame.astype({"client_user_id": dtype})))
     every = payerkit.plan_onboarding(frame.astype(dtype) if dtype != "str" else pd.DataFrame(frame.to_dict("list")))
@@ -125,7 +125,7 @@ def test_however_text_is_kept_the_plan_is_the_same(dtype: Any) -> None:
     ],
 )
 def test_any_index_is_kept(index: Any) -> None:
-    """Rows are called what the caller calls them, in the plan and in its findings."""
+    """The plan and its findings have the labels of the table's index."""
     found = payerkit.plan_onboarding(table().set_axis(index))
 
     assert list(index) == list(found.frame.index)
@@ -134,7 +134,7 @@ def test_any_index_is_kept(index: Any) -> None:
 
 
 def test_odd_cells_are_findings() -> None:
-    """What is no text, or cannot be encoded, is told like any other error."""
+    """Cells that are not text, or cannot be encoded, are errors as any other."""
     odd = [["x"], {"a": 1}, "\ud800"]
     found = payerkit.plan_onboarding(table(client_user_id=odd, city=[odd, *odd[1:]]))
 
@@ -155,37 +155,37 @@ def test_odd_cells_are_findings() -> None:
         ([TYPED_PAYER], "got a list"),
     ],
 )
-def test_what_is_no_table_of_rows_to_send_is_refused(rows: Any, words: str) -> None:
-    """A table that could send nothing is an error, and not an empty plan."""
+def test_tables_without_anything_to_send_are_refused(rows: Any, words: str) -> None:
+    """A table that cannot send anything is an error, not an empty plan."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.plan_onboarding(rows)
 
 
 def test_an_empty_table_has_an_empty_plan() -> None:
-    """Names without rows: nothing is sent, and nothing is wrong."""
+    """A header without rows: nothing to send, and no findings."""
     found = payerkit.plan_onboarding(table().head(0))
 
     assert {0} == set(found.counts.values())
     assert (0, 0, False) == (len(found.frame), len(found.findings), "would not" in str(found))
 
 
-def test_columns_for_the_bank_count_for_the_bank_alone() -> None:
-    """A `bank_` column takes the place of the payer's; so findings tell which step they are about."""
+def test_bank_columns_are_for_bank_details_alone() -> None:
+    """A `bank_` column is used in place of the payer's column; findings name the step that they are about."""
     found = plan(TYPED_PAYER | BANK | {"bank_country": "UK", "bank_postal_code": "12207"})
     codes = found.findings.loc[found.findings["code"] == "country_habit", ["step", "field"]]
 
     assert [("bank_details", "country")] == list(codes.itertuples(index=False, name=None))
 
 
-def test_the_template_is_a_table_that_can_be_sent(tmp_path: Path) -> None:
-    """What `--template` prints has one row, of which payer and account can be sent."""
+def test_the_template_can_be_sent(tmp_path: Path) -> None:
+    """The table that `--template` prints has one row, whose payer and account can be sent."""
     (tmp_path / "template.csv").write_text(onboarding.template(), "utf-8")
 
     assert [("send", "send")] == steps(payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "template.csv")))
 
 
 def test_planning_sends_nothing_and_changes_nothing() -> None:
-    """A plan takes no client, and leaves the table as it is."""
+    """A plan needs no client, and does not modify the table."""
     frame = table()
     before = frame.copy(deep=True)
     payerkit.plan_onboarding(frame)
@@ -196,8 +196,8 @@ def test_planning_sends_nothing_and_changes_nothing() -> None:
 EMAILS = [f"<b>user-{place}@example.com</b>" for place in range(3)]
 
 
-def test_a_plan_shows_no_person() -> None:
-    """Ids and labels that are e-mail addresses are masked; nothing of a row stands in what is shown of a plan."""
+def test_a_plan_shows_no_personal_data() -> None:
+    """Ids and labels that are e-mail addresses are masked; a plan does not show data of the rows."""
     found = payerkit.plan_onboarding(table(client_user_id=[EMAILS[0], EMAILS[1], EMAILS[0]]).set_axis(EMAILS))
     shown = [str(found), repr(found), found._repr_html_(), found.frame.reset_index(drop=True).to_string()]
 
@@ -205,8 +205,8 @@ def test_a_plan_shows_no_person() -> None:
     assert (["••••"] * 3, "as row ••••") == (list(found.frame["client_user_id"]), found.frame["payer"].iloc[2])
 
 
-def test_a_plan_tells_what_is_found_most_often() -> None:
-    """The text and the page name the findings with their numbers, errors first."""
+def test_a_plan_shows_the_most_frequent_findings() -> None:
+    """Text and HTML show the findings with their counts, errors first."""
     rows = [TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "<i>"} for place in range(3)]
     found = plan(*rows, TYPED_PAYER | {"ssn": None})
 
@@ -217,27 +217,27 @@ def test_a_plan_tells_what_is_found_most_often() -> None:
 
 @pytest.fixture
 def report(shared: Client, tmp_path: Path) -> payerkit.Report:
-    """Send three payers, of whom the second could not be sent and the third repeats the first."""
+    """Send three payers: the second has an error, the third is the same as the first."""
     rows = table(client_user_id=[EMAILS[0], EMAILS[1], EMAILS[0]]).set_axis([*EMAILS[:2], "<script>"])
     return payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)
 
 
 def test_a_report_has_every_row(report: payerkit.Report) -> None:
-    """Rows come in the order of the input, and the states add up to them."""
+    """Rows are in the order of the input, and the counts of the states add up to them."""
     assert ["done", "not_sent", "done"] == list(report.frame["state"])
     assert {"done": 2, "refused": 0, "unknown": 0, "not_sent": 1} == report.counts
 
 
-def test_a_report_shows_no_person(report: payerkit.Report) -> None:
-    """Neither text, page nor cells of a report hold what a row held."""
+def test_a_report_shows_no_personal_data(report: payerkit.Report) -> None:
+    """Text, HTML and cells of a report do not show data of the rows."""
     shown = [str(report), repr(report), report._repr_html_(), report.frame.reset_index(drop=True).to_string()]
 
     assert [] == [secret for secret in [*SECRETS, "user-", "<b>u", "<script"] for text in shown if secret in text]
     assert "email: Required." in report._repr_html_()
 
 
-def test_a_report_escapes_what_a_row_is_called(shared: Client, tmp_path: Path) -> None:
-    """A label with HTML in it is shown, and does nothing."""
+def test_a_report_escapes_labels(shared: Client, tmp_path: Path) -> None:
+    """A label with HTML in it is shown as text."""
     rows = table().set_axis(["a", "<script>", "c"])
     shown = payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)._repr_html_()
 
@@ -253,7 +253,7 @@ def test_a_report_escapes_what_a_row_is_called(shared: Client, tmp_path: Path) -
     ],
 )
 def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_path: Path) -> None:
-    """What was saved reads back as it was, with the labels of its rows first."""
+    """The saved file has the labels of the rows first, and the same cells."""
     found = payerkit.onboard(shared, table().set_axis(index), journal=tmp_path / "journal", progress=False)
     found.save(tmp_path / "report.csv")
     read = pd.read_csv(tmp_path / "report.csv", dtype=str, keep_default_na=False)
@@ -273,7 +273,7 @@ def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_pat
     ],
 )
 def test_a_run_does_what_its_plan_says(rows: list[dict[str, Any]], shared: Client, tmp_path: Path) -> None:
-    """The rows that a plan would send are those that the run sends."""
+    """A run sends exactly the rows that its plan would send."""
     frame = pd.DataFrame(rows, dtype="object")
     report = payerkit.onboard(shared, frame, journal=tmp_path / "journal", progress=False)
     planned = payerkit.plan_onboarding(frame)

@@ -1,4 +1,4 @@
-"""Tables as they are read: text as text, columns by our names, rows by the numbers of a spreadsheet."""
+"""Reading tables: cells stay text, columns are named by field, rows are numbered as in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cells = dict[int, list[str | None]]
 
 
 def cells_of(frame: pd.DataFrame) -> Cells:
-    """Return the cells by the number of their row, None for an empty one."""
+    """Return the cells by row number, None for an empty cell."""
     rows = frame.astype(object).where(frame.notna(), None)
     return {int(label): list(row) for label, row in zip(rows.index, rows.to_numpy(), strict=True)}
 
@@ -67,8 +67,8 @@ def workbook(folder: Path, *rows: list[Any]) -> Path:
         (NAMES + "\u00fc,\u65e5\u672c,c\n", {2: ["\u00fc", "\u65e5\u672c", "c"]}),  # letters of the world
     ],
 )
-def test_csv_is_read_as_it_stands(content: str, expected: Cells, tmp_path: Path) -> None:
-    """Whatever separates columns and ends lines, the cells are the text that stands there."""
+def test_csv_cells_stay_text(content: str, expected: Cells, tmp_path: Path) -> None:
+    """Cells are the text of the file, with any usual separator and line ending."""
     assert expected == cells_of(payerkit.read_payers(csv_file(tmp_path, content)))
 
 
@@ -90,21 +90,21 @@ def test_csv_is_read_as_it_stands(content: str, expected: Cells, tmp_path: Path)
         (NAMES.replace("city", "post code"), "post code: .* did you mean postcode?"),
     ],
 )
-def test_csv_that_is_no_table_is_refused(content: str | bytes, words: str, tmp_path: Path) -> None:
-    """What would be read wrong is refused, with the row where that can be told; nothing is cut off in silence."""
+def test_invalid_csv_is_refused(content: str | bytes, words: str, tmp_path: Path) -> None:
+    """A file that would be misread is refused, with the row if it is known; nothing is cut off silently."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(csv_file(tmp_path, content))
 
 
 @pytest.mark.parametrize("source", [io.StringIO("\ufeffclientUserId\n007\n"), io.BytesIO(b"clientUserId\r\n007\r\n")])
 def test_an_open_file_is_read(source: Any) -> None:
-    """A file may be open already, for text or for bytes."""
+    """An open file is accepted, in text or binary mode."""
     assert {2: ["007"]} == cells_of(payerkit.read_payers(source))
 
 
 @pytest.mark.parametrize("name", ["table.tsv", "table.TXT"])
-def test_an_ending_says_what_a_file_is(name: str, tmp_path: Path) -> None:
-    """Text files of every ending are read as CSV, from a path or its text."""
+def test_text_files_are_read_as_csv(name: str, tmp_path: Path) -> None:
+    """.tsv and .txt files are read as CSV, in any case, from a path or its text."""
     csv_file(tmp_path, NAMES + "a,b,c\n").rename(tmp_path / name)
 
     assert {2: ["a", "b", "c"]} == cells_of(payerkit.read_payers(str(tmp_path / name)))
@@ -121,16 +121,16 @@ def test_an_ending_says_what_a_file_is(name: str, tmp_path: Path) -> None:
         ([TYPED_PAYER], "got a list"),
     ],
 )
-def test_what_is_no_source_is_told(source: Any, words: str, tmp_path: Path) -> None:
-    """A source that cannot be read is refused in one sentence."""
+def test_unreadable_sources_are_refused(source: Any, words: str, tmp_path: Path) -> None:
+    """A source that cannot be read is refused with the reason."""
     for name in ("table.ods", "broken.xlsx", "broken.parquet"):
         (tmp_path / name).write_bytes(b"nonsense")
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(tmp_path / source if isinstance(source, str) else source)
 
 
-def test_excel_is_text(tmp_path: Path) -> None:
-    """Numbers, days and words of a workbook's first sheet are text; its blank rows are counted, and no payers."""
+def test_excel_cells_become_text(tmp_path: Path) -> None:
+    """Numbers, dates and words of the first sheet become text; blank rows count in the numbering and are left out."""
     path = workbook(
         tmp_path,
         ["client_user_id", "postcode", "date_of_birth", "phone", "country", None],
@@ -157,14 +157,14 @@ def test_excel_is_text(tmp_path: Path) -> None:
         ([["Payers"], ["client_user_id", "email"], ["a", "b"]], "row 2 has a cell in a column without"),  # a title
     ],
 )
-def test_excel_that_is_no_table_is_refused(rows: list[list[Any]], words: str, tmp_path: Path) -> None:
-    """A sheet without one row of names is refused, with the row to look at."""
+def test_invalid_excel_sheets_are_refused(rows: list[list[Any]], words: str, tmp_path: Path) -> None:
+    """A sheet without a proper header is refused, with the row to look at."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(workbook(tmp_path, *rows))
 
 
-def test_excel_may_begin_below(tmp_path: Path) -> None:
-    """The first row with anything in it has the names; the rows are numbered as the spreadsheet does it."""
+def test_an_excel_table_may_start_further_down(tmp_path: Path) -> None:
+    """The first row with any cell is the header; rows are numbered as in the spreadsheet."""
     path = workbook(tmp_path, [], [], ["client_user_id", "email"], ["a", "b"])
 
     assert {4: ["a", "b"]} == cells_of(payerkit.read_payers(path))
@@ -172,15 +172,15 @@ def test_excel_may_begin_below(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category"])
 def test_parquet_is_read(dtype: Any, tmp_path: Path) -> None:
-    """A Parquet file keeps its text, whatever kept it before, and its rows are numbered like those of the others."""
+    """Text in a Parquet file stays text, whatever dtype it had; rows are numbered as those of other files."""
     frame = pd.DataFrame({"clientUserId": ["007", "8"], "country": ["NA", None]}).astype(dtype)
     frame.set_axis([5, 5]).to_parquet(tmp_path / "table.parquet")
 
     assert {2: ["007", "NA"], 3: ["8", None]} == cells_of(payerkit.read_payers(tmp_path / "table.parquet"))
 
 
-def test_every_kind_of_file_reads_the_same(tmp_path: Path) -> None:
-    """CSV, Excel, Parquet and the frame itself give the same table."""
+def test_all_file_formats_give_the_same_table(tmp_path: Path) -> None:
+    """CSV, Excel, Parquet and the DataFrame itself give the same table."""
     frame = pd.DataFrame([{**BANK_DETAILS, "clientUserId": "007"}, {"clientUserId": "8", "iban": "NA"}])
     frame.to_csv(tmp_path / "table.csv", index=False)
     frame.to_excel(tmp_path / "table.xlsx", index=False)
@@ -191,8 +191,8 @@ def test_every_kind_of_file_reads_the_same(tmp_path: Path) -> None:
     assert [expected] * 3 == [cells_of(table) for table in tables]
 
 
-def test_a_frame_keeps_its_index_and_is_left_alone() -> None:
-    """A frame's labels are the caller's, and so is the frame."""
+def test_a_dataframe_keeps_its_index_and_is_not_changed() -> None:
+    """The result has the index of the DataFrame, which is not modified."""
     frame = pd.DataFrame({"clientUserId": ["a", "b"], "notes": ["x", "y"]}, index=["one", "one"])
     before = frame.copy(deep=True)
     table = payerkit.read_payers(frame, mapping={"notes": None})
@@ -214,8 +214,8 @@ def test_a_frame_keeps_its_index_and_is_left_alone() -> None:
         (["where"], {"where": "bank_city"}, ["bank_city"]),
     ],
 )
-def test_columns_get_our_names(columns: list[Any], mapping: Mapping[Any, Any], expected: list[str]) -> None:
-    """Columns are known by our names, by wire names, and by what the mapping says."""
+def test_columns_are_named_by_field(columns: list[Any], mapping: Mapping[Any, Any], expected: list[str]) -> None:
+    """Columns are found by field name, by wire name and by the mapping."""
     frame = pd.DataFrame([["x"] * len(columns)], columns=columns)
 
     assert expected == list(payerkit.read_payers(frame, mapping=mapping).columns)
@@ -238,10 +238,10 @@ def test_columns_get_our_names(columns: list[Any], mapping: Mapping[Any, Any], e
         (["clientUserId", "client_user_id"], {}, {"client_user_id": "a second column for client_user_id."}),
     ],
 )
-def test_columns_that_are_not_understood_are_all_told(
+def test_every_unknown_column_is_reported(
     columns: list[str], mapping: Mapping[str, str | None], expected: dict[str, str]
 ) -> None:
-    """Every column at fault is named, with what may have been meant."""
+    """Every unknown column is named, with a suggestion."""
     with pytest.raises(InvalidInput) as caught:
         payerkit.read_payers(pd.DataFrame([["x"] * len(columns)], columns=columns), mapping=mapping)
 
@@ -251,8 +251,8 @@ def test_columns_that_are_not_understood_are_all_told(
 
 
 @pytest.mark.parametrize("body", [TYPED_PAYER, TYPED_ACCOUNT])
-def test_a_table_without_names_is_told_without_its_values(body: dict[str, str], tmp_path: Path) -> None:
-    """The first row of a file without names is a person's, and stands in no message."""
+def test_a_missing_header_is_reported_without_values(body: dict[str, str], tmp_path: Path) -> None:
+    """The first row of a file without a header is personal data, and is not in the message."""
     path = csv_file(tmp_path, ",".join(body.values()) + "\n")
     with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
         payerkit.read_payers(path, mapping={"zip": "postcode"})
@@ -260,16 +260,16 @@ def test_a_table_without_names_is_told_without_its_values(body: dict[str, str], 
     assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]
 
 
-@pytest.mark.parametrize("stranger", ["219-09-9873", "zanzibar@example.com"])
-def test_a_name_that_is_somebodys_is_masked(stranger: str) -> None:
-    """A column that has a number or an address for a name does not show it."""
+@pytest.mark.parametrize("name", ["219-09-9873", "zanzibar@example.com"])
+def test_column_names_that_are_personal_data_are_masked(name: str) -> None:
+    """A column whose name is an SSN or an e-mail address does not show it."""
     with pytest.raises(InvalidInput) as caught:
-        payerkit.read_payers(pd.DataFrame(columns=["email", stranger]))
+        payerkit.read_payers(pd.DataFrame(columns=["email", name]))
 
-    assert (False, True) == (stranger in str(caught.value), "••••" in str(caught.value))
+    assert (False, True) == (name in str(caught.value), "••••" in str(caught.value))
 
 
-def test_accounts_want_to_know_whose_they_are() -> None:
-    """Bank details without a payer's id are nobody's."""
+def test_bank_details_need_client_user_ids() -> None:
+    """A table of bank details without client user ids is refused."""
     with pytest.raises(InvalidInput, match="no column client_user_id"):
         payerkit.read_bank_details(pd.DataFrame([BANK_DETAILS]))

@@ -1,4 +1,4 @@
-"""A run over a table: what is sent, what is repeated, what is looked for, and what is left to a person."""
+"""Runs: what is sent, what is repeated, what is looked up, and what is left to the user."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_table_is_onboarded(journal: Path) -> None:
 
 
 def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
-    """A row with an error is left out, with the reason; a warning stops nothing."""
+    """A row with an error is not sent, and has a reason; a row with a warning is sent."""
     table = payers(3)
     table.loc[0, "email"] = "nobody"
     table.loc[1, "postcode"] = "1"
@@ -90,7 +90,7 @@ def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
 
 
 def test_the_same_call_again_sends_nothing(connected: Callable[..., Client], journal: Path) -> None:
-    """What is done is done, and what was refused stays refused."""
+    """Rows that are done stay done, rows that were refused stay refused."""
     with FarEnd([reply(404), reply(200, STATUS), reply(400, '{"message": "no"}'), reply(200, STATUS)]) as far_end:
         client = connected(far_end.url)
         first = payerkit.onboard(client, payers(3), journal=journal, workers=1, progress=False)
@@ -107,9 +107,9 @@ def posts(far_end: FarEnd) -> list[str]:
     return [each.target for each in far_end.ledger if each.method == "POST"]
 
 
-def test_a_payer_is_sent_once_more_when_nobody_knows(connected: Callable[..., Client], journal: Path) -> None:
-    """The same id is the same payer, so a payer is sent again after a while, and once."""
-    with FarEnd([reply(404), close, close, reply(200, STATUS)]) as far_end:  # first it is asked which service it is
+def test_a_payer_with_unknown_outcome_is_sent_once_more(connected: Callable[..., Client], journal: Path) -> None:
+    """The same id is the same payer, so a payer is sent again after the wait, but only once."""
+    with FarEnd([reply(404), close, close, reply(200, STATUS)]) as far_end:  # the first request identifies the service
         client = connected(far_end.url)
         report = payerkit.onboard(client, payers(1), journal=journal, progress=False, reconcile_after=0.1)
 
@@ -123,12 +123,12 @@ def test_a_payer_is_sent_once_more_when_nobody_knows(connected: Callable[..., Cl
     [
         # it was stored before the connection broke: it is found, and not sent again
         ([NOTHING, close, listing(stored(0))], ("done", 1, "id-0", "POST")),
-        # it was not: it is looked for twice, and sent again
+        # it was not: it is looked up twice, and sent again
         (
             [NOTHING, close, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)}))],
             ("done", 2, "id-0", "POSTPOST"),
         ),
-        # it lands late, between the two looks
+        # it takes effect late, between the two lookups
         ([NOTHING, reset, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
         # the same account was there before: it is not taken for this one
         (
@@ -140,16 +140,16 @@ def test_a_payer_is_sent_once_more_when_nobody_knows(connected: Callable[..., Cl
             ],
             ("done", 1, "id-0", "POST"),
         ),
-        # two fit: a person has to look
+        # two fit: the user has to check
         ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("unknown", 1, None, "POST")),
         # sent twice, and never found
         ([NOTHING, close, NOTHING, NOTHING, close, NOTHING], ("unknown", 2, None, "POSTPOST")),
     ],
 )
-def test_an_account_is_looked_for_before_it_is_sent_again(
+def test_an_account_is_looked_up_before_it_is_sent_again(
     connected: Callable[..., Client], journal: Path, behaviours: list[Any], expected: tuple[Any, ...]
 ) -> None:
-    """What nobody knows is found out by looking; sent again is only what is not there."""
+    """An account whose outcome is unknown is searched for in the list, and sent again only if it is missing."""
     with FarEnd([reply(404), *behaviours]) as far_end:
         client = connected(far_end.url)
         report = payerkit.add_bank_details(client, accounts(1), journal=journal, progress=False, reconcile_after=0.1)
@@ -163,8 +163,8 @@ def test_an_account_is_looked_for_before_it_is_sent_again(
         assert expected == (*told, "POST" * len(posts(far_end)))
 
 
-def test_two_accounts_that_cannot_be_told_apart_are_a_persons(connected: Callable[..., Client], journal: Path) -> None:
-    """One new account that fits two rows is no row's: the other might be sent twice."""
+def test_indistinguishable_accounts_are_left_to_the_user(connected: Callable[..., Client], journal: Path) -> None:
+    """One new account that fits two rows is assigned to neither: the other one might be sent twice."""
     alike = accounts(2, accountNumber="253009233480")
     alike.loc[1, "documentNumber"] = "X0000000"  # which no list shows
     with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
@@ -177,8 +177,8 @@ def test_two_accounts_that_cannot_be_told_apart_are_a_persons(connected: Callabl
     assert "several accounts could be this one" in str(report.frame.loc[0, "reason"])
 
 
-def test_two_rows_that_are_the_same_are_sent_once(journal: Path) -> None:
-    """A row that stands twice asks for one account."""
+def test_duplicate_rows_are_sent_once(journal: Path) -> None:
+    """Two rows with the same account send one."""
     table = pd.concat([accounts(1), accounts(1)], ignore_index=True)
     with payerkit.sandbox(seed=1) as client:
         payerkit.create_payer(client, {**PAYER, "clientUserId": "row-0"})
@@ -190,7 +190,7 @@ def test_two_rows_that_are_the_same_are_sent_once(journal: Path) -> None:
 
 
 def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journal: Path) -> None:
-    """Where the payer was refused, nothing is sent for the account, and the row says so."""
+    """If the payer was refused, the account is not sent, and the row says why."""
     table = payers(1).assign(**BANK)
     with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
         report = payerkit.onboard(connected(far_end.url), table, journal=journal, progress=False)
@@ -201,7 +201,7 @@ def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journa
 
 
 def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
-    """Nobody tries a thousand rows with a key that is not accepted; with the right one the run goes on."""
+    """A wrong key stops the run at the first 401, instead of failing for every row."""
     with FarEnd([reply(404), reply(401)]) as far_end:
         report = payerkit.onboard(connected(far_end.url), payers(50), journal=journal, workers=1, progress=False)
 
@@ -211,8 +211,8 @@ def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Pat
     assert report.frame["reason"].str.contains("API key").all()
 
 
-def test_a_service_that_goes_away_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
-    """Nobody waits for a thousand rows that cannot leave."""
+def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """A run stops if the service cannot be reached any more, instead of trying every row."""
 
     def answer_and_go(connection: socket.socket, _: object) -> None:
         connection.sendall(message(404, b"{}"))
@@ -225,8 +225,8 @@ def test_a_service_that_goes_away_ends_the_run(connected: Callable[..., Client],
     assert "could not be reached" in report.stopped
 
 
-def test_a_service_that_is_not_there_is_told_at_once(connected: Callable[..., Client], journal: Path) -> None:
-    """Before it is known which service it is, nothing is begun."""
+def test_a_run_does_not_start_without_the_service(connected: Callable[..., Client], journal: Path) -> None:
+    """If the service cannot be identified at first, nothing is sent."""
     with FarEnd([close]) as far_end:
         url = far_end.url
         far_end._socket.shutdown(socket.SHUT_RDWR)
@@ -234,8 +234,8 @@ def test_a_service_that_is_not_there_is_told_at_once(connected: Callable[..., Cl
         payerkit.onboard(connected(url), payers(2), journal=journal, progress=False)
 
 
-def test_all_wait_when_one_is_asked_to(connected: Callable[..., Client], journal: Path) -> None:
-    """After a 429 no call leaves before its time, whichever thread it is in."""
+def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journal: Path) -> None:
+    """After a 429, no call of any thread leaves before the time that it requests."""
     with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
         started = time.monotonic()
         report = payerkit.onboard(connected(far_end.url), payers(20), journal=journal, workers=4, progress=False)
@@ -246,7 +246,7 @@ def test_all_wait_when_one_is_asked_to(connected: Callable[..., Client], journal
 
 
 def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None:
-    """Ten calls at fifty a second take a fifth of a second at least."""
+    """Eleven calls at 50 a second take at least 0.2 seconds."""
     with FarEnd([reply(200, STATUS)]) as far_end:
         started = time.monotonic()
         payerkit.onboard(connected(far_end.url), payers(11), journal=journal, rate=50, progress=False)
@@ -255,7 +255,7 @@ def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None
 
 
 def test_an_interrupt_loses_nothing(journal: Path) -> None:
-    """What is under way comes to its end, the report is in the error, and the same call goes on."""
+    """Calls under way end by themselves, the error holds the report, and the same call goes on."""
     with payerkit.sandbox(seed=1) as client:
         threading.Timer(0.6, signal.raise_signal, [signal.SIGINT]).start()
         with pytest.raises(InterruptedRun) as caught:
@@ -269,8 +269,8 @@ def test_an_interrupt_loses_nothing(journal: Path) -> None:
     assert 100 == len(ledger)
 
 
-def test_the_journal_keeps_no_link_that_tells_who_it_is(connected: Callable[..., Client], journal: Path) -> None:
-    """A link with the payer's id in it is not kept, however it is encoded; others are."""
+def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], journal: Path) -> None:
+    """A link that holds the payer's id, in any encoding, is not kept; others are."""
     answer = {
         **ANSWERS["create_payer"],
         "agreementUrl": "https://example.com/a?u=row%2D0",
@@ -293,10 +293,8 @@ def test_the_journal_keeps_no_link_that_tells_who_it_is(connected: Callable[...,
         ({"durable": "power"}, "durable"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(
-    shared: Client, journal: Path, options: dict[str, Any], named: str
-) -> None:
-    """A wrong option is told by its name, before anything is sent."""
+def test_invalid_options_are_refused(shared: Client, journal: Path, options: dict[str, Any], named: str) -> None:
+    """An invalid option is named before anything is sent."""
     with pytest.raises(InvalidInput, match=f"^{named}: "):
         payerkit.onboard(shared, payers(1), journal=journal, progress=False, **options)
 
@@ -317,23 +315,23 @@ def test_numbers_that_make_no_sense_are_refused(
         ({"status": "approved"}, False),  # nothing to compare
     ],
 )
-def test_fitting(record: dict[str, str], expected: bool) -> None:
-    """A listed account fits what was sent if all that is in both is equal, and its number or holder is among it."""
+def test_a_listed_account_fits_if_shared_fields_are_equal(record: dict[str, str], expected: bool) -> None:
+    """Every field that both have must be equal, and the number or the holder's name among them."""
     sent = {"bank_name": "Chase", "currency": "usd", "account_number": "253009233489", "account_name": "Mei Lu"}
 
     assert expected == fits(sent, record)
 
 
-def test_the_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever waits sees how many are done."""
+def test_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bar counts how many are done."""
     with payerkit.sandbox(seed=1) as client:
         payerkit.onboard(client, payers(3), journal=journal)
 
     assert "done=3, failed=0, unknown=0" in capsys.readouterr().err
 
 
-def test_an_address_of_the_bank_is_not_mixed_with_the_payers() -> None:
-    """With one column for the address of the account, nothing of the payer's address is taken for it."""
+def test_bank_and_payer_addresses_are_not_mixed() -> None:
+    """If one column is for the account's address, no column of the payer's address is used for it."""
     table = payers(1).assign(**BANK, bank_address_line1="24 Theatre St.", bank_city="Paramount", bank_country="US")
     findings = payerkit.plan_onboarding(table).findings
 

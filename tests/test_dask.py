@@ -1,4 +1,4 @@
-"""A table in partitions: read and checked in the workers of a cluster, and the same as in one piece."""
+"""Dask DataFrames: partitions are read and checked in a cluster's workers, with the result of one table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cluster() -> Iterator[Client]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> pd.DataFrame:
-    """Write a file with names of its own: payers, a second account of one, errors of one row and of two rows."""
+    """Write a file with other column names: payers, a second account of one, errors of one row and of two rows."""
     rows = [TYPED_PAYER | TYPED_ACCOUNT | {"client_user_id": f"00{place}", "country": "NA"} for place in range(8)]
     rows[3] |= {"email": " ", "city": " Albany"}
     rows[5] |= {"client_user_id": "007", "first_name": "Zoe"}  # another payer under an id of another partition
@@ -52,8 +52,8 @@ def in_partitions(folder: Path) -> Any:
     return dd.read_csv(path, blocksize=700, dtype=str, keep_default_na=False, na_values=[""])
 
 
-def test_partitions_have_the_findings_of_the_whole(cluster: Client) -> None:
-    """Two workers find in four partitions what one process finds in the table."""
+def test_partitions_have_the_findings_of_one_table(cluster: Client) -> None:
+    """Two workers find in four partitions what one process finds in the whole table."""
     frame = pd.DataFrame(ROWS)
     found = dd.from_pandas(frame, npartitions=4).map_partitions(payerkit.check_payers, clear_divisions=True).compute()
 
@@ -63,8 +63,8 @@ def test_partitions_have_the_findings_of_the_whole(cluster: Client) -> None:
     )
 
 
-def test_a_table_is_read_where_it_is(cluster: Client, table: pd.DataFrame, tmp_path: Path) -> None:
-    """`read_payers` names the columns of a Dask DataFrame without computing it; the text is that of the file."""
+def test_partitions_are_read_lazily(cluster: Client, table: pd.DataFrame, tmp_path: Path) -> None:
+    """`read_payers` names the columns of a Dask DataFrame without computing it; cells stay text."""
     parts = payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING)
     whole = payerkit.read_payers(tmp_path / "payers.csv", mapping=MAPPING)
 
@@ -77,15 +77,15 @@ def test_a_table_is_read_where_it_is(cluster: Client, table: pd.DataFrame, tmp_p
 
 
 @pytest.mark.usefixtures("table", "cluster")
-def test_columns_of_partitions_that_are_not_understood_are_told(tmp_path: Path) -> None:
-    """The same words as for a table in one piece, before anything is computed."""
+def test_unknown_columns_of_partitions_are_reported(tmp_path: Path) -> None:
+    """With the message for one table, before anything is computed."""
     with pytest.raises(InvalidInput, match=r"zip: .* did you mean postcode\?"):
         payerkit.read_payers(in_partitions(tmp_path))
 
 
 @pytest.mark.usefixtures("table", "cluster")
-def test_a_plan_of_partitions_is_that_of_the_whole(tmp_path: Path) -> None:
-    """Also what only the whole shows: two payers under one id, accounts whose payer is in another partition."""
+def test_the_plan_of_partitions_is_that_of_one_table(tmp_path: Path) -> None:
+    """Also for errors across partitions: two payers with one id, an account whose payer is in another partition."""
     parts = payerkit.plan_onboarding(payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING))
     whole = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "payers.csv", mapping=MAPPING))
 
@@ -100,8 +100,8 @@ def test_a_plan_of_partitions_is_that_of_the_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("table", "cluster")
-def test_partitions_are_sent_like_the_whole(shared: Service, tmp_path: Path) -> None:
-    """A run with partitions has a row for each row; the same journal knows the table in one piece."""
+def test_partitions_are_sent_as_one_table(shared: Service, tmp_path: Path) -> None:
+    """The report has a row for each row; the journal is the same as for the whole table."""
     parts = payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING)
     whole = payerkit.read_payers(tmp_path / "payers.csv", mapping=MAPPING)
     sent, again = (
@@ -113,7 +113,7 @@ def test_partitions_are_sent_like_the_whole(shared: Service, tmp_path: Path) -> 
 
 
 def test_partitions_are_checked_in_the_workers(cluster: Client) -> None:
-    """Each partition is checked in a worker, and both workers have something to do."""
+    """Each partition is checked once, and both workers check some."""
     rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "x"} for place in range(8)])
     with get_task_stream(cluster) as stream:
         found = payerkit.plan_onboarding(dd.from_pandas(rows, npartitions=4))

@@ -1,4 +1,4 @@
-"""The accounts of many payers in one frame."""
+"""`list_many`: the accounts of many payers in one DataFrame."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def service() -> Iterator[Client]:
 
 
 def read(client: Client, ids: Any, **options: Any) -> pd.DataFrame:
-    """Return the frame, without a bar."""
+    """List without a progress bar."""
     return payerkit.list_many(client, ids, progress=False, **options)
 
 
 def whose(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Return whose accounts are in a frame, in its order."""
+    """Return the payer and the number of each account in a DataFrame."""
     return list(frame[["client_user_id", "account_number"]].itertuples(index=False, name=None))
 
 
@@ -57,8 +57,8 @@ def whose(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
         ([], []),
     ],
 )
-def test_accounts_come_in_the_order_of_the_ids(workers: int, ids: Any, expected: list[str], service: Client) -> None:
-    """However many threads ask, rows are in the order of the ids, and a payer's in the service's."""
+def test_accounts_are_in_the_order_of_the_ids(workers: int, ids: Any, expected: list[str], service: Client) -> None:
+    """With any number of workers: payers in the order of the ids, accounts in the order of the service."""
     frame = read(service, ids, workers=workers, reveal=True)
 
     numbers = [number for each in dict.fromkeys(expected) for number in NUMBERS[each]]
@@ -66,8 +66,8 @@ def test_accounts_come_in_the_order_of_the_ids(workers: int, ids: Any, expected:
     assert frame["error"].isna().all()
 
 
-def test_a_frame_of_many_is_that_of_one(service: Client) -> None:
-    """The columns are those of `list_payment_details`, with whose they are before and what failed behind."""
+def test_columns_are_those_of_list_payment_details(service: Client) -> None:
+    """They stand between `client_user_id` and `error`."""
     one = payerkit.list_payment_details(service, FIRST)
     many = read(service, [FIRST])
 
@@ -77,15 +77,15 @@ def test_a_frame_of_many_is_that_of_one(service: Client) -> None:
 
 
 def test_accounts_are_masked_unless_revealed(service: Client) -> None:
-    """Numbers, persons and e-mail addresses are masked; `reveal=True` shows them."""
+    """Account numbers, names and e-mail addresses are masked; `reveal=True` shows them."""
     secrets = [FIRST, *NUMBERS[FIRST], "Quartermaine", "1979-03-27", "77 Typed Terrace"]
     hidden, shown = (read(service, [FIRST], reveal=reveal).to_string() for reveal in (False, True))
 
     assert ([], []) == ([each for each in secrets if each in hidden], [each for each in secrets if each not in shown])
 
 
-def test_a_payer_who_cannot_be_read_has_a_row(service: Client) -> None:
-    """An unknown payer is told in one row, without the id if it is an e-mail address; the others are read."""
+def test_unknown_payers_have_a_row(service: Client) -> None:
+    """An unknown payer has one row with the error; an id that is an e-mail address is masked. Others are read."""
     frame = read(service, ["nobody@example.com", SECOND, "nobody"])
 
     assert ["••••", SECOND, "nobody"] == list(frame["client_user_id"])
@@ -94,8 +94,8 @@ def test_a_payer_who_cannot_be_read_has_a_row(service: Client) -> None:
     assert "@" not in frame.to_string()
 
 
-def test_a_service_that_fails_for_one_payer(connected: Callable[..., Client]) -> None:
-    """What cannot be read for one payer is that payer's row; a column `error` of the service's is none of ours."""
+def test_an_error_for_one_payer_is_in_its_row(connected: Callable[..., Client]) -> None:
+    """The other payers are read; a field `error` of the service is not taken for our column."""
 
     def answer(connection: Any, request: far_end.Received) -> bool | None:
         records = json.dumps([{"id": "1", "accountNumber": "98127364550", "error": "none", "clientUserId": "x"}])
@@ -113,7 +113,7 @@ def test_a_service_that_fails_for_one_payer(connected: Callable[..., Client]) ->
 
 
 def test_a_wrong_key_ends_it(connected: Callable[..., Client]) -> None:
-    """After a wrong key nobody else is asked for, and every payer is told why."""
+    """After a 401 no other payer is requested, and every row says why."""
     with far_end.FarEnd([far_end.reply(401)]) as far:
         frame = read(connected(far.url), [f"user-{place}" for place in range(50)], workers=1)
 
@@ -137,10 +137,10 @@ def test_a_wrong_key_ends_it(connected: Callable[..., Client]) -> None:
         (["user-1"], {"rate": -1}, "rate: "),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_arguments_are_refused(
     ids: Any, options: dict[str, Any], words: str, connected: Callable[..., Client]
 ) -> None:
-    """Ids and numbers that cannot be used are refused before anything is sent."""
+    """Invalid ids and options are refused before anything is sent."""
     with far_end.FarEnd([far_end.reply(200, "[]")]) as far:
         with pytest.raises(InvalidInput, match=words):
             read(connected(far.url), ids, **options)
@@ -148,7 +148,7 @@ def test_what_cannot_be_asked_is_refused(
         assert [] == far.ledger
 
 
-def test_it_wants_a_client() -> None:
-    """The first argument is a client."""
+def test_the_first_argument_is_a_client() -> None:
+    """Anything else is refused."""
     with pytest.raises(InvalidInput, match="got a str"):
         payerkit.list_many("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point
