@@ -31,6 +31,7 @@ from payerkit.bulk.run import Options, run_table
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks
+from payerkit.cli.main import main
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotSent, PayerkitError
@@ -223,23 +224,51 @@ def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
     assert 100 == len(service.stored)
 
 
-@pytest.mark.parametrize(("durable", "synchronous"), [(False, 1), (True, 2)])
-def test_a_durable_journal_waits_for_the_disk(
-    client: SandboxClient, path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool, synchronous: int
-) -> None:
-    """SQLite writes to the disk at each commit (FULL), or leaves that to the system (NORMAL), which is the default."""
-    used: list[int] = []
+@pytest.fixture
+def synchronous(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Collect SQLite's setting at each task that is sent: 1 for NORMAL, 2 for FULL, which waits for the disk."""
+    found: list[int] = []
 
     class Spied(Journal):
         def sent(self, key: bytes) -> None:
-            used.append(self._file.execute("PRAGMA synchronous").fetchone()[0])
+            found.append(self._file.execute("PRAGMA synchronous").fetchone()[0])
             super().sent(key)
 
     monkeypatch.setattr(runs, "Journal", Spied)
-    report = onboard(client, table(1, 2), path, **({"durable": True} if durable else {}))
+    return found
 
-    assert [("bank_details", "done")] * 2 == states(report)
-    assert [synchronous] * 4 == used
+
+@pytest.mark.parametrize(("options", "expected"), [({}, 1), ({"durable": False}, 1), ({"durable": True}, 2)])
+def test_a_durable_journal_waits_for_the_disk(
+    client: SandboxClient, path: Path, synchronous: list[int], options: dict[str, bool], expected: int
+) -> None:
+    """By default, writes to the disk are left to the operating system."""
+    payers = onboard(client, table(1, 2), path, **options)
+    rows = table(1).drop(columns=["email", "first_name", "last_name", "nationality", "phone", "ssn"])
+    accounts = payerkit.add_bank_details(
+        client, rows.rename(columns={"postcode": "postal_code"}), journal=path.with_name("2"), progress=False, **options
+    )
+
+    assert [("bank_details", "done")] * 3 == [*states(payers), *states(accounts)]
+    assert [expected] * 5 == synchronous
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [([], 1), (["--durable"], 2)])
+def test_the_command_can_make_a_durable_journal(
+    client: SandboxClient,
+    path: Path,
+    synchronous: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    expected: int,
+) -> None:
+    """`payerkit onboard --durable` is `durable=True`."""
+    monkeypatch.setenv("PAYERKIT_BASE_URL", client.base_url)
+    monkeypatch.setenv("PAYERKIT_API_KEY", client.reveal_key())
+    table(1).to_csv(path.with_name("table.csv"), index=False)
+
+    assert main(["onboard", str(path.with_name("table.csv")), *arguments]) == 0
+    assert [expected] * 2 == synchronous
 
 
 # Resuming a run

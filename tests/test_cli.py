@@ -286,7 +286,7 @@ def test_onboard_takes_names_of_columns_and_places_of_files(tmp_path: Path, serv
     done = onboard(tmp_path, "payers.csv", *options, "--workers", "2", "--rate", "100", **service)
 
     assert (1, 0) == (refused.returncode, done.returncode)
-    assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: no member")]
+    assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: not a field")]
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 
@@ -326,16 +326,16 @@ def test_the_template_can_be_filled_in(tmp_path: Path) -> None:
     run = onboard(tmp_path, "mine.csv", "--dry-run")
 
     assert (0, 0) == (printed.returncode, run.returncode)
-    assert "1 rows: 1 payers and 1 accounts would be sent" in run.stdout
+    assert "1 row: 1 payer and 1 account would be sent" in run.stdout
 
 
 @pytest.mark.parametrize(
     ("content", "arguments", "words"),
     [
         (None, [], "give a file with payers"),
-        (None, ["payers.csv"], "there is no file payers.csv"),
+        (None, ["payers.csv"], "file payers.csv not found"),
         ("", ["payers.csv"], "the file is empty"),
-        ("client_user_id\nx\n", ["payers.csv"], "no columns of what is to be sent"),
+        ("client_user_id\nx\n", ["payers.csv"], "no columns of a payer or of bank details"),
         ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "expected THEIRS=OURS"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip=postcode"], "zip: not a column"),

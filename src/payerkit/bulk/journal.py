@@ -69,9 +69,10 @@ def digest(secret: bytes, *parts: str | bytes) -> bytes:
 class Journal:
     """An open journal, locked for this process. Every write is on file before the method returns.
 
-    It survives the end of the process, however it ends; with durable=True, a power cut, too. `secret` keys the digests
-    of ids and bodies: made from a salt in the file and the caller's secret, so that the file alone reveals nothing.
-    `is_new`: no task was recorded before. Raises InvalidInput for a file that is not a journal, or is in use.
+    It survives the end of the process, however it ends; with durable=True, a power cut or a crash of the operating
+    system, too. `secret` keys the digests of ids and bodies: made from a salt in the file and the caller's secret, so
+    that the file alone reveals nothing. `is_new`: no task was recorded before. Raises InvalidInput for a file that is
+    not a journal, or is in use.
     """
 
     def __init__(self, path: Path, own_secret: bytes, *, durable: bool = False) -> None:
@@ -210,8 +211,8 @@ def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
         file.execute("COMMIT")
         _check_application(file)
         file.execute("PRAGMA journal_mode = WAL")
-        # NORMAL does not wait for the disk: what is written survives the process, since the system has it. FULL waits
-        # at every commit, so that it survives a power cut; macOS does that with fullfsync alone.
+        # NORMAL does not wait for the disk at a commit: the data survives this process, since the system has it. FULL
+        # waits, so that the data survives the system, too; on macOS that takes fullfsync as well.
         # https://www.sqlite.org/pragma.html#pragma_synchronous
         file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         file.execute(f"PRAGMA fullfsync = {'ON' if durable else 'OFF'}")

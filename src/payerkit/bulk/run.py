@@ -50,8 +50,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
 
     The journal makes a run safe to repeat: after a crash, an interrupt or a failure, the same call with the same
     journal goes on. It does not repeat what is done, and reconciles writes whose outcome is unknown: a payer is sent
-    again, an account is searched for in the payer's list twice and, if it is missing, sent again, both at most once.
-    What stays unknown is left to you, with the reason in the report.
+    again; an account is looked up twice in the payer's list and sent again if it is not there; each at most once. What
+    is still unknown then is left to you, with the reason in the report.
 
     Rows with errors are not sent; rows with warnings are. Agreements and payments are never sent.
 
@@ -66,8 +66,9 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled; longer if the service was slower
             than half of that. It must be longer than the service's slowest write takes.
-        durable: False: the journal survives the end of the process, killed or crashed. True: a power cut, too; each
-            write of the journal then waits for the disk, for some milliseconds.
+        durable: False: the journal survives the end of the process, killed or crashed; after a power cut or a crash of
+            the operating system, its last moments may be missing. True: it survives that, too; each write of the
+            journal then waits for the disk, for some milliseconds.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
@@ -110,7 +111,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         rate: Requests a second, at most; None for no limit.
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
-        durable: True: the journal survives a power cut, too.
+        durable: True: the journal survives a power cut or a crash of the operating system, too.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table.

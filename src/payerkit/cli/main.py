@@ -126,6 +126,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add("--workers", type=int, default=32, metavar="N", help="concurrent requests (default: %(default)s)")
     add("--rate", type=float, metavar="N", help="requests per second, at most (default: no limit)")
     add("--journal", type=Path, help="journal of the run (default: FILE.journal)")
+    add("--durable", action="store_true", help="make the journal survive a power cut, too; slower")
     add("--report", type=Path, help="CSV file for the result of each row (default: FILE-report.csv)")
 
 

@@ -32,7 +32,14 @@ def run(options: Namespace) -> int:
     interrupted = False
     with connect() as client:
         try:
-            report = onboard(client, rows, journal=journal, workers=options.workers, rate=options.rate)
+            report = onboard(
+                client,
+                rows,
+                journal=journal,
+                workers=options.workers,
+                rate=options.rate,
+                durable=options.durable,
+            )
         except InterruptedRun as error:
             report, interrupted = error.report, True
     target = options.report or file.with_name(f"{file.stem}-report.csv")
