@@ -140,9 +140,9 @@ def read_payers(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
             the column out.
 
     Returns:
-        The table with columns named by field. From a file: cells of dtype string or object, missing where blank; the
-        index, `row`, counts as a spreadsheet does, with the header in row 1. From a DataFrame: its cells and its index;
-        from a Dask DataFrame, a Dask DataFrame, not yet computed.
+        The table with columns named by field. From a CSV or Excel file: columns of dtype str (Parquet: as stored),
+        missing where blank, and an index `row` that counts as a spreadsheet does, with the header in row 1. From a
+        DataFrame: its cells and its index; from a Dask DataFrame, a Dask DataFrame, not yet computed.
 
     Raises:
         InvalidInput: For unknown or duplicate columns, with suggestions, and for a file that cannot be read.

@@ -1,32 +1,39 @@
 """Reconcile: find out the outcome of writes whose outcome is unknown.
 
-A write is unknown if no response came that can be read (`UnknownOutcome`), or if the run ended while it was being sent.
-It is reconciled after RECONCILE_AFTER seconds, or twice the time of the slowest response if that is longer, in the same
-run or in a later one with the same journal. By then it has taken effect, if it ever does.
+A write is *unknown* if no readable response came (`UnknownOutcome`), or if the process ended while it was being sent.
+Its next state depends on the evidence alone:
 
-    unknown     evidence                                                  next
-    payer       sent with unknown outcome < MAX_UNKNOWN_SENDS times       sent again: the same id is the same payer
-                sent with unknown outcome MAX_UNKNOWN_SENDS times         unknown, left to the user
-    account     one new account fits this task, and no other task         done, with the id of that account
-                several new accounts fit; or one fits other tasks, too;   unknown, left to the user
-                or it has no id; or a new account fits no task
-                no new account, in fewer than MAX_LOOKUPS lookups         unknown, looked up again after as long
-                the same MAX_LOOKUPS times, and sent with unknown         sent again
-                outcome < MAX_UNKNOWN_SENDS times
-                the same, and sent so MAX_UNKNOWN_SENDS times             unknown, left to the user
-                the list cannot be read, or lacks an account that the     unknown, the next run looks again
-                service stored for certain
-    sent again  success                                                   done
-                unknown outcome                                           unknown, counted; as above
-                refused                                                   unknown, left to the user
-                not sent, rate limited, or key not accepted               unknown, the next run goes on
+    task     state                evidence                                        next state
+    any      sent                 the process ended before the response came      unknown
+    payer    unknown              sends with unknown outcome: below the limit     sent: the same id is the same payer
+                                  at the limit                                    unknown, final
+    account  unknown              the list shows:
+                                  one new account; it fits this task alone        done, with its id
+                                  several that fit; or one that fits other        unknown, final
+                                  tasks, too, or has no id, or fits no task
+                                  no new account; lookups below the limit         unknown, looked up again later
+                                  no new account; lookups at the limit, sends     sent
+                                  with unknown outcome below the limit
+                                  no new account; both at the limit               unknown, final
+                                  an error, or not even an account that was       unknown, left to the next run
+                                  stored for certain
+    any      sent again           success                                         done
+                                  an unknown outcome                              unknown, one more send
+                                  a refusal                                       unknown, final
+                                  not sent, rate limited, key not accepted        unknown, left to the next run
 
-A *new account* is in the payer's list, but was not in the list before the first account of the run was sent (the
-baseline), and does not belong to another task. It *fits* a task if every field that both have is equal, an account
-number or the holder's name among them.
+When: RECONCILE_AFTER seconds after the outcome became unknown, or twice the time of the slowest response if that is
+longer; so long again after each lookup. By then the write has taken effect, if it ever does.
 
-Never guessed: which of several accounts it is, that an account is missing because a list is empty that shows nothing at
-all, and that a refusal says something about an earlier attempt. The limits stand in `payerkit.retry`.
+Who decides: payerkit, as long as the evidence allows one answer only. What is unknown and final is left to the user,
+and the report says what to compare.
+
+Never guessed: which of several accounts it is; that an account does not exist, if the list cannot be read or leaves out
+accounts; that a refusal says anything about an earlier attempt.
+
+A *new* account was not in the list before the first account of the payer was sent (the baseline), and does not belong
+to another task. It *fits* a task if every field that both have is equal, an account number or the holder's name among
+them. The limits, MAX_LOOKUPS and MAX_UNKNOWN_SENDS, are in `payerkit.retry`.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Table:
         return None if value is None else str(value)
 
     def payer_row(self, row: int) -> int:
-        """Return the row that describes the payer of a row, -1 if there is none; one without errors if possible."""
+        """Return the row that describes the payer of a row, preferably one without errors; -1 if no row does."""
         payer = self.payers[row]
         return -1 if payer < 0 else int(self._row_of_payer[payer])
 

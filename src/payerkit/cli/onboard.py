@@ -33,12 +33,7 @@ def run(options: Namespace) -> int:
     with connect() as client:
         try:
             report = onboard(
-                client,
-                rows,
-                journal=journal,
-                workers=options.workers,
-                rate=options.rate,
-                durable=options.durable,
+                client, rows, journal=journal, workers=options.workers, rate=options.rate, durable=options.durable
             )
         except InterruptedRun as error:
             report, interrupted = error.report, True
