@@ -1,20 +1,21 @@
-"""Call data: every known function is read, every other byte is told, nothing fails and nothing takes long."""
+"""Calldata: every known function is decoded, every other byte is reported, and nothing fails or takes long."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from eth_abi import encode
+from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
 from eth_hash.auto import keccak
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from payerkit.onchain.abi import Type, parse_signature
-from payerkit.onchain.calldata import MAX_BYTES, NOTES, read_call
-from payerkit.onchain.deployments import CURRENT
-from payerkit.onchain.effects import NATIVE, read_lines
-from payerkit.onchain.functions import Function, functions
+from payerkit.onchain.abi import AbiType, parse_signature
+from payerkit.onchain.calldata import MAX_BYTES, NOTES, _by_name, read_call
+from payerkit.onchain.deployments import current_versions
+from payerkit.onchain.effects import NATIVE, read_effects
+from payerkit.onchain.functions import EffectKind, Function, functions
 
 D = "(address,uint256,address[],bytes,uint256,uint256,uint256)"
 A = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,address,bytes)"
@@ -74,7 +75,7 @@ TYPES = ["address", "address", "uint256", "bytes", "uint256", "address"]
 PAYMENT = [ONE, TWO, 5, b"12345678", 1, ONE]
 
 
-def sample(kind: Type, seed: int = 1) -> Any:
+def sample(kind: AbiType, seed: int = 1) -> Any:
     """Return a value of a type, with two items in every list, and no two values alike by chance."""
     if kind.kind == "tuple":
         return tuple(sample(part, seed * 7 + place) for place, part in enumerate(kind.parts))
@@ -92,7 +93,7 @@ def sample(kind: Type, seed: int = 1) -> Any:
 
 
 def encoded(function: Function, values: tuple[Any, ...]) -> str:
-    """Return call data."""
+    """Return the calldata of a function with these values."""
     types = [part.canonical for part in function.arguments.parts]
     return "0x" + (function.selector + encode(types, values)).hex()
 
@@ -112,12 +113,27 @@ def test_contracts_of_functions_are_known() -> None:
     """A function names contracts that have deployments, or those that have none of their own."""
     undeployed = {"ERC20", "ERC20SingleRequestProxy", "EthereumSingleRequestProxy", "ERC20BatchPayments"}
 
-    assert {contract for each in FUNCTIONS for contract in each.contracts} <= set(CURRENT) | undeployed
+    assert {contract for each in FUNCTIONS for contract in each.contracts} <= set(current_versions()) | undeployed
+
+
+def test_batches_are_the_functions_of_the_batch_contracts() -> None:
+    """Whether a function pays a list is a column of the table, and no guess from its name."""
+    batch_contracts = {"BatchPayments", "BatchConversionPayments"}
+
+    assert [each for each in FUNCTIONS if each.is_batch] == [
+        each for each in FUNCTIONS if batch_contracts & set(each.contracts)
+    ]
+
+
+def test_every_kind_of_effect_is_that_of_a_function() -> None:
+    """No kind is left over; two kinds with the same words would be one."""
+    assert set(EffectKind) == {each.effect for each in FUNCTIONS}
+    assert len(EffectKind) == len(EffectKind.__members__)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: f"{each.name}-{each.selector.hex()}")
 def test_every_function_is_read_back(function: Function) -> None:
-    """Arguments of every function come back as they were encoded, by our names; more behind them is told."""
+    """Arguments of every function come back as they were encoded, by name; trailing bytes are reported."""
     values = sample(function.arguments)
     data = encoded(function, values)
     call, longer = read_call(data), read_call(data + "00")
@@ -136,8 +152,8 @@ def plain(arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: f"{each.name}-{each.selector.hex()}")
-def test_a_cut_call_is_told_wherever_it_is_cut(function: Function) -> None:
-    """Each number of bytes less is told; nothing is read from what is not there."""
+def test_a_truncated_call_is_never_canonical(function: Function) -> None:
+    """Truncation at any byte is reported; no missing byte is assumed."""
     data = bytes.fromhex(encoded(function, sample(function.arguments))[2:])
     codes = {read_call("0x" + data[:length].hex()).code for length in range(4, len(data))}
 
@@ -163,15 +179,15 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("data", "code"), UNREADABLE, ids=lambda value: str(value)[:20])
-def test_what_is_no_call_is_told(data: Any, code: str) -> None:
-    """Each way of not being a known call has its own words."""
+def test_unreadable_calldata_has_a_code(data: Any, code: str) -> None:
+    """Each reason why calldata is not a known call has its own code and message."""
     call = read_call(data)
 
     assert (code, None) == (call.code, call.canonical)
     assert NOTES[code]
 
 
-WORD = (32).to_bytes(32)
+WORD_SIZE = 32
 HEAD = encode(TYPES, PAYMENT)
 MALFORMED = [
     ("trailing bytes", fee_proxy_call(b"\x00"), "not_canonical"),
@@ -188,15 +204,52 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("data", "code"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
-def test_malformed_calls_are_told(data: str, code: str) -> None:
-    """What is executed with bytes unexplained, or not at all, is never canonical, and never fails here."""
+def test_malformed_calls_are_never_canonical(data: str, code: str) -> None:
+    """A call that has extra bytes or would revert is never canonical, and decoding it does not raise."""
     call = read_call(data)
 
     assert (code, True) == (call.code, call.canonical is not True)
 
 
+def by_eth_abi(function: Function, data: bytes) -> tuple[str, Any]:
+    """Return the code and the values of a call as eth-abi decodes it."""
+    types = [part.canonical for part in function.arguments.parts]
+    try:
+        values = decode(types, data[4:])
+    except (DecodingError, OverflowError):
+        return "cut", None
+    return ("" if encode(types, values) == data[4:] else "not_canonical"), values
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> tuple[Function, bytes]:
+    """Return a call of a known function with some bytes replaced, removed or inserted."""
+    function = draw(st.sampled_from(FUNCTIONS))
+    data = bytearray.fromhex(encoded(function, sample(function.arguments, draw(st.integers(1, 5))))[2:])
+    for _ in range(draw(st.integers(0, 2))):
+        start = 4 + WORD_SIZE * draw(st.integers(0, len(data) // WORD_SIZE)) + draw(st.sampled_from([0, 0, 12, 31]))
+        length = draw(st.sampled_from([0, 1, WORD_SIZE]))
+        number = draw(st.sampled_from([0, 1, 8, 32, 64, 96, 192, 224, 2**160, 2**256 - 1]))
+        data[start : start + length] = draw(st.sampled_from([b"", number.to_bytes(32), b"\x00", b"\x01"]))
+    return function, bytes(data)
+
+
+@settings(max_examples=300)
+@given(mutated())
+def test_calls_are_decoded_as_eth_abi_does(call: tuple[Function, bytes]) -> None:
+    """The decoder accepts exactly what eth-abi encodes, and reads the same values from it."""
+    function, data = call
+    found = read_call("0x" + data.hex())
+    if len(data) < 4 or found.code == "too_much":
+        assert found.arguments is None
+    else:
+        code, values = by_eth_abi(function, data)
+        assert code == found.code
+        assert found.arguments == (None if values is None else _by_name(function.arguments, values))
+
+
 def test_a_small_bomb_is_not_decoded() -> None:
-    """Lists that share their items decode to millions of values; they are refused by their size on paper."""
+    """Lists that share their items decode to millions of values; they are refused before they are decoded."""
     function = functions()[bytes.fromhex("9af8a581")]
     inner = (400).to_bytes(32) + (0).to_bytes(32) * 400
     shared = (400).to_bytes(32) + (400 * 32).to_bytes(32) * 400 + inner
@@ -208,41 +261,43 @@ def test_a_small_bomb_is_not_decoded() -> None:
 
 @given(st.binary(max_size=300), st.sampled_from([*(each.selector for each in FUNCTIONS), b"", b"\x00"]))
 def test_random_bytes_never_fail(data: bytes, selector: bytes) -> None:
-    """Whatever the bytes are, they are read or told."""
+    """Any bytes are decoded or have a code."""
     call = read_call("0x" + (selector + data).hex())
-    lines = read_lines(call, to=ONE, value=7)
+    effects = read_effects(call, to=ONE, value=7)
 
     assert call.code in NOTES
-    assert bool(lines) <= (call.arguments is not None or call.code in {"empty", "reference_only"})
+    assert bool(effects) <= (call.arguments is not None or call.code in {"empty", "reference_only"})
 
 
 @given(st.text(max_size=60))
 def test_random_texts_never_fail(data: str) -> None:
-    """No text is an error of ours."""
+    """Any text can be read."""
     assert read_call(data).code in NOTES
 
 
 @pytest.mark.parametrize("signature", ["f(", "f)", "(uint256)", "f(uint256))"])
 def test_a_broken_signature_is_not_taken(signature: str) -> None:
-    """A row of the table that is no signature fails when it is read."""
+    """A malformed signature in the table fails when it is parsed."""
     with pytest.raises((ValueError, IndexError)):
         parse_signature(signature)
 
 
-def line_values(data: str, *, value: int = 0) -> list[tuple[Any, ...]]:
-    """Return what each line of a call pays, with what, to whom, with which fee."""
-    lines = read_lines(read_call(data), to=TWO, value=value)
-    return [(line.place, line.token, line.recipient, line.amount, line.fee, line.unit) for line in lines]
+def effect_values(data: str, *, value: int = 0) -> list[tuple[Any, ...]]:
+    """Return what each effect of a call pays, with what, to whom, with which fee."""
+    effects = read_effects(read_call(data), to=TWO, value=value)
+    return [
+        (effect.place, effect.token, effect.recipient, effect.amount, effect.fee, effect.unit) for effect in effects
+    ]
 
 
 def call_of(selector: str, *values: Any) -> str:
-    """Return call data of a known function."""
+    """Return the calldata of a known function."""
     return encoded(functions()[bytes.fromhex(selector)], values)
 
 
 DETAIL = (ONE, 5, [TWO], b"12345678", 1, 0, 0)
 CONVERTED = (TWO, 6, [ONE, TWO], b"87654321", 2, 9, 0)
-LINES = [
+EFFECTS = [
     (call_of("a9059cbb", ONE, 5), 0, [(None, TWO, ONE, 5, None, "token")]),  # the token is the contract
     (call_of("c219a14d", *PAYMENT), 0, [(None, ONE, TWO, 5, 1, "token")]),
     (call_of("b868980b", ONE, b"12345678", 3, TWO), 10, [(None, NATIVE, ONE, 7, 3, "native")]),  # value without fee
@@ -271,23 +326,25 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "value", "lines"), LINES, ids=lambda item: str(item)[:12])
-def test_lines_say_who_is_paid_what(data: str, value: int, lines: list[tuple[Any, ...]]) -> None:
-    """Each payment of a call is a line: a batch has as many as it pays, with their place."""
-    assert lines == line_values(data, value=value)
+@pytest.mark.parametrize(("data", "value", "effects"), EFFECTS, ids=lambda item: str(item)[:12])
+def test_effects_tell_who_is_paid_what(data: str, value: int, effects: list[tuple[Any, ...]]) -> None:
+    """Each payment of a call is an effect: a batch has as many as it pays, with their place."""
+    assert effects == effect_values(data, value=value)
 
 
-def test_a_batch_whose_lists_differ_is_a_fault() -> None:
-    """Lists of different lengths revert on chain; every payment is shown, and the fault is told."""
-    lines = read_lines(read_call(call_of("73535e55", [ONE], [5, 6], [b"1"], [1], ONE)), to=ONE, value=7)
+def test_a_batch_whose_lists_differ_would_fail() -> None:
+    """Lists of different lengths revert on chain; every payment is shown, with the reason."""
+    effects = read_effects(read_call(call_of("73535e55", [ONE], [5, 6], [b"1"], [1], ONE)), to=ONE, value=7)
 
-    assert [(ONE, 5, True), (None, 6, True)] == [(line.recipient, line.amount, bool(line.fault)) for line in lines]
+    assert [(ONE, 5, True), (None, 6, True)] == [
+        (effect.recipient, effect.amount, bool(effect.revert_reason)) for effect in effects
+    ]
 
 
 def test_a_batch_takes_the_first_of_a_path() -> None:
-    """Whatever follows in the path, the batch contract takes its first entry; more than one is a fault."""
-    (line,) = read_lines(
+    """Whatever follows in the path, the batch contract takes its first entry; more than one would fail."""
+    (effect,) = read_effects(
         read_call(call_of("9af8a581", [(ONE, 5, [TWO, ONE], b"1", 1, 0, 0)], [], ONE)), to=ONE, value=0
     )
 
-    assert (TWO, True) == (line.token, bool(line.fault))
+    assert (TWO, True) == (effect.token, bool(effect.revert_reason))

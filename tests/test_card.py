@@ -31,17 +31,17 @@ def card(shown: Payment) -> str:
 @pytest.mark.parametrize(
     ("shown", "words"),
     [
-        (GOOD["token"], "OK: all that can be known here matches."),
+        (GOOD["token"], "OK: everything that can be checked here matches."),
         (UNLIMITED, "LOOK: read what is marked"),
         (PAYEE_SWAPPED, "STOP: do not sign this."),
     ],
 )
 def test_the_card_begins_with_the_verdict(shown: Payment, words: str) -> None:
-    """Whoever reads no further knows what to do."""
+    """A user who reads no further knows what to do."""
     assert words in card(shown)[:200]
 
 
-def test_the_card_tells_all() -> None:
+def test_the_card_shows_everything() -> None:
     """The order, each transaction, whom it goes to, what was found, and the fingerprint of its bytes."""
     shown = card(GOOD["token"])
     prints = [f"0x{keccak(bytes.fromhex(call[1][2:])).hex()}" for call in (APPROVAL, TOKEN_PAYMENT)]
@@ -53,14 +53,14 @@ def test_the_card_tells_all() -> None:
 
 
 def test_findings_stand_beside_their_transaction() -> None:
-    """What is wrong with the second transaction is said in the second transaction."""
+    """A finding about the second transaction is in its table."""
     whole, first, second = re.split(r"Transaction [12]", card(PAYEE_SWAPPED))
 
     assert [False, False, True] == ["not the payee of the order" in part for part in (whole, first, second)]
 
 
 def test_an_unlimited_allowance_is_called_that() -> None:
-    """2^256-1 is no number that a person reads."""
+    """2^256-1 is not a number that a person recognises."""
     assert "everything, now and later" in card(UNLIMITED)
 
 
@@ -73,7 +73,7 @@ def test_a_fee_is_drawn() -> None:
 
 
 def test_the_card_shows_markup_as_text() -> None:
-    """Nothing that a service answers becomes part of the page."""
+    """No markup from a response becomes part of the page."""
     evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
     answer = {"requestId": evil, "paymentReference": evil, "transactions": [{"to": evil, "data": evil, "value": evil}]}
     shown = card(Payment.read(answer, order=ETH))
@@ -89,7 +89,7 @@ anything = st.none() | st.text(max_size=20) | st.integers() | st.sampled_from(["
     st.sampled_from([None, USDC, ETH]),
 )
 def test_every_answer_has_a_card(transactions: list[dict[str, Any]], order: Any) -> None:
-    """Whatever was answered, there is something to look at, and it is never ok."""
+    """Any response has a card, and an invalid one is never ok."""
     assert "<b>OK" not in card(Payment.read({"transactions": transactions}, order=order))
 
 
@@ -101,7 +101,7 @@ def test_published_answers_have_cards(name: str) -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_saved_payment_is_the_same(name: str, tmp_path: Path) -> None:
-    """What was saved is read back with its order, and judged alike."""
+    """A saved payment is read back with its order, and has the same findings."""
     file = tmp_path / "payment.json"
     GOOD[name].save(file)
     read = payerkit.read_payment(file)
@@ -134,14 +134,14 @@ def test_an_answer_of_any_form_is_read(form: Any) -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_what_is_no_saved_payment_is_told(source: Any, words: str) -> None:
-    """What cannot be read says why."""
+def test_anything_but_a_saved_payment_is_refused(source: Any, words: str) -> None:
+    """The error tells why the source cannot be read."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payment(source)
 
 
 def test_options_of_reading_are_checked() -> None:
-    """An order that is none, and a network that nobody knows."""
+    """An incomplete order and an unknown network are refused."""
     with pytest.raises(InvalidInput, match="payee: Required"):
         payerkit.read_payment(ANSWERS["pay_complete"], order={"amount": "1"})
     with pytest.raises(InvalidInput, match="network: 'polygon' is not known"):
@@ -179,9 +179,9 @@ def test_inspect_ends_with_the_verdict(
     saved.save(file)
 
     assert code == cli.main(["inspect", str(file), *options])
-    told = capsys.readouterr()
-    assert words in told.out + told.err
-    assert "Traceback" not in told.err
+    printed = capsys.readouterr()
+    assert words in printed.out + printed.err
+    assert "Traceback" not in printed.err
 
 
 def test_inspect_prints_what_each_transaction_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,16 +189,16 @@ def test_inspect_prints_what_each_transaction_does(tmp_path: Path, capsys: pytes
     file = tmp_path / "payment.json"
     GOOD["token"].save(file)
     cli.main(["inspect", str(file)])
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
 
-    assert re.search(r"function +transferFromWithReferenceAndFee", told)
-    assert re.search(r"amount +10\.000000", told)
-    assert "nan" not in told.lower()
+    assert re.search(r"function +transferFromWithReferenceAndFee", printed)
+    assert re.search(r"amount +10\.000000", printed)
+    assert "nan" not in printed.lower()
 
 
 @pytest.mark.parametrize("content", ["", "x", "[]"])
 def test_inspect_tells_what_it_cannot_read(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is no payment ends with 5, in one line."""
+    """Anything but a payment ends with exit code 5 and one line."""
     file = tmp_path / "payment.json"
     file.write_text(content)
 

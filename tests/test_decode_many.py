@@ -1,4 +1,4 @@
-"""Many calls at once: the values of one by one, whatever the calls are."""
+"""A column of calldata: the values of each call, whatever the others are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import payerkit
 from payerkit.errors import InvalidInput
 from payerkit.onchain.calldata import read_call
-from payerkit.onchain.decode_many import COLUMNS, _rows
+from payerkit.onchain.frames import CALLDATA_COLUMNS, _calldata_rows
 from test_calldata import FUNCTIONS, MALFORMED, UNREADABLE, encoded, sample
 
 CALLS = [
@@ -32,8 +32,8 @@ def values(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 
 def one_by_one(calls: list[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of calls that are read on their own."""
-    return [row for call in calls for row in _rows(read_call(call))]
+    """Return the rows of each call."""
+    return [row for call in calls for row in _calldata_rows(read_call(call))]
 
 
 def test_all_samples_are_read_alike() -> None:
@@ -49,7 +49,7 @@ words = st.one_of(
 
 @given(st.lists(st.one_of(st.sampled_from(CALLS), st.lists(words, min_size=8, max_size=8).map(b"".join)), max_size=8))
 def test_mixed_calls_are_read_alike(calls: list[Any]) -> None:
-    """Calls of one length that are not what they look like are read on their own, between others."""
+    """A call that is not canonical changes nothing about the others."""
     calls = [PLAIN + call.hex() if isinstance(call, bytes) else call for call in calls]
     found = payerkit.decode_calldata(pd.Series(calls, dtype="object"))
 
@@ -79,15 +79,18 @@ def test_the_index_is_kept() -> None:
 
 
 @pytest.mark.parametrize("empty", [pd.Series([], dtype="object"), pd.Series([], dtype="string")])
-def test_without_calls_the_columns_stand(empty: pd.Series[Any]) -> None:
-    """Nothing in, nothing out, and the columns are there."""
-    assert (list(COLUMNS), 0) == (list(payerkit.decode_calldata(empty).columns), len(payerkit.decode_calldata(empty)))
+def test_without_calls_the_columns_are_there(empty: pd.Series[Any]) -> None:
+    """An empty series gives an empty frame with all columns."""
+    assert (list(CALLDATA_COLUMNS), 0) == (
+        list(payerkit.decode_calldata(empty).columns),
+        len(payerkit.decode_calldata(empty)),
+    )
 
 
 @pytest.mark.parametrize("wrong", [None, "0x", ["0x"], pd.DataFrame()])
-def test_what_is_no_series_is_told(wrong: Any) -> None:
-    """One call, or a list, is no series."""
-    with pytest.raises(InvalidInput, match="Give a Series of call data"):
+def test_anything_but_a_series_is_refused(wrong: Any) -> None:
+    """One call, or a list, is refused."""
+    with pytest.raises(InvalidInput, match="Give a Series of calldata"):
         payerkit.decode_calldata(wrong)
 
 

@@ -424,7 +424,7 @@ def test_a_payment_shows_its_verdict_first(client: Client) -> None:
     panel = Browser(form).post("ready")["panel"]
 
     assert "ok" == form.findings.verdict  # type: ignore[attr-defined]  # of a payment that was initiated
-    assert panel.index("<b>OK: all that can be known here matches.</b>") < panel.index("<table")
+    assert panel.index("<b>OK: everything that can be checked here matches.</b>") < panel.index("<table")
     assert payment.transactions[1].to in panel
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from eth_utils import is_checksum_address
 
-from payerkit.onchain.currencies import currencies, find_currency
-from payerkit.onchain.deployments import CURRENT, deployments, find_deployment
+from payerkit.onchain.currencies import find_currency, request_decimals, token_list
+from payerkit.onchain.deployments import current_versions, deployments, find_deployment
+from payerkit.onchain.networks import networks
 
 
 def test_list_is_complete() -> None:
     """All 744 currencies of list 1.5.0 are there, by kind."""
-    kinds = [currency.kind for currency in currencies().values()]
+    kinds = [currency.kind for currency in token_list().values()]
 
     assert {"erc20": 545, "fiat": 179, "native": 18, "trc20": 2} == {kind: kinds.count(kind) for kind in set(kinds)}
 
@@ -79,18 +80,51 @@ def test_contracts_are_found_by_place(contract: str, network: str, version: str,
 
 @pytest.mark.parametrize(("contract", "network"), [("ERC20FeeProxy", "base-sepolia"), ("EthereumFeeProxy", "tron")])
 def test_where_no_contract_is_none_is_found(contract: str, network: str) -> None:
-    """Networks without the contract are told as such."""
+    """A network without the contract has no deployment."""
     assert find_deployment(contract, network) is None
 
 
 def test_addresses_are_checksummed() -> None:
     """Every address of the tables carries its EIP-55 checksum, but the one that the list has without."""
     addresses = {each.address for place in deployments().values() for each in place}
-    addresses |= {currency.address for currency in currencies().values() if currency.kind == "erc20"}
+    addresses |= {currency.address for currency in token_list().values() if currency.kind == "erc20"}
 
     assert {"0x55d398326f99059ff775485246999027b3197955"} == {one for one in addresses if not is_checksum_address(one)}
 
 
 def test_every_contract_has_a_current_version() -> None:
-    """A new contract in the table says which version is to be used."""
-    assert {contract for contract, _ in deployments()} == set(CURRENT)
+    """Every contract in the table has a current version."""
+    assert {contract for contract, _ in deployments()} == set(current_versions())
+
+
+def test_networks_are_those_of_currencies_and_contracts() -> None:
+    """A network in one of the tables has a row of its own, and no two have the same chain id."""
+    listed = {currency.network for currency in token_list().values() if currency.kind != "fiat"}
+    chain_ids = [network.chain_id for network in networks().values() if network.chain_id]
+
+    assert listed | {network for _, network in deployments()} == set(networks())
+    assert len(chain_ids) == len(set(chain_ids))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("matic", "matic (Polygon, chain id 137)"),
+        ("sepolia", "sepolia (chain id 11155111)"),  # its title is the name
+        ("zksynceratestnet", "zksynceratestnet (zkSync Era Testnet)"),  # the sources disagree about its chain id
+    ],
+)
+def test_networks_have_the_names_that_wallets_show(name: str, words: str) -> None:
+    """A user compares the network with what the wallet shows."""
+    assert words == str(networks()[name])
+
+
+@pytest.mark.parametrize(
+    ("currency_id", "decimals"), [("USD", 8), ("JPY", 8), ("ETH-mainnet", 18), ("fUSDC-sepolia", 6)]
+)
+def test_amounts_before_conversion_have_decimals_of_their_own(currency_id: str, decimals: int) -> None:
+    """Conversion contracts take 8 decimals for fiat currencies, whatever the currency itself has."""
+    currency = find_currency(currency_id)
+
+    assert currency is not None
+    assert decimals == request_decimals(currency)

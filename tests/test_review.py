@@ -1,8 +1,9 @@
-"""What a payment does against what was asked for: all that is right is ok, all that was swapped is stopped."""
+"""The review of a payment: what matches its order is ok, every mismatch stops it."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,15 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import payerkit
+import payerkit.onchain
+from payerkit._tables import rows
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment, PaymentOrder
-from payerkit.onchain.abi import Type
-from payerkit.onchain.currencies import currencies, find_currency
+from payerkit.onchain.abi import AbiType
+from payerkit.onchain.currencies import find_currency, token_list
 from payerkit.onchain.deployments import find_deployment
-from payerkit.onchain.frames import COLUMNS, decode_transactions
+from payerkit.onchain.frames import TRANSACTION_COLUMNS, decode_transactions
 from payerkit.onchain.functions import functions
 from payerkit.onchain.review import check_payment
 from published import ANSWERS
@@ -41,7 +44,7 @@ def order(currency: str, invoice: str | None = None, amount: str = "10") -> Paym
 
 
 def data(selector: str, *values: Any) -> str:
-    """Return call data of a known function."""
+    """Return the calldata of a known function."""
     function = functions()[bytes.fromhex(selector)]
     types = [part.canonical for part in function.arguments.parts]
     return "0x" + (function.selector + encode(types, values)).hex()
@@ -85,12 +88,12 @@ GOOD: dict[str, Payment] = {
     "coin, exact": payment((ETH_FEE_PROXY, data("d7c95e98", PAYEE, WEI, REFERENCE, 0, DEAD), WEI), asked=ETH),
     "coin without fee": payment((ETH_PROXY, data("eb7d8df3", PAYEE, REFERENCE), WEI), asked=ETH),
 }
-"""Payments that do exactly what was asked for."""
+"""Payments that match their order exactly."""
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_what_was_asked_for_is_ok(name: str) -> None:
-    """A payment that does what was asked for is ok, and each thing learnt about it is said."""
+def test_a_payment_that_matches_its_order_is_ok(name: str) -> None:
+    """A payment that matches its order is ok, and the findings tell each match."""
     found = check_payment(GOOD[name])
 
     assert ("ok", ()) == (found.verdict, (*found.errors, *found.warnings))
@@ -109,7 +112,7 @@ def mutations() -> list[tuple[str, int, str, Any]]:
 
 @pytest.mark.parametrize(("name", "number", "argument", "place"), mutations())
 def test_no_changed_argument_is_ok(name: str, number: int, argument: str, place: int) -> None:
-    """Whichever argument of whichever call is changed: the payment is not ok any more."""
+    """A payment with any changed argument is no longer ok."""
     answer = GOOD[name].to_dict(reveal=True)
     changed = answer["transactions"][number]
     selector = bytes.fromhex(changed["data"][2:10])
@@ -172,6 +175,14 @@ MAIN_USDC, MAIN_WBTC = (str(find_currency(name).address) for name in ("USDC-main
 MAIN = order("USDC-mainnet")
 MAIN_PAYMENT = (MAIN_PROXY, data("c219a14d", MAIN_USDC, PAYEE, 10**7, REFERENCE, 0, DEAD), 0)
 
+CONVERTED = "0xc861aE0Cd70b73b0C8F1D62Fa669E6D1d7D7e0aB"  # EthConversionProxy on sepolia
+HASHES = ["0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "0xBB3546497A53Cd710BEb11b84C5240327F145BCB"]
+
+
+def converted(amount: int, *path: str) -> tuple[str, str, int]:
+    """Return a transaction that pays a converted amount in ETH."""
+    return (CONVERTED, data("ac473c8a", PAYEE, amount, list(path), REFERENCE, 0, DEAD, 0), 10**18)
+
 
 def detail(*path: str) -> tuple[Any, ...]:
     """Return one payment of a batch."""
@@ -179,7 +190,7 @@ def detail(*path: str) -> tuple[Any, ...]:
 
 
 def extra(**members: Any) -> Payment:
-    """Return a good payment whose transaction has more members."""
+    """Return a good payment whose transaction has more fields."""
     answer = GOOD["enough allowance"].to_dict(reveal=True)
     answer["transactions"][0] |= members
     return Payment.read(answer, order=USDC)
@@ -205,13 +216,18 @@ SWAPPED += [
     ("an empty reference", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, b"", 0, DEAD), 0), asked=USDC,
      paymentReference="0x"), "reference_malformed"),
     ("fifty-one transactions", payment(*[APPROVAL] * 50, TOKEN_PAYMENT, asked=USDC), "too_many"),
+    ("conversion from another currency", payment(converted(10**9, HASHES[1], HASHES[1]),
+     asked=order("ETH-sepolia-sepolia", "USD")), "amount_differs"),
+    ("another amount to convert", payment(converted(10**9 + 1, *HASHES), asked=order("ETH-sepolia-sepolia", "USD")),
+     "amount_differs"),
+    ("an unknown payment currency", payment(TOKEN_PAYMENT, asked=order("NONE-sepolia")), "currency_unknown"),
     ("tron", payment(TOKEN_PAYMENT, asked=order("USDT-tron")), "network_unsupported"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("changed", "code"), [row[1:] for row in SWAPPED], ids=[row[0] for row in SWAPPED])
 def test_what_contradicts_the_order_is_stopped(changed: Payment, code: str) -> None:
-    """Payee, amount, token, network, spender, contract, reference: what was swapped is stopped, and named."""
+    """A mismatch of payee, amount, token, network, spender, contract or reference stops the payment and is named."""
     network = "matic" if code == "network_differs" else None
     found = check_payment(changed, network=network)
 
@@ -238,9 +254,6 @@ HARMLESS = [
 ]  # fmt: skip
 
 
-CONVERTED = "0xc861aE0Cd70b73b0C8F1D62Fa669E6D1d7D7e0aB"  # EthConversionProxy on sepolia
-HASHES = ["0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "0xBB3546497A53Cd710BEb11b84C5240327F145BCB"]
-
 HARMLESS += [
     ("approved too late", payment(TOKEN_PAYMENT, APPROVAL, asked=USDC), "allowance_late"),
     ("approved thrice", payment(APPROVAL, APPROVAL, TOKEN_PAYMENT, asked=USDC), "allowance_reset"),
@@ -250,14 +263,18 @@ HARMLESS += [
     ("the right chain and a gas limit", extra(chainId=11155111, gas="0x1"), "member_unknown"),
     ("no value", Payment.read({**GOOD["enough allowance"].to_dict(reveal=True), "transactions": [
         {"to": FEE_PROXY, "data": TOKEN_PAYMENT[1]}]}, order=USDC), "value_absent"),
-    ("converted when it is executed", payment((CONVERTED, data("ac473c8a", PAYEE, 10**9, HASHES, REFERENCE, 0, DEAD, 0),
-     10**18), asked=order("ETH-sepolia-sepolia", "USD")), "max_to_spend"),
+    ("converted when it is executed", payment(converted(10**9, *HASHES), asked=order("ETH-sepolia-sepolia", "USD")),
+     "max_to_spend"),
+    ("a fee for the zero address", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 5,
+     "0x" + "0" * 40), 0), asked=USDC), "fee"),
+    ("an unknown invoice currency", payment(TOKEN_PAYMENT, asked=order("fUSDC-sepolia", "NONE")), "amount_unchecked"),
+    ("no reference in the response", payment(TOKEN_PAYMENT, asked=USDC, paymentReference=None), "reference_unchecked"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("unusual", "code"), [row[1:] for row in HARMLESS], ids=[row[0] for row in HARMLESS])
-def test_what_is_only_unusual_is_to_be_looked_at(unusual: Payment, code: str) -> None:
-    """What harms nobody, or cannot be known here, is no reason to stop, and is said."""
+def test_what_is_only_unusual_is_a_warning(unusual: Payment, code: str) -> None:
+    """A finding that does no harm, or cannot be checked offline, is a warning and no reason to stop."""
     found = check_payment(unusual)
 
     assert ("look", True) == (found.verdict, code in codes(found, "warning"))
@@ -267,8 +284,8 @@ def test_what_is_only_unusual_is_to_be_looked_at(unusual: Payment, code: str) ->
     ("rate", "verdict"),
     [("2500", "ok"), (2500, "ok"), (Decimal("2500.00"), "ok"), ("2510", "look"), ("2400", "stop"), (None, "look")],
 )
-def test_a_rate_judges_an_amount_in_another_currency(rate: Any, verdict: str) -> None:
-    """By the rate itself the amount is right to the last unit; near it, it is to be looked at; far off, it is wrong."""
+def test_a_rate_decides_about_an_amount_in_another_currency(rate: Any, verdict: str) -> None:
+    """An amount at the given rate is ok to the last unit, near it a warning, far from it an error."""
     call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
     paid = payment((ETH_FEE_PROXY, call, 4 * 10**15), asked=order("ETH-sepolia-sepolia", "USD"))
 
@@ -276,8 +293,8 @@ def test_a_rate_judges_an_amount_in_another_currency(rate: Any, verdict: str) ->
 
 
 @pytest.mark.parametrize("rate", [0, -1, 2500.0, True, "x", "NaN", "Infinity", "1e999999", [1]])
-def test_what_is_no_rate_is_told(rate: Any) -> None:
-    """A float is not exact, and the rest is no price."""
+def test_an_invalid_rate_is_refused(rate: Any) -> None:
+    """A float is not exact, and the others are not positive numbers."""
     with pytest.raises(InvalidInput, match="rate: give a positive number"):
         check_payment(GOOD["coin"], rate=rate)
 
@@ -288,7 +305,7 @@ def test_all_payments_of_the_sandbox_are_ok() -> None:
     with payerkit.sandbox(seed=1) as client:
         wrong = [
             currency.id
-            for currency in currencies().values()
+            for currency in token_list().values()
             if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
             if check_payment(payerkit.initiate_payment(client, order(currency.id, amount="3"))).verdict != "ok"
         ]
@@ -312,8 +329,8 @@ def test_payments_for_fiat_money_are_ok_by_the_published_rate(
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
-def test_published_answers_are_read_and_judged(name: str) -> None:
-    """Elided data and addresses of 39 digits are flagged; the one complete answer is read."""
+def test_published_responses_are_checked(name: str) -> None:
+    """Elided calldata and addresses of 39 digits are errors; the one complete response is decoded."""
     read = Payment.read(ANSWERS[name])
     found, frame = check_payment(read), decode_transactions(read)
 
@@ -330,7 +347,7 @@ def test_published_answers_are_read_and_judged(name: str) -> None:
     )
 )
 def test_no_answer_makes_a_check_fail(transactions: list[dict[str, Any]]) -> None:
-    """Whatever stands in an answer: it is judged, shown and never ok."""
+    """Any response can be checked and shown, and an invalid one is never ok."""
     read = Payment.read({"transactions": transactions}, order=USDC)
     found = check_payment(read)
 
@@ -340,7 +357,7 @@ def test_no_answer_makes_a_check_fail(transactions: list[dict[str, Any]]) -> Non
 
 
 def test_an_order_may_be_a_dict() -> None:
-    """A saved payment is judged by what was asked for, given by either names."""
+    """A saved payment can be compared with an order as a dict, with Python or wire names."""
     plain = Payment.read(GOOD["token"].to_dict(reveal=True))
     wire = USDC.to_dict(reveal=True)
 
@@ -350,15 +367,15 @@ def test_an_order_may_be_a_dict() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 5, {"transactions": []}, "0x"])
-def test_what_is_no_payment_is_told(wrong: Any) -> None:
-    """Only a payment has transactions to judge."""
+def test_anything_but_a_payment_is_refused(wrong: Any) -> None:
+    """Only a payment has transactions to check."""
     with pytest.raises(InvalidInput, match="Give a Payment"):
         check_payment(wrong)
 
 
 @pytest.mark.parametrize("look", [check_payment, decode_transactions])
-def test_an_unknown_network_is_told(look: Any) -> None:
-    """The networks are those of the tables, by their names there."""
+def test_an_unknown_network_is_refused(look: Any) -> None:
+    """A network must be one of networks.tsv, by its name there."""
     with pytest.raises(InvalidInput, match="network: 'polygon' is not known"):
         look(GOOD["coin"], network="polygon")
 
@@ -369,7 +386,7 @@ def test_decoded_transactions_have_exact_amounts() -> None:
     frame = decode_transactions(payment((FEE_PROXY, call, 0), asked=USDC))
     (row,) = frame.to_dict("records")
 
-    assert list(COLUMNS) == list(frame.columns)
+    assert list(TRANSACTION_COLUMNS) == list(frame.columns)
     exact = Decimal(f"{MAX // 10**6}.{MAX % 10**6:06}")
     assert (MAX, MAX - 1, exact) == (row["amount_base"], row["fee_base"], row["amount"])
     assert ("ERC20FeeProxy 0.2.0", "fUSDC-sepolia", "0x" + REFERENCE.hex()) == (
@@ -399,7 +416,7 @@ def test_without_a_network_what_is_the_same_everywhere_is_said() -> None:
 
 
 def test_findings_name_their_transaction() -> None:
-    """What is said of a transaction names it as a person counts; the whole comes first, the verdict before all."""
+    """The verdict comes first, then findings about the whole payment, then by transaction, counted from 1."""
     found = check_payment(GOOD["token"])
 
     assert [None, 0, 1] == list(dict.fromkeys(finding.step for finding in found))
@@ -409,7 +426,7 @@ def test_findings_name_their_transaction() -> None:
 
 
 def test_the_client_keeps_the_order(shared: Client) -> None:
-    """What a call answered is judged without being told the order again."""
+    """A payment from initiate_payment remembers its order."""
     paid = payerkit.initiate_payment(shared, order("fUSDC-sepolia"))
 
     assert "ok" == payerkit.check_payment(paid).verdict
@@ -429,7 +446,7 @@ def test_a_payment_of_few_units_is_not_doubled() -> None:
 
 @pytest.mark.parametrize("amount", ["0", "-10", "x", "1e999999"])
 def test_an_order_without_a_positive_amount_is_stopped(amount: str) -> None:
-    """Nothing can be right by such an order."""
+    """No payment can match such an order."""
     asked = {"payee": PAYEE, "amount": amount, "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
 
     assert "stop" == check_payment(GOOD["token"], asked, rate="1").verdict
@@ -437,7 +454,7 @@ def test_an_order_without_a_positive_amount_is_stopped(amount: str) -> None:
 
 @pytest.mark.parametrize("to", ["\ud800", "0x1\nOK: all is well\x1b[8m", "\u202e0x"])
 def test_addresses_that_steer_a_terminal_are_written_out(to: str) -> None:
-    """What a service answers forges no line, and hides nothing."""
+    """Text from a response cannot forge a line or hide text."""
     read = Payment.read({"transactions": [{"to": to, "data": "0x", "value": "0"}]}, order=USDC)
     shown = str(decode_transactions(read)["to"][0]) + str(check_payment(read))
 
@@ -446,21 +463,21 @@ def test_addresses_that_steer_a_terminal_are_written_out(to: str) -> None:
 
 
 def test_an_unlimited_allowance_is_never_exact() -> None:
-    """Also where the most that may be spent is unlimited, the allowance is called what it is."""
+    """An unlimited allowance is a warning even if the payment may spend any amount."""
     proxy = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
     call = data("3af2c012", PAYEE, 10**9, [HASHES[0], TOKEN], REFERENCE, 0, DEAD, MAX, 0)
     paid = payment((TOKEN, data("095ea7b3", proxy, MAX), 0), (proxy, call, 0), asked=order("fUSDC-sepolia", "USD"))
     found = check_payment(paid, rate="1")
 
     assert {"allowance_unlimited", "max_to_spend"} <= codes(found, "warning")
-    assert "Up to any amount may be spent. The rate may be of any age." in str(found)
+    assert "The payment may spend any amount. The rate may be of any age." in str(found)
 
 
 UNDERSTOOD = {"095ea7b3", "c219a14d", "0784bca3", "b868980b", "d7c95e98", "eb7d8df3"}
-"""Functions that can be part of a payment that is ok; every other one is looked at, or stopped."""
+"""Functions that can be part of an ok payment; any other causes a warning or an error."""
 
 
-def filled(kind: Type, name: str = "") -> Any:
+def filled(kind: AbiType, name: str = "") -> Any:
     """Return a value as an order would have it: its payee, its token, its amount, its reference."""
     if kind.kind == "tuple":
         return tuple(filled(part, part.name) for part in kind.parts)
@@ -478,7 +495,7 @@ def filled(kind: Type, name: str = "") -> Any:
 @pytest.mark.parametrize("selector", sorted(each.hex() for each in functions()))
 @pytest.mark.parametrize("value", [0, 10**7])
 def test_no_other_function_is_ok(selector: str, value: int) -> None:
-    """Whatever stands alone, or beside a good payment, and is not understood to its end, is never ok."""
+    """A call of another function is never ok, alone or beside a good payment."""
     function = functions()[bytes.fromhex(selector)]
     call = data(selector, *filled(function.arguments))
     places = {find_deployment(name, "sepolia") for name in function.contracts} - {None}
@@ -489,3 +506,15 @@ def test_no_other_function_is_ok(selector: str, value: int) -> None:
             assert "ok" not in {check_payment(alone).verdict, check_payment(beside).verdict}
         elif selector != "095ea7b3":
             assert check_payment(beside).verdict == "stop"  # a second payment
+
+
+MESSAGES = list(rows("payerkit.onchain", "review"))
+
+
+@pytest.mark.parametrize("row", MESSAGES, ids=lambda row: str(row["key"]))
+def test_every_message_is_used_and_tells_what_to_do(row: dict[str, str]) -> None:
+    """An error or a warning has a hint, and no message is left over."""
+    source = "".join(path.read_text("utf-8") for path in Path(payerkit.onchain.__file__).parent.glob("*.py"))
+
+    assert f'"{row["key"]}"' in source
+    assert (row["severity"] == "info") or row["hint"]

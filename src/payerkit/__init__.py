@@ -69,7 +69,7 @@ _MODULES = {
     "connect": "connection",
     "create_payer": "endpoints",
     "create_payment_detail": "endpoints",
-    "decode_calldata": "onchain.decode_many",
+    "decode_calldata": "onchain.frames",
     "decode_transactions": "onchain.frames",
     "get_payer_status": "endpoints",
     "initiate_payment": "endpoints",

@@ -77,7 +77,7 @@ from payerkit.models import (
     Transaction as Transaction,
 )
 from payerkit.models.files import read_payment as read_payment
-from payerkit.onchain.decode_many import decode_calldata as decode_calldata
+from payerkit.onchain.frames import decode_calldata as decode_calldata
 from payerkit.onchain.frames import decode_transactions as decode_transactions
 from payerkit.onchain.review import check_payment as check_payment
 from payerkit.retry import Retries as Retries

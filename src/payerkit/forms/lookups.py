@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from payerkit.checks.places import countries, fiat_currencies
-from payerkit.onchain.currencies import currencies as payable
-from payerkit.onchain.currencies import find_currency
+from payerkit.onchain.currencies import find_currency, token_list
 
 MAX_OPTIONS = 12
 """The length of a list that can be read at a glance; one more letter is typed faster than a longer list is read."""
@@ -49,7 +48,7 @@ def _payable() -> Mapping[str, str]:
     names = fiat_currencies()
     return {
         each.id: names.get(each.symbol, each.symbol) if each.kind == "fiat" else f"{each.symbol} on {each.network}"
-        for each in payable().values()
+        for each in token_list().values()
     }
 
 

@@ -357,6 +357,6 @@ class Payment(Response):
         Path(path).write_text(json.dumps(content, indent=1), "utf-8")
 
     def _repr_html_(self) -> str:
-        from payerkit.onchain.card import card  # noqa: PLC0415 - loaded on first use
+        from payerkit.onchain.card import payment_card  # noqa: PLC0415 - loaded on first use
 
-        return card(self)
+        return payment_card(self)

@@ -1,121 +1,196 @@
-"""The types of a contract's arguments, with our names: parsed from a signature, walked over before they are decoded."""
+"""Contract ABI types, parsed from signatures, and a strict decoder for canonically encoded arguments."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 WORD = 32
-_PARTS = re.compile(r"[(),]|\[\]| |[A-Za-z0-9_]+")
+_TOKENS = re.compile(r"[(),]|\[\]| |[A-Za-z0-9_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
-    """One argument, or part of one. parts: of a tuple, its members; of an array, the one type of its items."""
+@dataclass(frozen=True)
+class AbiType:
+    """An argument or a part of one. parts: the components of a tuple, or the one item type of an array."""
 
     name: str
     kind: str
-    parts: tuple[Type, ...] = ()
+    parts: tuple[AbiType, ...] = ()
 
-    @property
+    @cached_property
     def canonical(self) -> str:
-        """The type as a selector is computed from it."""
+        """The type as written in a canonical signature."""
         if self.kind == "array":
             return f"{self.parts[0].canonical}[]"
         return f"({','.join(part.canonical for part in self.parts)})" if self.kind == "tuple" else self.kind
 
-    @property
+    @cached_property
     def is_dynamic(self) -> bool:
-        """Whether the value stands behind the head, which holds its place only."""
+        """Whether the head holds an offset and the value follows in the tail."""
         return self.kind in {"bytes", "array"} or any(part.is_dynamic for part in self.parts)
 
-    @property
+    @cached_property
     def head_words(self) -> int:
-        """Words that the value takes in the head."""
-        is_one = self.is_dynamic or self.kind != "tuple"
-        return 1 if is_one else sum(part.head_words for part in self.parts)
+        """Number of words in the head."""
+        return 1 if self.is_dynamic or self.kind != "tuple" else self.head_size // WORD
+
+    @cached_property
+    def head_size(self) -> int:
+        """Number of bytes in the head of a tuple's components."""
+        return WORD * sum(part.head_words for part in self.parts)
 
 
-def parse_signature(signature: str) -> tuple[str, Type]:
-    """Return the name of a function and its arguments as one tuple. Raises ValueError for what is no signature."""
+def parse_signature(signature: str) -> tuple[str, AbiType]:
+    """Return the function name and its arguments as one tuple. Raises ValueError if the signature is malformed."""
     name, bracket, rest = signature.partition("(")
-    parts = [part for part in _PARTS.findall(bracket + rest) if part != " "]
-    parsed, left = _parse(parts)
+    tokens = [part for part in _TOKENS.findall(bracket + rest) if part != " "]
+    parsed, left = _parse(tokens)
     if left or not name.isidentifier():
-        raise ValueError(f"no signature: {signature}")
+        raise ValueError(f"malformed signature: {signature}")
     return name, parsed
 
 
-def _parse(left: list[str]) -> tuple[Type, list[str]]:
-    """Return the first type of a signature's parts with its name, and the parts that are left."""
+def _parse(left: list[str]) -> tuple[AbiType, list[str]]:
+    """Return the first type with its name, and the tokens after it."""
     if left[0] == "(":
-        members, left = [], left[1:]
+        components, left = [], left[1:]
         while left[0] != ")":
-            member, left = _parse(left)
-            members.append(member)
+            component, left = _parse(left)
+            components.append(component)
             left = left[1:] if left[0] == "," else left
-        found = Type("", "tuple", tuple(members))
+        found = AbiType("", "tuple", tuple(components))
     else:
-        found = Type("", left[0])
+        found = AbiType("", left[0])
     left = left[1:]
     while left and left[0] == "[]":
-        found, left = Type("", "array", (found,)), left[1:]
+        found, left = AbiType("", "array", (found,)), left[1:]
     if left and left[0].isidentifier():
-        found, left = Type(left[0], found.kind, found.parts), left[1:]
+        found, left = replace(found, name=left[0]), left[1:]
     return found, left
 
 
-class TooMuch(ValueError):  # noqa: N818 - what it says of the data
-    """The data decodes to more than it holds: parts of it are used more than once."""
+class NotCanonicalError(ValueError):
+    """The data is not the canonical encoding of any value of the type."""
 
 
-def words_of(arguments: Type, data: bytes) -> int:
-    """Return how many words the arguments take when each is written once. Raises TooMuch, ValueError.
+def decode_canonical(arguments: AbiType, data: bytes) -> dict[str, Any]:
+    """Return the arguments by name if their encoding is exactly this data. Raises NotCanonicalError.
 
-    A few kilobytes whose arrays point at each other's items decode to millions of values; whoever writes each value
-    once needs exactly as many words as the data has, so that more of them are a reason to stop.
+    Each offset must point to the end of what was read so far, so every byte is read once and belongs to one value.
     """
-    return _Walk(data).tuple_words(arguments.parts, 0)
+    values, end = _decode(arguments, data, 0)
+    if end != len(data):
+        raise NotCanonicalError
+    return dict(values)
 
 
-class _Walk:
-    """Goes along the data from place to place and counts; reads lengths and places, and no values."""
+def _decode(kind: AbiType, data: bytes, start: int) -> tuple[Any, int]:
+    """Return the value at a position, and the position after it."""
+    if kind.kind == "tuple":
+        values, end = _decode_parts(kind.parts, data, start, start + kind.head_size)
+        return {part.name: value for part, value in zip(kind.parts, values, strict=True)}, end
+    first = start + WORD
+    if first > len(data):
+        raise NotCanonicalError
+    word = data[start:first]
+    if kind.kind == "array":
+        length, (item,) = int.from_bytes(word), kind.parts
+        end = first + length * item.head_words * WORD
+        if end > len(data):
+            raise NotCanonicalError
+        return _decode_parts((item,) * length, data, first, end)
+    if kind.kind == "bytes":
+        last = first + int.from_bytes(word)
+        end = last + (first - last) % WORD
+        if end > len(data) or any(data[last:end]):
+            raise NotCanonicalError
+        return data[first:last], end
+    return _decode_word(kind.kind, word), first
+
+
+def _decode_parts(parts: Sequence[AbiType], data: bytes, start: int, end: int) -> tuple[list[Any], int]:
+    """Return the values whose head is between two positions, and the position after their tail."""
+    values, head = [], start
+    for part in parts:
+        if part.is_dynamic:
+            if int.from_bytes(data[head : head + WORD]) != end - start:
+                raise NotCanonicalError
+            value, end = _decode(part, data, end)
+            head += WORD
+        else:
+            value, head = _decode(part, data, head)
+        values.append(value)
+    return values, end
+
+
+def _decode_word(kind: str, word: bytes) -> Any:
+    value: Any
+    if kind == "address":
+        is_clean, value = not any(word[:12]), f"0x{word[12:].hex()}"
+    elif kind.startswith("bytes"):
+        size = int(kind[5:])
+        is_clean, value = not any(word[size:]), word[:size]
+    else:
+        number = int.from_bytes(word)
+        is_clean = not number >> (1 if kind == "bool" else int(kind[4:]))
+        value = bool(number) if kind == "bool" else number
+    if not is_clean:
+        raise NotCanonicalError
+    return value
+
+
+class OverlappingDataError(ValueError):
+    """The arguments use parts of the data more than once."""
+
+
+def check_overlap(arguments: AbiType, data: bytes) -> None:
+    """Raise OverlappingDataError if the arguments, each written once, take more words than the data has.
+
+    A few kilobytes whose arrays point at the same items decode to millions of values: check this before decoding data
+    that is not canonical. Raises ValueError for data that ends too early.
+    """
+    _WordCounter(data).count_tuple(arguments.parts, 0)
+
+
+class _WordCounter:
+    """Follows offsets and lengths, without reading values, until more words are used than the data has."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.left = -(-len(data) // WORD)
 
-    def tuple_words(self, parts: tuple[Type, ...], base: int) -> int:
-        words, head = 0, base
+    def count_tuple(self, parts: tuple[AbiType, ...], start: int) -> None:
+        head = start
         for part in parts:
-            words += part.head_words
             if part.is_dynamic:
-                words += self.words(part, base + self.number(head))
+                self.count_dynamic(part, start + self.number_at(head))
             head += part.head_words * WORD
-        self.count(sum(part.head_words for part in parts))
-        return words
+        self.use((head - start) // WORD)
 
-    def words(self, part: Type, place: int) -> int:
+    def count_dynamic(self, part: AbiType, start: int) -> None:
         if part.kind == "tuple":
-            return self.tuple_words(part.parts, place)
-        length = self.number(place)
+            self.count_tuple(part.parts, start)
+            return
+        length = self.number_at(start)
         if part.kind == "bytes":
-            size = -(-length // WORD)
-            self.count(1 + size)
-            return 1 + size
+            self.use(1 - (-length // WORD))
+            return
         (item,) = part.parts
         if length * item.head_words > self.left:
-            raise TooMuch
-        self.count(1)
-        return 1 + self.tuple_words((item,) * length, place + WORD)
+            raise OverlappingDataError
+        self.use(1)
+        self.count_tuple((item,) * length, start + WORD)
 
-    def count(self, words: int) -> None:
+    def use(self, words: int) -> None:
         self.left -= words
         if self.left < 0:
-            raise TooMuch
+            raise OverlappingDataError
 
-    def number(self, place: int) -> int:
-        word = self.data[place : place + WORD]
+    def number_at(self, start: int) -> int:
+        word = self.data[start : start + WORD]
         if len(word) < WORD:
-            raise ValueError("ends too early")
+            raise ValueError("the data ends too early")
         return int.from_bytes(word)

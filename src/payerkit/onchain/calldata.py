@@ -1,4 +1,4 @@
-"""Read the bytes of one transaction: which function, with which arguments, and whether that is all there is to them."""
+"""Decode the calldata of one transaction: the function, its arguments, and whether they account for every byte."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from payerkit.onchain.abi import Type, words_of
+from payerkit.onchain.abi import AbiType, NotCanonicalError, OverlappingDataError, check_overlap, decode_canonical
 from payerkit.onchain.functions import Function, functions
 
 MAX_BYTES = 131_072
-"""Bytes of call data that are read: what networks take in one transaction (geth, txMaxSize)."""
+"""Maximum length of calldata that is decoded; networks accept no longer transaction (geth, txMaxSize)."""
 
 NOTES = {
     "": "",
-    "missing": "The transaction has no data.",
-    "not_hex": "The data is no hex.",
-    "elided": "The data was shortened with dots; nothing can be read from it.",
-    "odd": "The data has half a byte at its end: it was cut.",
-    "too_long": f"The data has more than {MAX_BYTES} bytes, more than networks take.",
-    "empty": "A plain transfer without data.",
-    "reference_only": "A plain transfer with eight bytes of reference.",
-    "too_short": "The data is too short to call a function.",
-    "unknown": "A function that payerkit does not know.",
-    "cut": "The arguments do not fit the function: bytes are missing, or places point outside.",
-    "too_much": "The data uses parts of itself more than once; it is not read any further.",
-    "not_canonical": "The data is not what its arguments encode to: it has bytes more, or otherwise placed.",
+    "missing": "The transaction has no calldata.",
+    "not_hex": "The calldata is not valid hexadecimal.",
+    "elided": "The calldata is abbreviated with dots, so it cannot be decoded.",
+    "odd": "The calldata has an odd number of hex digits: it is truncated.",
+    "too_long": f"The calldata is longer than {MAX_BYTES:,} bytes, more than networks accept.",
+    "empty": "The transaction is a plain transfer without calldata.",
+    "reference_only": "The transaction is a plain transfer with an eight-byte payment reference.",
+    "too_short": "The calldata is too short for a function call.",
+    "unknown": "payerkit does not know the function that the calldata calls.",
+    "cut": "The arguments do not match the function: the calldata is truncated or malformed.",
+    "too_much": "The arguments overlap: they use parts of the calldata more than once.",
+    "not_canonical": "The calldata differs from the encoding of its arguments: it has additional or rearranged bytes.",
 }
-"""What is to be said of a call, by a code; "" where its arguments explain every byte."""
+"""The message of each code; "" is the code of a call whose arguments account for every byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedCall:
-    """What the data of a transaction says.
+    """Decoded calldata.
 
-    code: one of `NOTES`. function: None if the data calls none, or an unknown one. arguments: by our names, None if
-    they cannot be read.
+    code: a key of `NOTES`. function: None if there is no call, or of an unknown function. arguments: by payerkit's
+    names; None if they cannot be decoded.
     """
 
     data: bytes
@@ -50,12 +50,12 @@ class DecodedCall:
 
     @property
     def canonical(self) -> bool | None:
-        """Whether the arguments explain every byte; None if no arguments were read."""
+        """Whether the arguments account for every byte; None if there are no decoded arguments."""
         return None if self.arguments is None else self.code == ""
 
 
-def read_call(data: Any) -> DecodedCall:
-    """Return what call data says; it never fails, whatever the data is."""
+def read_call(data: object) -> DecodedCall:
+    """Return the decoded calldata of a transaction; never raises."""
     if not isinstance(data, str):
         return DecodedCall(b"", "missing" if data is None else "not_hex")
     if len(data) > 2 * MAX_BYTES + 2:
@@ -69,41 +69,41 @@ def read_call(data: Any) -> DecodedCall:
 
 
 def _read_bytes(data: bytes) -> DecodedCall:
-    if not data:
-        return DecodedCall(data, "empty")
     function = functions().get(data[:4])
     if function is None:
-        return DecodedCall(data, _without_function(data))
+        return DecodedCall(data, _code_without_function(data))
     try:
-        words_of(function.arguments, data[4:])
-    except ValueError as error:
-        return DecodedCall(data, "too_much" if type(error) is not ValueError else "cut", function)
-    return _decode(function, data)
+        return DecodedCall(data, "", function, decode_canonical(function.arguments, data[4:]))
+    except NotCanonicalError:
+        return _read_not_canonical(function, data)
 
 
-def _without_function(data: bytes) -> str:
-    if len(data) == 8:
-        return "reference_only"
+def _code_without_function(data: bytes) -> str:
+    if len(data) in {0, 8}:
+        return "reference_only" if data else "empty"
     return "too_short" if len(data) < 4 else "unknown"
 
 
-def _decode(function: Function, data: bytes) -> DecodedCall:
-    from eth_abi import decode, encode  # noqa: PLC0415 - takes 60 ms to import
+def _read_not_canonical(function: Function, data: bytes) -> DecodedCall:
+    """Decode as contracts do, which ignore additional and rearranged bytes."""
+    from eth_abi import decode  # noqa: PLC0415 - takes 60 ms to import
     from eth_abi.exceptions import DecodingError  # noqa: PLC0415
 
     types = [part.canonical for part in function.arguments.parts]
     try:
+        check_overlap(function.arguments, data[4:])
         values = decode(types, data[4:])
-    except (DecodingError, OverflowError):
+    except OverlappingDataError:
+        return DecodedCall(data, "too_much", function)
+    except (ValueError, DecodingError, OverflowError):
         return DecodedCall(data, "cut", function)
-    is_all = encode(types, values) == data[4:]
-    return DecodedCall(data, "" if is_all else "not_canonical", function, _named(function.arguments, values))
+    return DecodedCall(data, "not_canonical", function, _by_name(function.arguments, values))
 
 
-def _named(kind: Type, value: Any) -> Any:
-    """Return a decoded value with our names: a tuple as a dict, an array as a list."""
+def _by_name(kind: AbiType, value: Any) -> Any:
+    """Return a decoded tuple as a dict by name, an array as a list, any other value as is."""
     if kind.kind == "tuple":
-        return {part.name: _named(part, item) for part, item in zip(kind.parts, value, strict=True)}
+        return {part.name: _by_name(part, item) for part, item in zip(kind.parts, value, strict=True)}
     if kind.kind == "array":
-        return [_named(kind.parts[0], item) for item in value]
+        return [_by_name(kind.parts[0], item) for item in value]
     return value

@@ -1,126 +1,131 @@
-"""A payment as a person looks at it before signing: who pays what to whom, step by step, with what was found."""
+"""The HTML card of a payment: verdict, order, a drawing of who pays whom, and each transaction with its findings."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from payerkit import html
 from payerkit.findings import Finding, PaymentFindings
-from payerkit.onchain.addresses import spelled
-from payerkit.onchain.amounts import line_text, text
+from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.effects import Effect
+from payerkit.onchain.protocols import PaymentLike
 from payerkit.onchain.review import check_payment
-from payerkit.onchain.review_approvals import UNLIMITED
-from payerkit.onchain.review_base import PAYS
-from payerkit.onchain.transactions import DecodedTransaction, asset, contract_name, network_of, read_steps
+from payerkit.onchain.review_base import UNLIMITED
+from payerkit.onchain.transactions import (
+    DecodedTransaction,
+    contract_name,
+    decode_payment,
+    network_of,
+    resolve_currency,
+)
 
 _MARKS = {"error": "✗ stop", "warning": "! look", "info": "✓ ok"}
 _VERDICTS = {
-    "ok": "OK: all that can be known here matches.",
+    "ok": "OK: everything that can be checked here matches.",
     "look": "LOOK: read what is marked before anyone signs.",
     "stop": "STOP: do not sign this.",
 }
 _COLOURS = {"ok": "#2e7d32", "look": "#ef6c00", "stop": "#c62828"}
 
 
-def card(payment: Any) -> str:
-    """Return a payment as HTML: the order, the flow as a drawing, each transaction with its findings."""
+def payment_card(payment: PaymentLike) -> str:
+    """Return a payment as HTML."""
     found = check_payment(payment)
     network = network_of(payment.order, payment.network)
-    steps = read_steps(payment)
-    whole = [] if payment.order is None else payment.order.rows()
-    whole += [
+    transactions = decode_payment(payment)
+    rows = [] if payment.order is None else payment.order.rows()
+    rows += [
         ("Network", html.escape(network)),
         ("Request id", html.escape(payment.request_id)),
         ("Reference", html.escape(payment.payment_reference)),
         *(payment.metadata.rows() if payment.metadata else []),
-        *_findings([each for each in found if each.step is None]),
+        *_finding_rows([each for each in found if each.step is None]),
     ]
     style = f"border-left:6px solid {_COLOURS[found.verdict]};padding:4px 10px;margin:4px 0"
-    said = f"<b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs."
+    verdict = f"<b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs."
     parts = [
-        f'<div role="status" style="{style}">{said}</div>',
-        html.table(whole, caption="Payment"),
-        _drawing(steps, network),
-        *(_step(step, network, found) for step in steps),
+        f'<div role="status" style="{style}">{verdict}</div>',
+        html.table(rows, caption="Payment"),
+        _drawing(transactions, network),
+        *(_transaction_table(transaction, network, found) for transaction in transactions),
     ]
     return "<div>" + "".join(parts) + "</div>"
 
 
-def _step(step: DecodedTransaction, network: str | None, found: PaymentFindings) -> str:
-    function = step.call.function
+def _transaction_table(transaction: DecodedTransaction, network: str | None, found: PaymentFindings) -> str:
+    call, descriptions = transaction.call, sorted({effect.kind.value for effect in transaction.effects})
     rows = [
-        ("Goes to", f"<code>{html.escape(step.to)}</code>"),
-        ("Which is", html.escape(contract_name(step, network) or "unknown")),
-        ("Calls", html.escape(function.name if function else step.call.selector or "nothing that is known")),
-        *(row for line in step.lines for row in _line(line, network)),
-        ("Native value", "unreadable" if step.value is None else f"{step.value} wei"),
-        ("Fingerprint", f"<code>{fingerprint(step)}</code>"),
-        *_findings([each for each in found if each.step == step.number]),
+        ("To", f"<code>{html.escape(transaction.to)}</code>"),
+        ("Contract", html.escape(contract_name(transaction, network) or "unknown")),
+        ("Function", html.escape(call.function.name if call.function else call.selector or "unknown")),
+        *(row for effect in transaction.effects for row in _effect_rows(effect, network)),
+        ("Native value", "unreadable" if transaction.value is None else f"{transaction.value} wei"),
+        ("Fingerprint", f"<code>{calldata_hash(transaction)}</code>"),
+        *_finding_rows([each for each in found if each.step == transaction.index]),
     ]
-    return html.table(rows, caption=f"Transaction {step.number + 1}{_what(step)}")
+    caption = f"Transaction {transaction.index + 1}" + (f": {', '.join(descriptions)}" if descriptions else "")
+    return html.table(rows, caption=caption)
 
 
-def _what(step: DecodedTransaction) -> str:
-    does = {line.does for line in step.lines}
-    return f": {', '.join(sorted(does))}" if does else ""
-
-
-def _line(line: Effect, network: str | None) -> list[tuple[str, str]]:
-    token = asset(line.token, network)
-    place = "" if line.place is None else f" {line.place + 1}"
+def _effect_rows(effect: Effect, network: str | None) -> list[tuple[str, str]]:
+    token = resolve_currency(effect.token, network)
+    place = "" if effect.place is None else f" {effect.place + 1}"
     rows = []
-    if line.allowance is not None:
-        much = "everything, now and later" if line.allowance == UNLIMITED else text(line.allowance, token)
-        rows.append(("Allows", _to(much, line.spender)))
-    if line.does in PAYS:
-        much = "unknown" if line.amount is None else line_text(line, line.amount, token)
-        rows.append((f"Pays{place}", _to(much, line.recipient)))
-    if line.fee:
-        rows.append((f"Fee{place}", _to(line_text(line, line.fee, token), line.fee_recipient)))
+    if effect.allowance is not None:
+        is_unlimited = effect.allowance == UNLIMITED
+        much = "everything, now and later" if is_unlimited else format_amount(effect.allowance, token)
+        rows.append(("Allows", _amount_to(much, effect.spender)))
+    if effect.is_payment:
+        much = "an unknown amount" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
+        rows.append((f"Pays{place}", _amount_to(much, effect.recipient)))
+    if effect.fee:
+        much = format_effect_amount(effect, effect.fee, token)
+        rows.append((f"Fee{place}", _amount_to(much, effect.fee_recipient)))
     return rows
 
 
-def _to(much: str, address: str | None) -> str:
-    return f"{html.escape(much)} to <code>{html.escape(spelled(address))}</code>"
+def _amount_to(much: str, address: str | None) -> str:
+    return f"{html.escape(much)} to <code>{html.escape(with_checksum(address))}</code>"
 
 
-def _findings(found: list[Finding]) -> list[tuple[str, str]]:
+def _finding_rows(found: list[Finding]) -> list[tuple[str, str]]:
     ranked = sorted(found, key=lambda each: ["error", "warning", "info"].index(each.severity))
     return [(_MARKS[each.severity], html.escape(f"{each.message} {each.hint}".rstrip())) for each in ranked]
 
 
-def fingerprint(step: DecodedTransaction) -> str:
-    """Return keccak-256 of a transaction's data, to compare with what a signing device shows; "" without data."""
+def calldata_hash(transaction: DecodedTransaction) -> str:
+    """Return the keccak-256 of the calldata, which some signing devices show; in words why there is none."""
     from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
 
-    if step.call.code in {"missing", "not_hex", "elided", "odd", "too_long"}:
-        return "cannot be computed from this data"
-    return f"0x{keccak(step.call.data).hex()}" if step.call.data else "no data"
+    call = transaction.call
+    if call.code in {"missing", "not_hex", "elided", "odd", "too_long"}:
+        return "cannot be computed from this calldata"
+    return f"0x{keccak(call.data).hex()}" if call.data else "no calldata"
 
 
-def _drawing(steps: tuple[DecodedTransaction, ...], network: str | None) -> str:
-    """Return the flow of a payment: wallet, contract, payee and fee; nothing if not exactly one is made."""
-    paying = [(step, line) for step in steps for line in step.lines if line.does in PAYS and line.recipient]
-    if len(paying) != 1:
+def _drawing(transactions: tuple[DecodedTransaction, ...], network: str | None) -> str:
+    """Return a drawing of wallet, contract, payee and fee; "" unless there is exactly one payment."""
+    effects = [(each, effect) for each in transactions for effect in each.effects]
+    payments = [(each, effect) for each, effect in effects if effect.is_payment and effect.recipient]
+    if len(payments) != 1:
         return ""  # one arrow would hide the others
-    step, line = paying[0]
-    amount = "?" if line.amount is None else line_text(line, line.amount, asset(line.token, network))
+    transaction, effect = payments[0]
+    token = resolve_currency(effect.token, network)
+    amount = "?" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
     boxes = [
         (8, 30, "your wallet", ""),
-        (248, 30, contract_name(step, network) or "unknown contract", short(step.to)),
-        (488, 8 if line.fee else 30, "payee", short(spelled(line.recipient))),
+        (248, 30, contract_name(transaction, network) or "unknown contract", shorten_address(transaction.to)),
+        (488, 8 if effect.fee else 30, "payee", shorten_address(with_checksum(effect.recipient))),
     ]
-    arrows = [(168, 55, 248, 55, amount), (408, 55, 488, 33 if line.fee else 55, "")]
-    if line.fee:
-        boxes.append((488, 70, "fee", short(spelled(line.fee_recipient))))
+    arrows = [(168, 55, 248, 55, amount), (408, 55, 488, 33 if effect.fee else 55, "")]
+    if effect.fee:
+        boxes.append((488, 70, "fee", shorten_address(with_checksum(effect.fee_recipient))))
         arrows.append((408, 55, 488, 95, ""))
     shapes = [_box(*box) for box in boxes] + [_arrow(*arrow) for arrow in arrows]
-    said = f"{amount} from your wallet through {boxes[1][2]} to {line.recipient}"
-    height = 130 if line.fee else 90
+    label = f"{amount} from your wallet through {boxes[1][2]} to {effect.recipient}"
+    height = 130 if effect.fee else 90
     return (
         f'<svg viewBox="0 0 660 {height}" width="660" style="max-width:100%" role="img" '
-        f'aria-label="{html.escape(said)}" '
+        f'aria-label="{html.escape(label)}" '
         f'font-family="sans-serif" font-size="13" fill="currentColor" stroke="none">{"".join(shapes)}</svg>'
     )
 
@@ -140,7 +145,7 @@ def _arrow(x1: int, y1: int, x2: int, y2: int, label: str) -> str:
     return line + tip + (words if label else "")
 
 
-def short(address: Any) -> str:
-    """Return an address short enough for a drawing: its beginning and its end."""
-    address = "" if address is None else str(address)
+def shorten_address(address: str | None) -> str:
+    """Return an address short enough for the drawing: its beginning and its end."""
+    address = address or ""
     return address if len(address) <= 14 else f"{address[:6]}…{address[-4:]}"

@@ -1,4 +1,4 @@
-"""What a call does, line by line: who is paid or allowed what; a batch is as many lines as it has payments."""
+"""The effects of a decoded call: who is paid or allowed how much; a batch has one effect per payment."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from itertools import zip_longest
 from typing import Any
 
 from payerkit.onchain.calldata import DecodedCall
-from payerkit.onchain.functions import Function
+from payerkit.onchain.currencies import Currency, find_by_hash
+from payerkit.onchain.functions import EffectKind, Function
 
 NATIVE = "native"
-"""What stands for a network's own coin where else the address of a token does."""
+"""Stands for the network's native currency in place of a token address."""
 
 _PARALLEL = ("token", "recipient", "amount", "reference", "fee")
-"""Arguments that batches give as lists of one length, one item a payment."""
+"""Arguments that a batch can pass as lists of one length, with one item per payment."""
 
 _UNITS_BY_KIND = {0: "request", 1: "token", 2: "token", 3: "native", 4: "request"}
 """Units of a group of BatchConversionPayments by its payment network id."""
@@ -22,15 +23,15 @@ _UNITS_BY_KIND = {0: "request", 1: "token", 2: "token", 3: "native", 4: "request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """One thing that a call does.
+    """A payment or an allowance that a call makes.
 
-    place: in its batch, counted from 0; None outside of one. does: what the function is for. token: the address of
-    what is moved, or `NATIVE`; None if the data does not say. unit: of amount and fee: base units of the token, wei,
-    or of the request's currency, which are converted when the call is executed. All amounts are integers. fault: why
-    the contract would refuse it, "" if it would not.
+    place: in its batch, counted from 0; None outside a batch. token: the address of the token, or `NATIVE`; None if
+    the calldata does not tell. unit: of amount and fee: base units of the token, wei, or units of the request's
+    currency, which are converted on execution. All amounts are integers. revert_reason: why the contract would reject
+    it; "" if it would not.
     """
 
-    does: str
+    kind: EffectKind
     unit: str
     place: int | None = None
     token: str | None = None
@@ -44,77 +45,88 @@ class Effect:
     path: tuple[str, ...] = ()
     max_to_spend: int | None = None
     max_rate_age: int | None = None
-    fault: str = ""
+    revert_reason: str = ""
+
+    @property
+    def is_payment(self) -> bool:
+        """Whether it moves money from the wallet towards a recipient."""
+        return self.kind in {EffectKind.TRANSFER, EffectKind.SWAP, EffectKind.ESCROW}
+
+    @property
+    def request_currency(self) -> Currency | None:
+        """The currency of an amount that is converted on execution; None if it is not a listed fiat or native one."""
+        return find_by_hash(self.path[0]) if self.path else None
 
 
-def read_lines(call: DecodedCall, *, to: str | None, value: int | None) -> list[Effect]:
-    """Return what a call does when it is sent to an address with some wei; nothing if its arguments are not known."""
+def read_effects(call: DecodedCall, *, to: str | None, value: int | None) -> list[Effect]:
+    """Return the effects of a call sent to an address with a value in wei; none if its arguments are not known."""
     if call.code in {"empty", "reference_only"}:
-        reference = call.data if call.code == "reference_only" else None
-        return [Effect(does="pay", unit="native", token=NATIVE, recipient=to, amount=value, reference=reference)]
+        pay, reference = EffectKind.TRANSFER, call.data or None
+        return [Effect(kind=pay, unit="native", token=NATIVE, recipient=to, amount=value, reference=reference)]
     if call.function is None or call.arguments is None:
         return []
-    function, is_batch = call.function, "batch" in call.function.name
-    records = enumerate(_records(call.arguments))
-    return [_line(function, record, to=to, value=value, place=at if is_batch else None) for at, record in records]
+    if not call.function.is_batch:
+        return [_effect(call.function, _flat(call.arguments), to=to, value=value, place=None)]
+    payments = enumerate(_batch_payments(call.arguments))
+    return [_effect(call.function, payment, to=to, value=value, place=place) for place, payment in payments]
 
 
-def _records(arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of each payment: one record, or one an item of the lists."""
-    shared = {name: item for name, item in arguments.items() if not isinstance(item, dict | list) or name == "path"}
-    for item in arguments.values():
-        if isinstance(item, dict):
-            shared |= item
-    nested = [item for name, item in arguments.items() if name in {"groups", "details"}]
-    lists = {name: arguments[name] for name in _PARALLEL if isinstance(arguments.get(name), list)}
-    if nested:
-        for each in nested[0]:
-            yield from _records({**shared, **each})
-    elif lists:
-        fault = {"fault": "Lists of different lengths."} if len({len(items) for items in lists.values()}) > 1 else {}
-        for items in zip_longest(*lists.values()):
-            yield shared | dict(zip(lists, items, strict=True)) | fault
+def _flat(arguments: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments with the components of tuples among them."""
+    nested = [item for item in arguments.values() if type(item) is dict]
+    return arguments if not nested else {name: item for each in (arguments, *nested) for name, item in each.items()}
+
+
+def _batch_payments(arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of each payment of a batch, with those that all payments share."""
+    shared = {name: item for name, item in arguments.items() if not isinstance(item, list)}
+    if "groups" in arguments:
+        for group in arguments["groups"]:
+            yield from _batch_payments(shared | group)
+    elif "details" in arguments:
+        yield from (shared | detail for detail in arguments["details"])
     else:
-        yield shared
+        lists = {name: arguments[name] for name in _PARALLEL if isinstance(arguments.get(name), list)}
+        if len({len(items) for items in lists.values()}) > 1:
+            shared["revert_reason"] = "The lists of the batch have different lengths."
+        yield from (shared | dict(zip(lists, items, strict=True)) for items in zip_longest(*lists.values()))
 
 
-def _line(
-    function: Function, record: Mapping[str, Any], *, to: str | None, value: int | None, place: int | None
+def _effect(
+    function: Function, payment: Mapping[str, Any], *, to: str | None, value: int | None, place: int | None
 ) -> Effect:
-    unit = _UNITS_BY_KIND.get(record.get("kind", -1), "unknown") if function.unit == "by kind" else function.unit
-    path = tuple(record.get("path", ()))
-    sent = _sent(record, value) if function.payable and unit == "native" else None
+    unit = _UNITS_BY_KIND.get(payment.get("kind", -1), "unknown") if function.unit == "by kind" else function.unit
+    path = tuple(payment.get("path", ()))
     return Effect(
-        does=function.does,
+        kind=function.effect,
         unit=unit,
         place=place,
-        token=_token(record, unit, path, to=to if function.contracts == ("ERC20",) else None),
-        recipient=record.get("recipient"),
-        amount=record.get("amount", sent),
-        fee=record.get("fee"),
-        fee_recipient=record.get("fee_recipient"),
-        reference=record.get("reference"),
-        spender=record.get("spender"),
-        allowance=record.get("allowance", record.get("added")),
+        token=_token(payment, unit, path, to=to if function.contracts == ("ERC20",) else None),
+        recipient=payment.get("recipient"),
+        amount=payment["amount"] if "amount" in payment else _value_without_fee(function, unit, payment, value),
+        fee=payment.get("fee"),
+        fee_recipient=payment.get("fee_recipient"),
+        reference=payment.get("reference"),
+        spender=payment.get("spender"),
+        allowance=payment.get("allowance", payment.get("added")),
         path=path,
-        max_to_spend=record.get("max_to_spend"),
-        max_rate_age=record.get("max_rate_age"),
-        fault=record.get("fault", "") or _fault(record, unit, path),
+        max_to_spend=payment.get("max_to_spend"),
+        max_rate_age=payment.get("max_rate_age"),
+        revert_reason=payment.get("revert_reason", "") or _revert_reason(function, payment, unit, path),
     )
 
 
-def _fault(record: Mapping[str, Any], unit: str, path: tuple[str, ...]) -> str:
+def _revert_reason(function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...]) -> str:
     if unit == "unknown":
-        return "A kind of payment that the contract does not know."
-    is_listed = "max_to_spend" in record and "path" in record  # one of the details of a batch
-    if is_listed and unit == "token" and len(path) != 1:
-        return "One token is paid, and the path has not one."
+        return "The contract does not support this kind of payment."
+    if function.is_batch and "path" in payment and unit == "token" and len(path) != 1:
+        return "A payment without conversion must have a path of one token."
     return ""
 
 
-def _token(record: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: str | None) -> str | None:
-    if "token" in record:
-        return str(record["token"])
+def _token(payment: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: str | None) -> str | None:
+    if "token" in payment:
+        return str(payment["token"])
     if unit == "native":
         return NATIVE
     if unit == "token" and path:
@@ -122,7 +134,8 @@ def _token(record: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: s
     return path[-1] if path else to
 
 
-def _sent(record: Mapping[str, Any], value: int | None) -> int | None:
-    """Return what reaches the payee of a native payment: the value without the fee; None if it is not that much."""
-    fee = record.get("fee") or 0
-    return None if value is None or fee > value else value - fee
+def _value_without_fee(function: Function, unit: str, payment: Mapping[str, Any], value: int | None) -> int | None:
+    """Return the native amount that reaches the payee; None if the fee exceeds the value or the call is not native."""
+    fee = payment.get("fee") or 0
+    is_native = function.payable and unit == "native"
+    return None if not is_native or value is None or fee > value else value - fee

@@ -1,4 +1,4 @@
-"""The steps of a payment as a DataFrame."""
+"""Decoded transactions and calldata as DataFrames."""
 
 from __future__ import annotations
 
@@ -6,118 +6,217 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.errors import without_internal_frames
+from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
-from payerkit.onchain.addresses import spelled
-from payerkit.onchain.amounts import units
-from payerkit.onchain.calldata import NOTES
-from payerkit.onchain.currencies import find_by_hash
-from payerkit.onchain.effects import Effect
-from payerkit.onchain.transactions import DecodedTransaction, asset, contract_name, network_of, read_steps
+from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import to_units
+from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
+from payerkit.onchain.currencies import Currency, request_decimals
+from payerkit.onchain.effects import Effect, read_effects
+from payerkit.onchain.protocols import PaymentLike
+from payerkit.onchain.transactions import (
+    DecodedTransaction,
+    contract_name,
+    decode_payment,
+    network_of,
+    resolve_currency,
+)
 
-TEXTS = (
-    "network",
-    "contract",
-    "to",
-    "function",
-    "selector",
-    "does",
-    "token",
-    "recipient",
-    "fee_recipient",
-    "reference",
-    "spender",
-    "note",
-)
-COLUMNS = (
-    "step",
-    "place",
-    "network",
-    "contract",
-    "to",
-    "function",
-    "selector",
-    "does",
-    "token",
-    "recipient",
-    "amount",
-    "amount_base",
-    "fee",
-    "fee_base",
-    "fee_recipient",
-    "reference",
-    "value",
-    "spender",
-    "allowance",
-    "max_to_spend",
-    "canonical",
-    "note",
-)
-"""The columns of decoded transactions, in their order."""
+TRANSACTION_COLUMNS = {
+    "step": "int64",
+    "place": "Int64",
+    "network": "string",
+    "contract": "string",
+    "to": "string",
+    "function": "string",
+    "selector": "string",
+    "does": "string",
+    "token": "string",
+    "recipient": "string",
+    "amount": "object",
+    "amount_base": "object",
+    "fee": "object",
+    "fee_base": "object",
+    "fee_recipient": "string",
+    "reference": "string",
+    "value": "object",
+    "spender": "string",
+    "allowance": "object",
+    "max_to_spend": "object",
+    "canonical": "boolean",
+    "note": "string",
+}
+"""The columns of decoded transactions with their dtypes. Amounts are objects, as int64 cannot hold 2^256-1."""
+
+CALLDATA_COLUMNS = {
+    "place": "Int64",
+    "function": "string",
+    "selector": "string",
+    "does": "string",
+    "unit": "string",
+    "token": "string",
+    "recipient": "string",
+    "amount_base": "object",
+    "fee_base": "object",
+    "fee_recipient": "string",
+    "reference": "string",
+    "spender": "string",
+    "allowance": "object",
+    "max_to_spend": "object",
+    "canonical": "boolean",
+    "code": "string",
+}
+"""The columns of decoded calldata with their dtypes: what is known without network, address and value."""
 
 
 @without_internal_frames
-def decode_transactions(payment: Any, *, network: str | None = None) -> pd.DataFrame:
-    """Return what the transactions of a payment do: one row a call, and one a payment of a batch.
+def decode_transactions(payment: PaymentLike, *, network: str | None = None) -> pd.DataFrame:
+    """Decode the transactions of a payment: who is paid or allowed how much, through which contract.
 
-    network: where they are to be sent, if the payment does not remember its order, or to look at another one.
+    Args:
+        payment: A `Payment`, from `initiate_payment` or `read_payment`.
+        network: The network that the transactions are for, such as "matic"; by default, that of the order.
 
-    step: of the transactions, counted from 0; place: in a batch. contract: name and version of what is deployed at
-    `to` on the network, or the token there; <NA> if nothing known is. amount, fee: Decimal, in units of the token, None
-    where its decimals are not known. amount_base, fee_base, allowance, max_to_spend, value: int, in base units and
-    wei. For payments that are converted when they are executed, amount and fee are of the request's currency, and
-    `note` says so. canonical: whether the arguments explain every byte.
+    Returns:
+        One row per call, and one per payment of a batch. A call that cannot be decoded is a row with a note.
 
-    Nothing is dropped: what cannot be read is a row with a note. Raises InvalidInput for
-    what is no payment, and for a network that no table has.
+        - step (int64): the transaction, counted from 0; place (Int64): the payment in its batch, counted from 0
+        - network, contract, to (string): contract is the name and version deployed at `to`, or the token there
+        - function, selector, does (string): does is the effect in words, such as "pay" or "approve"
+        - token, recipient, fee_recipient, reference, spender (string): token as a currency id, or as an address
+        - amount, fee (object, Decimal): in whole units of the token; None if its decimals are not known. If the
+          payment is converted on execution, in units of the request's currency, and the note tells so
+        - amount_base, fee_base, allowance, max_to_spend, value (object, int): in base units, value in wei
+        - canonical (boolean): whether the arguments account for every byte of the calldata
+        - note (string): why a call is not decoded or not canonical, would be rejected, or is converted
+
+    Raises:
+        InvalidInput: `payment` is not a payment, or the network is not known.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> decode_transactions(payment)[["step", "does", "token", "amount"]]
+           step does                token                amount
+        0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
-    steps = read_steps(payment)
-    place = network_of(getattr(payment, "order", None), network or getattr(payment, "network", None))
-    rows = [row for step in steps for row in _rows(step, place)]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="object")
-    return frame.astype({"step": "int64", "place": "Int64", "canonical": "boolean"} | dict.fromkeys(TEXTS, "string"))
+    transactions = decode_payment(payment)
+    where = network_of(payment.order, network or payment.network)
+    rows = [row for transaction in transactions for row in _transaction_rows(transaction, where)]
+    return pd.DataFrame(rows, columns=list(TRANSACTION_COLUMNS), dtype="object").astype(TRANSACTION_COLUMNS)
 
 
-def _rows(step: DecodedTransaction, network: str | None) -> list[dict[str, Any]]:
-    function, note = step.call.function, NOTES[step.call.code]
-    shared = dict.fromkeys(COLUMNS) | {
-        "step": step.number,
+def _transaction_rows(transaction: DecodedTransaction, network: str | None) -> list[dict[str, Any]]:
+    call = transaction.call
+    shared = {
+        "step": transaction.index,
         "network": network,
-        "contract": contract_name(step, network),
-        "to": None if step.to is None else visible(str(step.to)),
-        "function": function.name if function else None,
-        "selector": step.call.selector or None,
-        "value": step.value,
-        "canonical": step.call.canonical,
-        "note": note,
+        "contract": contract_name(transaction, network),
+        "to": None if transaction.to is None else visible(transaction.to),
+        "function": call.function.name if call.function else None,
+        "selector": call.selector or None,
+        "value": transaction.value,
+        "canonical": call.canonical,
+        "note": NOTES[call.code],
     }
-    return [shared | _columns(line, network, note) for line in step.lines] or [shared]
+    effects = [_effect_columns(effect, network, NOTES[call.code]) for effect in transaction.effects]
+    return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
 
 
-def _columns(line: Effect, network: str | None, note: str) -> dict[str, Any]:
-    token = asset(line.token, network)
-    decimals = _decimals(line, token)
-    converted = "Converted when it is executed: amount and fee are in units of the request's currency."
+def _effect_columns(effect: Effect, network: str | None, note: str) -> dict[str, Any]:
+    token = resolve_currency(effect.token, network)
+    is_converted = effect.unit == "request"
+    decimals = _decimals(effect.request_currency if is_converted else token, is_converted=is_converted)
+    converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
     return {
-        "place": line.place,
-        "does": line.does,
-        "token": token.id if token else spelled(line.token),
-        "recipient": spelled(line.recipient),
-        "amount": units(line.amount, decimals),
-        "amount_base": line.amount,
-        "fee": units(line.fee, decimals),
-        "fee_base": line.fee,
-        "fee_recipient": spelled(line.fee_recipient),
-        "reference": None if line.reference is None else f"0x{line.reference.hex()}",
-        "spender": spelled(line.spender),
-        "allowance": line.allowance,
-        "max_to_spend": line.max_to_spend,
-        "note": " ".join(words for words in (converted if line.unit == "request" else "", line.fault, note) if words),
+        "place": effect.place,
+        "does": effect.kind.value,
+        "token": token.id if token else with_checksum(effect.token),
+        "recipient": with_checksum(effect.recipient),
+        "amount": to_units(effect.amount, decimals),
+        "amount_base": effect.amount,
+        "fee": to_units(effect.fee, decimals),
+        "fee_base": effect.fee,
+        "fee_recipient": with_checksum(effect.fee_recipient),
+        "reference": _hex(effect.reference),
+        "spender": with_checksum(effect.spender),
+        "allowance": effect.allowance,
+        "max_to_spend": effect.max_to_spend,
+        "note": " ".join(words for words in (converted, effect.revert_reason, note) if words),
     }
 
 
-def _decimals(line: Effect, token: Any) -> int | None:
-    if line.unit == "request":
-        currency = find_by_hash(line.path[0]) if line.path else None
-        return None if currency is None else 8 if currency.kind == "fiat" else 18
-    return None if token is None else token.decimals
+def _decimals(currency: Currency | None, *, is_converted: bool) -> int | None:
+    if currency is None:
+        return None
+    return request_decimals(currency) if is_converted else currency.decimals
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else f"0x{data.hex()}"
+
+
+@without_internal_frames
+def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
+    """Decode a column of calldata, as far as that is possible without network, address and value.
+
+    For a Dask series, use `series.map_partitions(decode_calldata, clear_divisions=True)`.
+
+    Args:
+        calls: Calldata as hex text, with or without 0x.
+
+    Returns:
+        One row per call, and one per payment of a batch, each with the index label of its call. No call is dropped.
+
+        - place (Int64): the payment in its batch, counted from 0
+        - function, selector, does (string): does is the effect in words, such as "pay" or "approve"
+        - unit (string): of amount_base and fee_base: "token", "native", or "request" if they are converted
+        - token, recipient, fee_recipient, spender (string): addresses in lower case; token may be "native"
+        - amount_base, fee_base, allowance, max_to_spend (object, int): in base units; None if the function has none
+        - reference (string): the payment reference as hex
+        - canonical (boolean): whether the arguments account for every byte of the calldata
+        - code (string): why a call is not decoded or not canonical, as in `payerkit.onchain.calldata.NOTES`; else ""
+
+    Raises:
+        InvalidInput: `calls` is not a Series.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> calls = pd.Series([payment.transactions[0].data, "0x"])
+        >>> decode_calldata(calls)[["does", "unit", "canonical", "code"]]
+           does    unit  canonical   code
+        0   pay  native       True
+        1  <NA>    <NA>       <NA>  empty
+    """
+    if not isinstance(calls, pd.Series):
+        raise InvalidInput(f"Give a Series of calldata; got a {type(calls).__name__}.")
+    found = [(position, row) for position, data in enumerate(calls.tolist()) for row in _calldata_rows(read_call(data))]
+    frame = pd.DataFrame([row for _, row in found], columns=list(CALLDATA_COLUMNS), dtype="object")
+    return frame.astype(CALLDATA_COLUMNS).set_axis(calls.index.take([position for position, _ in found]))
+
+
+def _calldata_rows(call: DecodedCall) -> list[tuple[Any, ...]]:
+    name, selector = call.function.name if call.function else None, call.selector or None
+    effects = read_effects(call, to=None, value=None) if call.function else []  # else the value decides
+    if not effects:
+        return [(None, name, selector, *[None] * 11, call.canonical, call.code)]
+    return [
+        (
+            effect.place,
+            name,
+            selector,
+            effect.kind.value,
+            effect.unit,
+            effect.token,
+            effect.recipient,
+            effect.amount,
+            effect.fee,
+            effect.fee_recipient,
+            _hex(effect.reference),
+            effect.spender,
+            effect.allowance,
+            effect.max_to_spend,
+            call.canonical,
+            call.code,
+        )
+        for effect in effects
+    ]

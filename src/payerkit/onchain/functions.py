@@ -1,30 +1,50 @@
-"""The functions that a payment can call, by selector and never by name: two have the same name and other arguments."""
+"""The contract functions that a payment can call, by selector: a name is not enough, as two share one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 
 from payerkit._tables import rows
-from payerkit.onchain.abi import Type, parse_signature
+from payerkit.onchain.abi import AbiType, parse_signature
+
+
+class EffectKind(Enum):
+    """The effect of a function, with the words for users; they follow "the call would"."""
+
+    TRANSFER = "pay"
+    TRANSFER_FROM = "transfer another account's tokens"
+    APPROVE = "approve"
+    INCREASE_ALLOWANCE = "increase an allowance"
+    DECREASE_ALLOWANCE = "decrease an allowance"
+    PERMIT = "approve by signature"
+    SWAP = "swap tokens to pay"
+    ESCROW = "use an escrow"
+    PAY_RECEIVABLE = "pay the owner of a receivable"
+    CREATE_PROXY = "create a contract for one payment"
+    TRIGGER_PROXY = "trigger the payment of a contract"
+    RESCUE = "withdraw the funds of a contract"
+    RECURRING = "collect a recurring payment"
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function. selector: four bytes. contracts: that have it. does: what it is for. unit: of its amounts."""
+    """A contract function. contracts: names of those that have it. unit: of its amounts, see functions.tsv."""
 
     selector: bytes
     name: str
-    arguments: Type
+    arguments: AbiType
     contracts: tuple[str, ...]
-    does: str
+    effect: EffectKind
+    is_batch: bool
     unit: str
     payable: bool
 
     @property
     def signature(self) -> str:
-        """The canonical signature, which the selector is computed from."""
+        """The canonical signature, whose hash begins with the selector."""
         return f"{self.name}{self.arguments.canonical}"
 
 
@@ -41,7 +61,8 @@ def _function(row: dict[str, str]) -> Function:
         name=name,
         arguments=arguments,
         contracts=tuple(row["contract"].split()),
-        does=row["does"],
+        effect=EffectKind[row["effect"]],
+        is_batch=row["batch"] == "yes",
         unit=row["unit"],
         payable=row["payable"] == "yes",
     )

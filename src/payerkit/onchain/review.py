@@ -1,233 +1,208 @@
-"""Compare what the transactions of a payment do with what was asked for, and say everything that does not match."""
+"""Compare the transactions of a payment with its order, and report every match and mismatch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from payerkit.errors import without_internal_frames
-from payerkit.findings import Finding, PaymentFindings, Severity
+from payerkit.findings import Finding, PaymentFindings
 from payerkit.html import visible
-from payerkit.onchain import amounts
-from payerkit.onchain.addresses import address_fault
+from payerkit.onchain.addresses import address_problem
+from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.calldata import NOTES
 from payerkit.onchain.deployments import deployments_at
-from payerkit.onchain.review_approvals import judge_approval
-from payerkit.onchain.review_base import ANSWER, CALLDATA, CONTRACTS, ORDER, PAYS, TOKENS, PaymentReview, as_order, say
-from payerkit.onchain.review_payments import judge_payment
-from payerkit.onchain.transactions import DecodedTransaction, asset, contract_at, network_of, read_steps
+from payerkit.onchain.functions import EffectKind
+from payerkit.onchain.networks import networks
+from payerkit.onchain.protocols import OrderLike, PaymentLike
+from payerkit.onchain.review_approvals import review_approval
+from payerkit.onchain.review_base import PaymentReview, finding, read_order
+from payerkit.onchain.review_payments import review_payment
+from payerkit.onchain.transactions import DecodedTransaction, contract_at, decode_payment, network_of, resolve_currency
 
-MAX_STEPS = 50
-"""Transactions that are judged; more take longer than anybody waits."""
-
-CHAIN_IDS = {
-    "mainnet": 1,
-    "optimism": 10,
-    "bsc": 56,
-    "xdai": 100,
-    "fuse": 122,
-    "matic": 137,
-    "sonic": 146,
-    "fantom": 250,
-    "boba": 288,
-    "zksyncera": 324,
-    "core": 1116,
-    "moonbeam": 1284,
-    "ronin": 2020,
-    "mantle": 5000,
-    "tombchain": 6969,
-    "base": 8453,
-    "arbitrum-one": 42161,
-    "celo": 42220,
-    "avalanche": 43114,
-    "base-sepolia": 84532,
-    "sepolia": 11155111,
-}
-"""Chain ids of networks (RequestNetwork, packages/currency, chains)."""
+MAX_TRANSACTIONS = 50
+"""Transactions that are checked; a payment has a few, and more only make the user wait."""
 
 
 @without_internal_frames
 def check_payment(
-    payment: Any, order: Any = None, *, rate: Decimal | int | str | None = None, network: str | None = None
+    payment: PaymentLike,
+    order: OrderLike | Mapping[str, Any] | None = None,
+    *,
+    rate: Decimal | int | str | None = None,
+    network: str | None = None,
 ) -> PaymentFindings:
-    """Return what a payment's transactions do and what does not match, with a verdict; nothing is sent or asked.
+    """Compare the transactions of a payment with its order before anyone signs; works offline and sends nothing.
 
-    order: a `PaymentOrder` or a dict of what was asked for; left out, what the payment remembers. rate: the price of
-    one unit of the payment currency in the invoice currency, such as "2500" for ETH that is paid for dollars; without
-    it an amount in another currency cannot be checked. network: where it will be sent, if no order tells.
+    It cannot know who controls an address, whether the wallet has enough money, and whether a contract has changed.
 
-    What cannot be known here: who is behind an address, balances, and whether a contract still is what it was. Raises
-    InvalidInput for what is no payment, no order and no positive rate, and for a network that no table has.
+    Args:
+        payment: A `Payment`, from `initiate_payment` or `read_payment`.
+        order: A `PaymentOrder`, or a dict with its fields; by default, the order that the payment remembers.
+        rate: The price of one unit of the payment currency in the invoice currency, such as "2500" for an invoice in
+            USD that is paid in ETH. Without it, the amount is only checked if both currencies are the same.
+        network: The network that the transactions are for, such as "matic"; by default, that of the order.
+
+    Returns:
+        All findings, those about the whole payment first, then by transaction. `.verdict` is "ok" if everything that
+        can be checked matches, "look" if a person must decide, and "stop" if something contradicts the order.
+
+    Raises:
+        InvalidInput: The payment or the order is not one, the rate is not positive, or the network is not known.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> check_payment(payment, rate="2500").verdict
+        'ok'
+        >>> check_payment(payment, {**order, "amount": "11"}, rate="2500").errors
+        STOP: 1 error.
+          transaction 1   error    amount: The amount is 0.004 ETH-sepolia-sepolia; by the given rate,
+          0.0044 ETH-sepolia-sepolia. Do not sign.  [amount_differs: order]
     """
-    steps = read_steps(payment)
-    order = as_order(getattr(payment, "order", None) if order is None else order)
-    network = network or getattr(payment, "network", None)
-    case = PaymentReview(payment, steps, order, network_of(order, network), amounts.read_rate(rate))
-    if len(steps) > MAX_STEPS:
-        words = f"{len(steps)} transactions, where a payment has a few: at most {MAX_STEPS} are judged."
-        return PaymentFindings([say("too_many", "error", "transactions", words, ANSWER)])
-    found = [*_whole(case, network), *(each for step in case.steps for each in _step(case, step)), *_metadata(case)]
-    return PaymentFindings(found)
+    transactions = decode_payment(payment)
+    expected = read_order(payment.order if order is None else order)
+    network = network or payment.network
+    review = PaymentReview(payment, transactions, expected, network_of(expected, network), read_rate(rate))
+    if len(transactions) > MAX_TRANSACTIONS:
+        return PaymentFindings([finding("too_many", count=len(transactions), limit=MAX_TRANSACTIONS)])
+    of_transactions = (found for each in transactions for found in _check_transaction(review, each))
+    return PaymentFindings([*_check_whole(review, network), *of_transactions, *_check_metadata(review)])
 
 
-def _whole(case: PaymentReview, named: str | None) -> Iterator[Finding]:
-    if not case.order:
-        yield say("no_order", "warning", "order", "Nothing to compare with: the payment remembers no order.", ORDER)
-    ordered = network_of(case.order)
-    if named and ordered and named != ordered:
-        words = f"The order is for {ordered}, and not for {named}."
-        yield say("network_differs", "error", "network", words, ORDER)
-    if case.network is None:
-        words = "Not known, so contracts and tokens cannot be checked; the same bytes are valid on several."
-        yield say("network_unknown", "warning", "network", words, ANSWER, hint="Give network= or an order.")
+def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[Finding]:
+    if not review.order:
+        yield finding("no_order")
+    of_order = network_of(review.order)
+    if given_network and of_order and given_network != of_order:
+        yield finding("network_differs", expected=of_order, given=given_network)
+    if review.network is None:
+        yield finding("network_unknown")
     else:
-        yield say("network", "info", "network", f"To be sent on {case.network}.", ORDER)
-    if case.order and case.wanted is None:
-        yield say("currency_unknown", "error", "payment_currency", "Not in the token list.", TOKENS)
-    if case.wanted and case.wanted.kind == "trc20":
-        words = "A network that is not of the Ethereum kind: payerkit cannot judge its transactions."
-        yield say("network_unsupported", "error", "network", words, TOKENS)
-    if not case.paying:
-        yield say("no_payment", "error", "transactions", "No transaction can be seen to pay anybody.", CALLDATA)
-    if len(case.paying) > 1:
-        words = f"{len(case.paying)} payments, where one was asked for."
-        yield say("several_payments", "error" if case.order else "warning", "transactions", words, CALLDATA)
+        yield finding("network", network=networks()[review.network])
+    if review.order and review.payment_currency is None:
+        yield finding("currency_unknown")
+    if review.payment_currency and review.payment_currency.kind == "trc20":
+        yield finding("network_unsupported")
+    if not review.payments:
+        yield finding("no_payment")
+    if len(review.payments) > 1:
+        key = "several_payments" if review.order else "several_payments.no_order"
+        yield finding(key, count=len(review.payments))
 
 
-def _step(case: PaymentReview, step: DecodedTransaction) -> Iterator[Finding]:
-    yield from _bytes(step)
-    yield from _target(case, step)
-    yield from _value(step)
-    yield from _others(case, step)
-    if step.call.arguments is not None and not step.lines:
-        words = "An empty batch: it does nothing that was asked for."
-        yield say("empty_batch", "error", "data", words, CALLDATA, step)
-    for line in step.lines:
-        if line.does == "approve":
-            yield from judge_approval(case, step, line)
-        elif line.does in PAYS:
-            yield from judge_payment(case, step, line)
+def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    yield from _check_calldata(transaction)
+    yield from _check_contract(review, transaction)
+    yield from _check_value(transaction)
+    yield from _check_extra_fields(review, transaction)
+    if transaction.call.arguments is not None and not transaction.effects:
+        yield finding("empty_batch", transaction)
+    for effect in transaction.effects:
+        if effect.kind == EffectKind.APPROVE:
+            yield from review_approval(review, transaction, effect)
+        elif effect.is_payment:
+            yield from review_payment(review, transaction, effect)
         else:
-            words = f"The function is for: {line.does}. It was not asked for."
-            yield say("other_function", "error", "data", words, CALLDATA, step)
+            yield finding("other_function", transaction, effect=effect.kind.value)
 
 
-def _bytes(step: DecodedTransaction) -> Iterator[Finding]:
-    code = step.call.code
-    if isinstance(step.data, str) and step.data and not step.data.startswith("0x"):
-        words = "Does not begin with 0x: a wallet may read it otherwise."
-        yield say("data_prefix", "warning", "data", words, CALLDATA, step)
-    if code == "not_canonical":
-        yield say("not_canonical", "warning", "data", NOTES[code], CALLDATA, step, hint="Ask where they are from.")
-    elif code in {"empty", "reference_only"}:
-        yield say("plain_transfer", "warning", "data", NOTES[code], CALLDATA, step)
-    elif code:
-        yield say("unreadable_data", "error", "data", NOTES[code], CALLDATA, step)
+def _check_calldata(transaction: DecodedTransaction) -> Iterator[Finding]:
+    code, data = transaction.call.code, transaction.data
+    if data and not data.startswith("0x"):
+        yield finding("data_prefix", transaction)
+    if code:
+        keys = {"not_canonical": "not_canonical", "empty": "plain_transfer", "reference_only": "plain_transfer"}
+        yield finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
 
 
-def _target(case: PaymentReview, step: DecodedTransaction) -> Iterator[Finding]:
-    fault = address_fault(step.to)
-    if fault:
-        severity: Severity = "warning" if fault.is_spelling else "error"
-        yield say(fault.code, severity, "to", fault.message, "EIP-55", step)
-    function = step.call.function
-    if function is None or case.network is None or (fault and not fault.is_spelling):
+def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    problem = address_problem(transaction.to)
+    if problem:
+        yield finding(problem, transaction)
+    function = transaction.call.function
+    if function is None or review.network is None or problem == "address_malformed":
         return
     if function.contracts == ("ERC20",):
-        yield from _token_contract(case, step)
+        yield _check_token_contract(review, transaction)
         return
-    found = contract_at(step.to, case.network, function.contracts)
+    others = ", ".join(sorted({each.network for each in deployments_at(transaction.to)} - {review.network}))
+    found = contract_at(transaction.to, review.network, function.contracts)
     if found and found.contract in function.contracts:
-        words = f"Goes to {found.contract} {found.version} on {case.network}."
-        yield say("contract", "info", "to", words, CONTRACTS, step)
-        others = {each.network for each in deployments_at(str(step.to))} - {case.network}
+        yield finding("contract", transaction, contract=f"{found.contract} {found.version}", network=review.network)
         if function.payable and others:
-            words = f"The same bytes would pay on {', '.join(sorted(others))}, too."
-            hint = "Look at the network in the wallet before signing."
-            yield say("other_networks", "info", "network", words, CONTRACTS, step, hint=hint)
+            yield finding("other_networks", transaction, networks=others)
     else:
-        elsewhere = sorted({each.network for each in deployments_at(str(step.to))})
-        also = f" It is one on {', '.join(elsewhere)}." if elsewhere else ""
-        words = f"No known contract on {case.network} that has the function.{also}"
-        yield say("contract_unknown", "error", "to", words, CONTRACTS, step)
+        known = f" It is {found.contract}." if found else ""
+        known += f" It is a known contract on {others}." if others else ""
+        yield finding("contract_unknown", transaction, network=review.network, known=known)
 
 
-def _token_contract(case: PaymentReview, step: DecodedTransaction) -> Iterator[Finding]:
-    token = asset(str(step.to), case.network)
+def _check_token_contract(review: PaymentReview, transaction: DecodedTransaction) -> Finding:
+    token, expected = resolve_currency(transaction.to, review.network), review.payment_currency
     if token is None:
-        yield say("token_unknown", "error", "to", f"No known token on {case.network}.", TOKENS, step)
-    elif case.wanted and token != case.wanted:
-        words = f"Goes to the contract of {token.id}, and not of {case.wanted.id}."
-        yield say("token_differs", "error", "to", words, ORDER, step)
+        return finding("token_unknown.contract", transaction, network=review.network)
+    if expected and token != expected:
+        return finding("token_differs.contract", transaction, token=token.id, expected=expected.id)
+    return finding("token", transaction, token=token.id)
+
+
+def _check_value(transaction: DecodedTransaction) -> Iterator[Finding]:
+    function = transaction.call.function
+    if transaction.value is None:
+        yield finding("value_unreadable", transaction)
+    elif transaction.value and function is not None and not function.payable:
+        yield finding("value_not_payable", transaction)
     else:
-        yield say("token", "info", "to", f"Goes to the contract of {token.id}.", TOKENS, step)
+        yield from _compare_value(transaction)
+    if not transaction.is_value_given:
+        yield finding("value_absent", transaction)
 
 
-def _value(step: DecodedTransaction) -> Iterator[Finding]:
-    function = step.call.function
-    if step.value is None:
-        yield say("value_unreadable", "error", "value", "In no form that is known.", ANSWER, step)
-    elif step.value and function is not None and not function.payable:
-        words = "Native value, sent to a function that takes none: the transaction would fail."
-        yield say("value_not_payable", "error", "value", words, CALLDATA, step)
-    else:
-        yield from _coverage(step)
-    if not step.is_value_given:
-        yield say("value_absent", "warning", "value", "Not given; taken as 0.", ANSWER, step)
+def _compare_value(transaction: DecodedTransaction) -> Iterator[Finding]:
+    """Compare the value with the sum of the native payments."""
+    value = transaction.value or 0
+    if any(effect.unit == "request" and effect.max_to_spend is None for effect in transaction.effects):
+        return  # the value is the maximum that may be spent
+    native = [effect for effect in transaction.effects if effect.unit == "native" and effect.is_payment]
+    needed = sum((effect.amount or 0) + (effect.fee or 0) for effect in native)
+    if value < needed:
+        yield finding("value_small", transaction)
+    elif value > needed:
+        yield finding("value_large" if needed else "value_unexplained", transaction)
 
 
-def _coverage(step: DecodedTransaction) -> Iterator[Finding]:
-    """Compare the value with what is paid natively."""
-    value = step.value or 0
-    if any(line.unit == "request" and line.max_to_spend is None for line in step.lines):
-        return  # the value is the most that may be spent
-    paid = sum(
-        (line.amount or 0) + (line.fee or 0) for line in step.lines if line.unit == "native" and line.does in PAYS
-    )
-    if value < paid:
-        words = "Less native value than is paid: the transaction would fail."
-        yield say("value_small", "error", "value", words, CALLDATA, step)
-    elif value > paid == 0:
-        words = "Native value that no payment takes: it may be lost."
-        yield say("value_unexplained", "error", "value", words, CALLDATA, step)
-    elif value > paid:
-        words = "More native value than is paid; contracts are said to send the rest back."
-        yield say("value_large", "warning", "value", words, CALLDATA, step)
-
-
-def _others(case: PaymentReview, step: DecodedTransaction) -> Iterator[Finding]:
-    """Look at members that the specification does not know, and that a wallet may obey."""
-    for name, value in step.others.items():
+def _check_extra_fields(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    """Check fields that are not in the specification, but that a wallet may use."""
+    for name, value in transaction.extra_fields.items():
         if name == "chainId":
-            expected = CHAIN_IDS.get(case.network or "")
-            if str(value) not in {str(expected), hex(expected or 0)}:
-                words = "Another chain than the network's."
-                yield say("chain_differs", "error", name, words, CONTRACTS, step)
+            expected = networks()[review.network].chain_id if review.network else None
+            if expected is None or str(value) not in {str(expected), hex(expected)}:
+                yield finding("chain_differs", transaction)
         elif name == "input":
-            if value != step.data:
-                yield say("input_differs", "error", name, "Other bytes than the data's.", CALLDATA, step)
+            if value != transaction.data:
+                yield finding("input_differs", transaction)
         else:
-            words = "A member that payerkit does not know; a wallet may obey it."
-            yield say("member_unknown", "warning", visible(name)[:40], words, ANSWER, step)
+            yield finding("member_unknown", transaction, field=visible(name)[:40])
 
 
-def _metadata(case: PaymentReview) -> Iterator[Finding]:
-    metadata = getattr(case.payment, "metadata", None)
+def _check_metadata(review: PaymentReview) -> Iterator[Finding]:
+    metadata = review.payment.metadata
     if metadata is None:
         return
-    approvals = [step.number for step in case.steps for line in step.lines if line.does == "approve"]
-    payments = [step.number for step, _ in case.paying]
-    claims: list[tuple[str, Any, list[Any]]] = [
-        ("steps_required", metadata.steps_required, [len(case.steps)]),
+    effects = [(each.index, effect) for each in review.transactions for effect in each.effects]
+    approvals = [index for index, effect in effects if effect.kind == EffectKind.APPROVE]
+    payments = [transaction.index for transaction, _ in review.payments]
+    claims: list[tuple[str, int | None, list[int]]] = [
+        ("steps_required", metadata.steps_required, [len(review.transactions)]),
         ("needs_approval", metadata.needs_approval, [bool(approvals)]),
         ("approval_transaction_index", metadata.approval_transaction_index, approvals),
         ("payment_transaction_index", metadata.payment_transaction_index, payments),
     ]
     for name, claimed, found in claims:
         if claimed is not None and claimed not in found:
-            yield say("metadata_differs", "warning", name, "Does not fit the transactions.", ANSWER)
-    for name in ("has_enough_balance", "has_enough_gas"):
-        if getattr(metadata, name) is False:
-            words = "By the service, the wallet has not enough for it."
-            yield say("wallet_short", "warning", name, words, ANSWER)
+            yield finding("metadata_differs", field=name)
+    if metadata.has_enough_balance is False:
+        yield finding("wallet_short", field="has_enough_balance", lacking="of the payment currency")
+    if metadata.has_enough_gas is False:
+        yield finding("wallet_short", field="has_enough_gas", lacking="for gas")

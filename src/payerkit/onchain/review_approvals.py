@@ -1,74 +1,59 @@
-"""Judge an approval: who may take the tokens, and how many."""
+"""Review an approval: who may take tokens from the wallet, and how many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from payerkit.findings import Finding, Severity
+from payerkit.findings import Finding
 from payerkit.onchain.addresses import is_same
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.review_base import CALLDATA, PaymentReview, say
+from payerkit.onchain.functions import EffectKind
+from payerkit.onchain.review_base import UNLIMITED, PaymentReview, finding
 from payerkit.onchain.transactions import DecodedTransaction
 
-UNLIMITED = 2**256 - 1
 
-
-def judge_approval(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    """Yield what is to be said of an approval."""
-    spenders = [other.to for other, _ in case.paying]
-    if not any(is_same(line.spender, spender) for spender in spenders):
-        words = "Somebody other than the contract of the payment may take the tokens."
-        yield say("spender_differs", "error", "spender", words, CALLDATA, step)
+def review_approval(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[Finding]:
+    """Yield the findings about an approval."""
+    paying = [other.index for other, _ in review.payments if is_same(other.to, approval.spender)]
+    yield finding("spender" if paying else "spender_differs", transaction)
+    later = [index for index in paying if index > transaction.index]
+    if not later:
+        yield finding("allowance_late", transaction)
+    elif _is_replaced(review, transaction, approval, before=later[0]):
+        yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", transaction)
     else:
-        yield say("spender", "info", "spender", "The spender is the contract of the payment.", CALLDATA, step)
-    allowance = line.allowance or 0
-    after = [other for other, _ in case.paying if is_same(other.to, line.spender) and other.number > step.number]
-    if not after:
-        words = "No payment follows that takes it, so the allowance stays."
-        yield say("allowance_late", "warning", "allowance", words, CALLDATA, step)
-    elif _is_replaced(case, step, line, before=after[0].number):
-        reset = "Takes back an allowance that is left; some tokens, such as USDT, want that before a new one."
-        words = reset if allowance == 0 else "Replaced by a later approval before anything is paid."
-        severity: Severity = "info" if allowance == 0 else "warning"
-        yield say("allowance_reset", severity, "allowance", words, CALLDATA, step)
-    else:
-        yield from _amount(step, allowance, _needed(case, step, line))
+        needed = _needed(review, transaction, approval)
+        yield finding(_compare_allowance(approval.allowance or 0, needed), transaction)
 
 
-def _amount(step: DecodedTransaction, allowance: int, needed: int | None) -> Iterator[Finding]:
+def _compare_allowance(allowance: int, needed: int | None) -> str:
+    """Return the code of the finding."""
     if allowance == UNLIMITED:
-        words = "The allowance is unlimited: the contract may take all tokens of this kind, now and later."
-        hint = "Allow what the payment takes, or take the allowance back afterwards."
-        yield say("allowance_unlimited", "warning", "allowance", words, CALLDATA, step, hint=hint)
-    elif needed is None:
-        yield say("allowance_unchecked", "warning", "allowance", "Nothing to compare it with.", CALLDATA, step)
-    elif allowance == needed:
-        yield say("allowance_exact", "info", "allowance", "The allowance is what the payment takes.", CALLDATA, step)
-    elif allowance < needed:
-        words = "The allowance is less than the payment takes: it would fail."
-        yield say("allowance_small", "warning", "allowance", words, CALLDATA, step)
-    else:
-        words = "The allowance is more than the payment takes; the rest stays allowed."
-        yield say("allowance_large", "warning", "allowance", words, CALLDATA, step)
+        return "allowance_unlimited"
+    if needed is None:
+        return "allowance_unchecked"
+    if allowance == needed:
+        return "allowance_exact"
+    return "allowance_small" if allowance < needed else "allowance_large"
 
 
-def _needed(case: PaymentReview, step: DecodedTransaction, approval: Effect) -> int | None:
-    """Return what the payments take of the token that is allowed; None if that is not in the data."""
-    lines = [line for other, line in case.paying if is_same(other.to, approval.spender)]
-    taken = [_taken(line) for line in lines]
-    same = all(is_same(line.token, step.to) for line in lines)
-    return sum(each for each in taken if each is not None) if lines and same and None not in taken else None
+def _needed(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> int | None:
+    """Return how much of the approved token the payments need; None if the calldata does not tell."""
+    payments = [payment for paying, payment in review.payments if is_same(paying.to, approval.spender)]
+    needs = [
+        payment.max_to_spend if payment.unit == "request" else (payment.amount or 0) + (payment.fee or 0)
+        for payment in payments
+        if is_same(payment.token, transaction.to)
+    ]
+    known = [need for need in needs if need is not None]
+    return sum(known) if payments and len(known) == len(payments) else None
 
 
-def _taken(line: Effect) -> int | None:
-    return line.max_to_spend if line.unit == "request" else (line.amount or 0) + (line.fee or 0)
-
-
-def _is_replaced(case: PaymentReview, step: DecodedTransaction, line: Effect, *, before: int) -> bool:
-    """Tell whether a later approval takes this one's place before anything is paid."""
+def _is_replaced(review: PaymentReview, transaction: DecodedTransaction, approval: Effect, *, before: int) -> bool:
+    """Return True if another approval replaces this one before the payment."""
     return any(
-        each.does == "approve" and is_same(each.spender, line.spender)
-        for other in case.steps[step.number + 1 : before]
-        if is_same(other.to, step.to)
-        for each in other.lines
+        effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender)
+        for other in review.transactions[transaction.index + 1 : before]
+        if is_same(other.to, transaction.to)
+        for effect in other.effects
     )

@@ -1,117 +1,157 @@
-"""Judge a payment: who is paid, with what, how much, with which fee and reference."""
+"""Review one payment of a call: its recipient, token, amount, fee and reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import ROUND_UP, Context, Decimal
 
-from payerkit.findings import Finding, Severity
-from payerkit.onchain import amounts
-from payerkit.onchain.addresses import BURNED, is_same, spelled
+from payerkit.findings import Finding
+from payerkit.onchain.addresses import BURN_ADDRESSES, is_same, with_checksum
+from payerkit.onchain.amounts import EXACT, format_amount, format_effect_amount, positive_number, to_units
+from payerkit.onchain.currencies import Currency, currency_hash, find_currency, request_decimals
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.review_approvals import UNLIMITED
-from payerkit.onchain.review_base import ANSWER, CALLDATA, ORDER, TOKENS, PaymentReview, say
-from payerkit.onchain.transactions import DecodedTransaction, asset
+from payerkit.onchain.functions import EffectKind
+from payerkit.onchain.review_base import UNLIMITED, PaymentReview, finding
+from payerkit.onchain.transactions import DecodedTransaction, resolve_currency
+
+_TOLERANCE = Decimal("0.01")
+"""Share by which an amount may differ from the given rate, as rates change from minute to minute."""
 
 
-def judge_payment(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    """Yield what is to be said of a payment."""
-    yield from _recipient(case, step, line)
-    yield from _moved_token(case, step, line)
-    yield from _amount(case, step, line)
-    yield from _fee(case, step, line)
-    yield from _reference(case, step, line)
-    if line.fault:
-        yield say("would_fail", "error", "data", f"The contract would refuse it. {line.fault}", CALLDATA, step)
-    if line.does != "pay":
-        words = f"Not a payment to the payee at once, but: {line.does}. payerkit does not judge that."
-        yield say("other_way", "error", "data", words, CALLDATA, step)
-    if line.place is not None:
-        words = "A batch: the contract may take a fee of its own, which the data does not tell."
-        yield say("batch", "warning", "data", words, CALLDATA, step)
-    if line.unit == "request":
-        yield from _conversion(case, step, line)
+def review_payment(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment."""
+    yield _check_recipient(review, transaction, payment)
+    yield from _check_token(review, transaction, payment)
+    yield from _check_amount(review, transaction, payment)
+    yield from _check_fee(review, transaction, payment)
+    yield _check_reference(review, transaction, payment)
+    if payment.revert_reason:
+        yield finding("would_fail", transaction, reason=payment.revert_reason)
+    if payment.kind != EffectKind.TRANSFER:
+        yield finding("other_way", transaction, effect=payment.kind.value)
+    if payment.place is not None:
+        yield finding("batch", transaction)
+    if payment.unit == "request":
+        yield _check_maximum(review, transaction, payment)
 
 
-def _recipient(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    if line.recipient is None:
-        yield say("recipient_unknown", "error", "recipient", "The data does not say who is paid.", CALLDATA, step)
-    elif line.recipient.lower() in BURNED:
-        words = "An address that nobody has: what is paid is lost."
-        yield say("recipient_burned", "error", "recipient", words, CALLDATA, step)
-    elif not case.order:
-        yield say("recipient", "info", "recipient", f"Paid is {spelled(line.recipient)}.", CALLDATA, step)
-    elif is_same(line.recipient, case.order.payee):
-        yield say("payee_matches", "info", "recipient", "The payee matches the order.", ORDER, step)
-    else:
-        words = f"Paid is {spelled(line.recipient)}, and not the payee of the order."
-        yield say("payee_differs", "error", "recipient", words, ORDER, step)
+def _check_recipient(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
+    if payment.recipient is None:
+        return finding("recipient_unknown", transaction)
+    if payment.recipient.lower() in BURN_ADDRESSES:
+        return finding("recipient_burned", transaction)
+    if review.order and is_same(payment.recipient, review.order.payee):
+        return finding("payee_matches", transaction)
+    recipient = with_checksum(payment.recipient)
+    return finding("payee_differs" if review.order else "recipient", transaction, recipient=recipient)
 
 
-def _moved_token(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    if case.network is None:
+def _check_token(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if review.network is None:
         return
-    token = asset(line.token, case.network)
+    token, expected = resolve_currency(payment.token, review.network), review.payment_currency
     if token is None:
-        yield say("token_unknown", "error", "token", f"No known token on {case.network}.", TOKENS, step)
-    elif case.wanted and token != case.wanted:
-        words = f"Paid with {token.id}, and not with {case.wanted.id}."
-        yield say("token_differs", "error", "token", words, ORDER, step)
+        yield finding("token_unknown", transaction, network=review.network)
+    elif expected and token != expected:
+        yield finding("token_differs", transaction, token=token.id, expected=expected.id)
     else:
-        yield say("token_matches", "info", "token", f"Paid with {token.id}.", TOKENS, step)
+        yield finding("token_matches", transaction, token=token.id)
 
 
-def _amount(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    token = case.wanted
-    if line.amount is None:
-        words = "The data does not say how much, or the fee is larger than the value."
-        yield say("amount_unknown", "error", "amount", words, CALLDATA, step)
+def _check_amount(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if payment.amount is None:
+        yield finding("amount_unknown", transaction)
         return
-    if line.amount == 0:
-        yield say("amount_zero", "error", "amount", "Nothing is paid.", CALLDATA, step)
-    if token is None:
-        yield say("amount_unchecked", "warning", "amount", "Nothing to compare it with.", ORDER, step)
+    if payment.amount == 0:
+        yield finding("amount_zero", transaction)
+    if review.order is None or review.payment_currency is None:
+        yield finding("amount_unchecked.no_order", transaction)
         return
-    judged = amounts.judge(line, case.order, token, case.rate)
-    yield say(judged.code, judged.severity, "amount", judged.message, ORDER, step, hint=judged.hint)
-
-
-def _conversion(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    most = step.value if line.max_to_spend is None else line.max_to_spend
-    much = "any amount" if most is None or most == UNLIMITED else amounts.text(most, asset(line.token, case.network))
-    age = "" if line.max_rate_age else " The rate may be of any age."
-    words = f"Up to {much} may be spent.{age}"
-    yield say("max_to_spend", "warning", "max_to_spend", words, CALLDATA, step, hint="Compare it with the amount.")
-
-
-def _fee(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    if line.fee is None:
-        return
-    nobody = line.fee_recipient is None or line.fee_recipient.lower() in BURNED
-    if line.fee == 0:
-        severity: Severity = "info" if nobody else "warning"
-        words = "No fee." if nobody else "No fee, and yet somebody to receive it."
-        yield say("fee_none", severity, "fee", words, CALLDATA, step)
-        return
-    share = f", {Decimal(100 * line.fee) / Decimal(line.amount):.4g} % of the amount" if line.amount else ""
-    much = amounts.line_text(line, line.fee, asset(line.token, case.network))
-    words = f"A fee of {much}{share}, on top of the amount."
-    if line.fee_recipient is not None and int(line.fee_recipient, 16) == 0:
-        words = f"A fee of {much} to the zero address: token contracts do not take it."
-    yield say("fee", "warning", "fee", words, CALLDATA, step, hint="Compare it with what was agreed.")
-
-
-def _reference(case: PaymentReview, step: DecodedTransaction, line: Effect) -> Iterator[Finding]:
-    told = getattr(case.payment, "payment_reference", None)
-    if line.reference is None:
-        yield say("reference_missing", "warning", "reference", "The payment has no reference.", CALLDATA, step)
-    elif len(line.reference) != 8:
-        words = "A reference has eight bytes: by this one the payment would not be found."
-        yield say("reference_malformed", "error", "reference", words, CALLDATA, step)
-    elif told is None:
-        yield say("reference_unchecked", "warning", "reference", "The answer names no reference.", ANSWER, step)
-    elif f"0x{line.reference.hex()}" == str(told).lower():
-        yield say("reference_matches", "info", "reference", "The reference matches the answer.", ANSWER, step)
+    expected, invoice = positive_number(review.order.amount), find_currency(review.order.invoice_currency)
+    if expected is None:
+        yield finding("order_amount", transaction)
+    elif invoice is None:
+        yield finding("amount_unchecked.invoice", transaction)
+    elif payment.unit == "request":
+        yield _compare_request(transaction, payment, expected, invoice)
+    elif invoice == review.payment_currency:
+        yield _compare_exactly(transaction, payment.amount, expected, invoice)
     else:
-        words = "Another reference than the answer's: the payment would not be found."
-        yield say("reference_differs", "error", "reference", words, ANSWER, step)
+        token, rate = review.payment_currency, review.rate
+        yield _compare_by_rate(transaction, payment.amount, expected, invoice, token=token, rate=rate)
+
+
+def _compare_exactly(transaction: DecodedTransaction, paid: int, expected: Decimal, token: Currency) -> Finding:
+    if EXACT.multiply(expected, Decimal(10) ** token.decimals) == paid:
+        return finding("amount_matches", transaction)
+    words = {"paid": format_amount(paid, token), "expected": f"{expected:f} {token.id}"}
+    return finding("amount_differs", transaction, **words)
+
+
+def _compare_by_rate(
+    transaction: DecodedTransaction,
+    paid: int,
+    expected: Decimal,
+    invoice: Currency,
+    *,
+    token: Currency,
+    rate: Decimal | None,
+) -> Finding:
+    if rate is None:
+        price = EXACT.divide(expected, to_units(paid, token.decimals) or Decimal(1)).normalize(Context(prec=8))
+        words = {"expected": f"{expected:f} {invoice.id}", "price": f"{price:f} {invoice.id} per {token.symbol}"}
+        return finding("amount_unchecked", transaction, paid=format_amount(paid, token), **words)
+    exact = EXACT.multiply(EXACT.divide(expected, rate), Decimal(10) ** token.decimals)
+    difference = abs(paid - exact)
+    if difference < 1:  # rounded up or down
+        return finding("amount_matches", transaction)
+    due = int(exact.to_integral_value(ROUND_UP))
+    key = "amount_off_rate" if EXACT.divide(difference, exact) <= _TOLERANCE else "amount_differs.rate"
+    return finding(key, transaction, paid=format_amount(paid, token), expected=format_amount(due, token))
+
+
+def _compare_request(transaction: DecodedTransaction, payment: Effect, expected: Decimal, invoice: Currency) -> Finding:
+    """Compare a payment that is converted on execution: its amount is in the invoice currency."""
+    named = invoice.address if invoice.kind == "erc20" else currency_hash(invoice)
+    if not payment.path or not is_same(payment.path[0], named):
+        return finding("amount_differs.currency", transaction, currency=invoice.id)
+    if EXACT.multiply(expected, Decimal(10) ** request_decimals(invoice)) != payment.amount:
+        return finding("amount_differs.request", transaction, expected=f"{expected:f} {invoice.id}")
+    return finding("amount_converted" if len(payment.path) > 1 else "amount_differs.path", transaction)
+
+
+def _check_maximum(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
+    most = transaction.value if payment.max_to_spend is None else payment.max_to_spend
+    token = resolve_currency(payment.token, review.network)
+    maximum = "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}"
+    age = "" if payment.max_rate_age else " The rate may be of any age."
+    return finding("max_to_spend", transaction, maximum=maximum, age=age)
+
+
+def _check_fee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if payment.fee is None:
+        return
+    recipient = (payment.fee_recipient or "").lower()
+    if payment.fee == 0:
+        yield finding(
+            "fee_none.recipient" if recipient and recipient not in BURN_ADDRESSES else "fee_none", transaction
+        )
+        return
+    fee = format_effect_amount(payment, payment.fee, resolve_currency(payment.token, review.network))
+    if recipient and int(recipient, 16) == 0:
+        yield finding("fee.burned", transaction, fee=fee)
+        return
+    share = f" ({Decimal(100 * payment.fee) / Decimal(payment.amount):.4g} % of the amount)" if payment.amount else ""
+    yield finding("fee", transaction, fee=fee + share)
+
+
+def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
+    expected = review.payment.payment_reference
+    if payment.reference is None:
+        return finding("reference_missing", transaction)
+    if len(payment.reference) != 8:
+        return finding("reference_malformed", transaction)
+    if expected is None:
+        return finding("reference_unchecked", transaction)
+    is_match = f"0x{payment.reference.hex()}" == expected.lower()
+    return finding("reference_matches" if is_match else "reference_differs", transaction)

@@ -13,7 +13,7 @@ from eth_utils import is_address, is_checksum_address, to_checksum_address
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from payerkit.onchain.currencies import Currency, currencies, find_currency
+from payerkit.onchain.currencies import Currency, find_currency, token_list
 from payerkit.onchain.deployments import Deployment, find_deployment
 from payerkit.service.database import PaymentRow, RateRow
 from payerkit.service.encoding import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, encode_call, payment_reference
@@ -117,8 +117,8 @@ def _parse_payee(payee: str) -> str:
 def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
     currency = find_currency(body[field])
     if currency is None:
-        close = difflib.get_close_matches(body[field].lower(), currencies(), n=1)
-        suggestion = f"; did you mean {currencies()[close[0]].id}?" if close else ""
+        close = difflib.get_close_matches(body[field].lower(), token_list(), n=1)
+        suggestion = f"; did you mean {token_list()[close[0]].id}?" if close else ""
         raise Problem.of_field(field, f"is not in the token list{suggestion}", "currency_unknown")
     return currency
 
