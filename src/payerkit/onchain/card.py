@@ -93,7 +93,7 @@ def _finding_rows(found: list[Finding]) -> list[tuple[str, str]]:
 
 
 def calldata_hash(transaction: DecodedTransaction) -> str:
-    """Return the keccak-256 of the calldata, which some signing devices show; in words why there is none."""
+    """Return the keccak-256 of the calldata, which some signing devices show, or the reason for having none."""
     from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
 
     call = transaction.call
