@@ -189,7 +189,8 @@ def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
     """
     if not isinstance(calls, pd.Series):
         raise InvalidInput(f"Give a Series of calldata; got a {type(calls).__name__}.")
-    found = [(position, row) for position, data in enumerate(calls.tolist()) for row in _calldata_rows(read_call(data))]
+    decoded = [read_call(data, quick=True) for data in calls.tolist()]
+    found = [(position, row) for position, call in enumerate(decoded) for row in _calldata_rows(call)]
     frame = pd.DataFrame([row for _, row in found], columns=list(CALLDATA_COLUMNS), dtype="object")
     return frame.astype(CALLDATA_COLUMNS).set_axis(calls.index.take([position for position, _ in found]))
 
