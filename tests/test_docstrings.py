@@ -64,7 +64,6 @@ def test_examples_run(name: str) -> None:
         assert not failed, "".join(printed)
 
 
-@pytest.mark.xfail(strict=False, reason="docstrings are being written")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_have_sections(name: str) -> None:
     """A public function documents its arguments, what it returns and raises, and shows an example."""

@@ -1,6 +1,6 @@
 """The calls of the service, one function each: client first, an object, a dict or fields in, an object or a frame out.
 
-Below the public functions stand the `Call`s that runs over many rows make as well.
+The `Call`s below the public functions are shared with runs over many rows.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
 
 @_endpoint
 def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
-    """Return where a payer stands, without sending any data again.
+    """Return the status of a payer, without sending any data again.
 
     `GET /v2/payer/{clientUserId}`: publicly documented, **beyond the specification**.
 

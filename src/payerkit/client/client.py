@@ -169,7 +169,7 @@ class Client:
         return None
 
     def without_retries(self, *, pool_size: int) -> Client:
-        """Return a client of the same service that tries each call once, with a pool of connections of its own."""
+        """Return a client of the same service with its own connections, which tries each call once."""
         return Client(
             self.base_url,
             self._key,

@@ -217,7 +217,7 @@ class _DeadlineConnection(HTTPConnection):
 
 
 def _unread(sock: Any) -> int:
-    """Return the bytes that TLS has decrypted and nobody has read; the operating system does not show them."""
+    """Return the number of bytes that TLS has decrypted and that are not read yet; a poll of the socket misses them."""
     tls = getattr(sock, "sslobj", sock)  # of TLS within TLS, urllib3's object
     return int(tls.pending()) if hasattr(tls, "pending") else 0
 

@@ -125,11 +125,11 @@ class Transport(Protocol):
         """Close the idle connections."""
 
 
-class _OverRequests(ABC):
+class _BaseTransport(ABC):
     """What both transports share: reading within a bound and a deadline, and failures that hold no secret."""
 
-    _is_blind = False
-    """Whether the connections are not ours, so that only the class of an error proves that nothing was sent."""
+    _sent_when_handed_over = False
+    """Whether a request counts as sent before its bytes are seen to leave: the connections are not payerkit's."""
 
     def __init__(self, timeout: Timeout, max_response: int) -> None:
         self._timeout, self._max_response = timeout, max_response
@@ -143,7 +143,7 @@ class _OverRequests(ABC):
             with running(attempt):
                 limits = attempt.seconds_left(self._timeout.connect), attempt.seconds_left(self._timeout.read)
                 prepared = self._prepare(request)
-                attempt.sent = self._is_blind
+                attempt.sent = self._sent_when_handed_over
                 response = self._send(prepared, limits)
                 content = self._read(response, attempt)
             return HttpResponse(response.status_code, response.headers, content)
@@ -166,10 +166,11 @@ class _OverRequests(ABC):
     def _read(self, response: Response, attempt: Attempt) -> bytes:
         content = bytearray()
         for chunk in response.iter_content(_CHUNK):
+            if content:
+                attempt.seconds_left()  # between two reads: a response that is complete is never given up
             content += chunk
             if len(content) > self._max_response:
                 raise ResponseTooLargeError(f"more than {self._max_response} bytes")
-            attempt.seconds_left()
         return bytes(content)
 
     def _failure(
@@ -182,8 +183,8 @@ class _OverRequests(ABC):
         # Only what this machine says: an error of HTTP quotes the service, which may repeat what it was sent.
         says = f": {root}" if isinstance(root, OSError | ResponseTooLargeError) and str(root) else ""
         reason = type(root).__name__ + says
-        if self._is_blind and not attempt.responses and any(isinstance(cause, _NEVER_SENT) for cause in causes):
-            attempt.sent = False
+        if self._sent_when_handed_over and not attempt.responses:
+            attempt.sent &= not any(isinstance(cause, _NEVER_SENT) for cause in causes)
         if not attempt.sent:
             return NotSentError(reason)
         return BrokenOffError(
@@ -202,7 +203,7 @@ def _causes(error: BaseException, handled: BaseException | None) -> Iterator[Bas
         current = current.__cause__ or current.__context__
 
 
-class RequestsTransport(_OverRequests):
+class RequestsTransport(_BaseTransport):
     """Sends through requests' adapter, without a session: half of its cost, and no cookies, netrc or redirects.
 
     Proxies and certificates come from the environment, which is read once. base_url: the service; on this machine no
@@ -269,7 +270,7 @@ _NEVER_SENT = (
 """Errors that requests and urllib3 raise before the first byte of a request leaves."""
 
 
-class SessionTransport(_OverRequests):
+class SessionTransport(_BaseTransport):
     """Sends through a user's session: its adapters, authentication, certificates, proxies, hooks and cookies count.
 
     What a session does inside cannot be seen. So only the class of an error proves that nothing was sent, and anything
@@ -279,7 +280,7 @@ class SessionTransport(_OverRequests):
         InvalidInput: For anything but a session, and for one whose adapter repeats requests by itself.
     """
 
-    _is_blind = True
+    _sent_when_handed_over = True
 
     def __init__(
         self, session: Session, base_url: str, *, is_local: bool, timeout: Timeout, max_response: int = MAX_RESPONSE
