@@ -28,6 +28,8 @@ def is_blank(value: Any) -> bool:
 
 def unwrap_secret(value: Any) -> Any:
     """Return a value without its masking type; None for an empty cell of a table."""
+    if isinstance(value, str):
+        return value  # the usual case, asked for every value several times
     reveal = getattr(value, "get_secret_value", None)
     if callable(reveal):
         value = reveal()

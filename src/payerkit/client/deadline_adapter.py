@@ -90,13 +90,14 @@ for _name in ("urllib3.connection", "urllib3.connectionpool"):
 
 
 class DeadlineAdapter(HTTPAdapter):
-    """requests' adapter over connections that keep the deadline of the running attempt.
+    """requests' adapter to one address, over connections that keep the deadline of the running attempt.
 
     ssl_context: trusts the service's certificate. One for all connections, since reading certificates takes 20 ms.
     """
 
     def __init__(self, *, pool_size: int, ssl_context: SSLContext | None = None) -> None:
         self._ssl_context = ssl_context
+        self._pool: Any = None
         super().__init__(pool_connections=1, pool_maxsize=pool_size)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
@@ -110,6 +111,18 @@ class DeadlineAdapter(HTTPAdapter):
         manager = super().proxy_manager_for(proxy, **options, **contexts)
         _use_deadline_connections(manager)
         return manager
+
+    def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
+        """Return the pool of the address, which requests would look up for every request."""
+        if self._pool is None:
+            self._pool = super().get_connection_with_tls_context(*args, **options)
+        return self._pool
+
+    def close(self) -> None:
+        """Close the idle connections, and every other one when its response is read."""
+        super().close()
+        if self._pool is not None:
+            self._pool.close()
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
         """Leave verification to the context: requests would read the certificates again for each connection."""
@@ -138,13 +151,21 @@ class _DeadlineStream(io.RawIOBase):
         super().close()
 
 
+class _DeadlineSocket:
+    """What a response needs of a socket: a stream to read from."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        return io.BufferedReader(_DeadlineStream(self._sock))
+
+
 class _DeadlineResponse(http.client.HTTPResponse):
     """http.client's response, read through a stream that keeps the deadline."""
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self.fp.close()
-        self.fp = io.BufferedReader(_DeadlineStream(sock))
+        super().__init__(_DeadlineSocket(sock), *args, **options)  # type: ignore[arg-type]  # it only makes a file
 
 
 class _DeadlineConnection(HTTPConnection):

@@ -88,7 +88,7 @@ class RequestModel(ApiModel):
     @classmethod
     def _checked(cls, values: Mapping[Any, Any]) -> Self:
         for name, value in values.items():
-            if isinstance(value, Mapping | ApiModel):
+            if not isinstance(value, str) and isinstance(value, Mapping | ApiModel):
                 raise InvalidInput(
                     f"Pass the {cls.__name__} as a positional argument, without {name}=. Nothing was sent."
                 )
