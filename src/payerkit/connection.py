@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import requests
 
     from payerkit.service.server import Service
-    from payerkit.service.settings import Settings
 
 BASE_URL = "PAYERKIT_BASE_URL"
 API_KEY = "PAYERKIT_API_KEY"
@@ -159,7 +158,11 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         ...     create_payer(local, payer).kyc_status
         'not_started'
     """
-    settings = make_settings(
+    service = open_service(
+        db=db,
+        port=port,
+        # The key of a live service, if the environment has one, is no business of a throw-away sandbox.
+        environment=os.environ if db is not None else {},
         seed=seed,
         public_url=public_url,
         decide_after=decide_after,
@@ -169,55 +172,34 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         fee_address=fee_address,
         faults=faults,
     )
-    return _started(settings, db=db, port=port)
+    service.start()
+    client = SandboxClient(service, seed=seed)
+    if port:
+        _running[port] = client
+    return client
 
 
 _running: weakref.WeakValueDictionary[int, SandboxClient] = weakref.WeakValueDictionary()
 """Clients of sandboxes on a port of the caller's choice: a cell that is run again replaces its own."""
 
 
-def _started(settings: Settings, *, db: str | Path | None, port: int) -> SandboxClient:
-    if (replaced := _running.pop(port, None)) is not None:
-        replaced.close()
-    # The key of a live service, if the environment has one, is no business of a throw-away sandbox.
-    service = open_service(settings, db=db, port=port, environment=os.environ if db is not None else {})
-    service.start()
-    client = SandboxClient(service, seed=settings.seed)
-    if port:
-        _running[port] = client
-    return client
-
-
-def make_settings(**chosen: Any) -> Settings:
-    """Return the settings of a service. Raises InvalidInput, or ImportError without the extra `payerkit[sandbox]`."""
-    try:
-        from payerkit.service.settings import Settings, SetupError  # noqa: PLC0415 - the sandbox is an extra
-    except ModuleNotFoundError as error:
-        raise ImportError(f"The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.") from error
-    try:
-        return Settings(**chosen)
-    except SetupError as error:
-        problem = InvalidInput(f"The sandbox cannot start. {error}")
-    raise problem
-
-
 def open_service(
-    settings: Settings,
-    *,
-    db: str | Path | None,
-    port: int,
-    host: str = "127.0.0.1",
-    environment: Mapping[str, str],
+    *, db: str | Path | None, host: str = "127.0.0.1", port: int, environment: Mapping[str, str], **settings: Any
 ) -> Service:
-    """Return the embedded service, listening but not answering yet. Raises InvalidInput for what cannot start."""
+    """Return the embedded service, listening but not answering yet; it replaces a sandbox that runs on its port.
+
+    Raises InvalidInput for what cannot start, and ImportError without the extra `payerkit[sandbox]`.
+    """
     try:
         from payerkit.service.server import Service  # noqa: PLC0415 - the sandbox is an extra
+        from payerkit.service.settings import Settings, SetupError  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ImportError(f"The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.") from error
-    from payerkit.service.settings import SetupError  # noqa: PLC0415
-
     try:
-        return Service(settings, db=db, host=host, port=port, environment=environment)
+        checked = Settings(**settings)
+        if (replaced := _running.pop(port, None)) is not None:
+            replaced.close()
+        return Service(checked, db=db, host=host, port=port, environment=environment)
     except SetupError as error:
         problem = InvalidInput(f"The sandbox cannot start. {error}")
     raise problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
+from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import PayerkitError
 from payerkit.html import visible
 from payerkit.models.files import read_payment
@@ -14,12 +15,7 @@ from payerkit.onchain.review import check_payment
 
 def run(options: Namespace) -> int:
     """Print each transaction and the findings; return the exit code of the verdict, or 5 for an unreadable file."""
-    order = {
-        "payee": options.payee,
-        "amount": options.amount,
-        "invoice_currency": options.invoice_currency,
-        "payment_currency": options.currency,
-    }
+    order = {name: getattr(options, name) for name in PAYMENT_ORDER.fields}
     try:
         payment = read_payment(options.file, order=order if any(order.values()) else None, network=options.network)
         findings = check_payment(payment, rate=options.rate)

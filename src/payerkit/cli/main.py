@@ -141,6 +141,6 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     add("--payee", metavar="0x...", help="wallet that should be paid")
     add("--amount", help="amount of the order, in the invoice currency")
     add("--invoice-currency", metavar="ID", help="invoice currency, such as USD")
-    add("--currency", metavar="ID", help="currency that is paid, such as fUSDC-sepolia")
+    add("--currency", dest="payment_currency", metavar="ID", help="currency that is paid, such as fUSDC-sepolia")
     add("--network", help="network of the transactions, if there is no order")
     add("--rate", help="price of one unit of the paid currency, in the invoice currency")

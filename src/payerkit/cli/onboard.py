@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from payerkit.bulk.plan import plan_onboarding
 from payerkit.bulk.read import read_payers
 from payerkit.bulk.run import onboard
+from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.connection import connect
 from payerkit.errors import InterruptedRun, InvalidInput
-from payerkit.models import BankDetails, Payer
 
 
 def run(options: Namespace) -> int:
@@ -47,15 +47,10 @@ def run(options: Namespace) -> int:
 
 def template() -> str:
     """Return a CSV file with every column of payers and bank details, and a row of published examples."""
-    examples = {
-        name: str((field.examples or [""])[0])
-        for model in (BankDetails, Payer)  # a field of both takes the payer's example
-        for name, field in model.model_fields.items()
-    }
+    others = {name: field for name, field in BANK_DETAILS.fields.items() if name not in PAYER.fields}
+    fields = {**PAYER.fields, **others}  # a field of both takes the payer's example
     text = io.StringIO()
-    rows = csv.DictWriter(text, [*Payer.model_fields, *(name for name in examples if name not in Payer.model_fields)])
-    rows.writeheader()
-    rows.writerow(examples)
+    csv.writer(text).writerows([fields, [field.example for field in fields.values()]])
     return text.getvalue()
 
 

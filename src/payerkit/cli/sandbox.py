@@ -7,19 +7,10 @@ import signal
 import sys
 from argparse import Namespace
 
-from payerkit.connection import API_KEY, make_settings, open_service
+from payerkit.connection import API_KEY, open_service
 from payerkit.wire import is_loopback
 
-_SETTINGS = (
-    "seed",
-    "public_url",
-    "decide_after",
-    "kyc_required",
-    "rate_limit",
-    "fee_percent",
-    "fee_address",
-    "faults",
-)
+_SETTINGS = ("seed", "public_url", "decide_after", "kyc_required", "rate_limit", "fee_percent", "fee_address", "faults")
 """Options of the command that are settings of the service."""
 
 
@@ -30,8 +21,8 @@ def run(options: Namespace) -> int:
 
         print(new_encryption_key())
         return 0
-    settings = make_settings(**{name: getattr(options, name) for name in _SETTINGS})
-    service = open_service(settings, db=options.db, host=options.host, port=options.port, environment=os.environ)
+    settings = {name: getattr(options, name) for name in _SETTINGS}
+    service = open_service(db=options.db, host=options.host, port=options.port, environment=os.environ, **settings)
     key = f"the value of {API_KEY}" if os.environ.get(API_KEY) else service.api_key_location or service.api_key
     url = f'"{service.url}", api_key=...'
     if not is_loopback(options.host):
