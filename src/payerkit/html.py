@@ -43,29 +43,29 @@ def link(url: str, label: str) -> str:
     return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(label)}</a>'
 
 
+_LEFT = "text-align:left;vertical-align:top"
+
+
+def _table(sections: str, caption: str) -> str:
+    title = f'<caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
+    return f"<table>{title}{sections}</table>"
+
+
 def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
     """Return a table of names and cells. Names are escaped here; cells must be HTML already."""
-    left = "text-align:left;vertical-align:top"
     body = "".join(
-        f'<tr><th scope="row" style="{left};white-space:nowrap">{escape(name)}</th>'
-        f'<td style="{left};overflow-wrap:anywhere">{cell}</td></tr>'
+        f'<tr><th scope="row" style="{_LEFT};white-space:nowrap">{escape(name)}</th>'
+        f'<td style="{_LEFT};overflow-wrap:anywhere">{cell}</td></tr>'
         for name, cell in rows
     )
-    return (
-        f'<table><caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
-        f"<tbody>{body}</tbody></table>"
-    )
+    return _table(f"<tbody>{body}</tbody>", caption)
 
 
 def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
     """Return a table with a header; everything is escaped here. Without rows, return only the caption."""
-    left = "text-align:left;vertical-align:top"
-    cells = ("".join(f'<td style="{left}">{escape(cell)}</td>' for cell in row) for row in rows)
+    cells = ("".join(f'<td style="{_LEFT}">{escape(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     if not body:
         return f"<div><b>{escape(caption)}</b></div>"
-    names = "".join(f'<th scope="col" style="{left}">{escape(name)}</th>' for name in head)
-    return (
-        f'<table><caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
-        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    names = "".join(f'<th scope="col" style="{_LEFT}">{escape(name)}</th>' for name in head)
+    return _table(f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody>", caption)

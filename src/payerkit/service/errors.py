@@ -45,25 +45,18 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
 
 
 class FieldErrors:
-    """Collects field errors, so that one response names all of them: `with FieldErrors() as errors`."""
+    """Collects field errors, so that one response names all of them."""
 
     def __init__(self) -> None:
-        self._errors: list[Mapping[str, str]] = []
+        self.found: list[Mapping[str, str]] = []
 
     def attempt(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
         """Return the check's result; if it raises a Problem, keep its errors and return None."""
         try:
             return check(*arguments, **options)
         except Problem as problem:
-            self._errors += problem.errors
+            self.found += problem.errors
             return None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None and self._errors:
-            raise Problem.of_fields(self._errors)
 
 
 async def handle_exception(_request: Request, error: Exception) -> JSONResponse:

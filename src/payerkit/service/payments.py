@@ -86,14 +86,14 @@ def stored_rates(session: Session) -> Rates:
 
 def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
     """Return the order in base units. Raises Problem that names every invalid field."""
-    with FieldErrors() as errors:
-        payee = errors.attempt(_parse_payee, body["payee"])
-        invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
-        payment = errors.attempt(_parse_currency, body, "paymentCurrency")
-        contract = payment and errors.attempt(_payment_contract, payment)
-        units = invoice and errors.attempt(parse_amount, body["amount"], invoice)
+    errors = FieldErrors()
+    payee = errors.attempt(_parse_payee, body["payee"])
+    invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
+    payment = errors.attempt(_parse_currency, body, "paymentCurrency")
+    contract = payment and errors.attempt(_payment_contract, payment)
+    units = invoice and errors.attempt(parse_amount, body["amount"], invoice)
     if not (payee and invoice and payment and contract and units):
-        raise AssertionError  # FieldErrors has raised
+        raise Problem.of_fields(errors.found)
     amount = convert(units, invoice, payment, rates)
     fee = int(amount * fee_rate)  # exact, then rounded down: a payer never pays more than the fee's percentage
     if amount + fee > MAX_UINT256:

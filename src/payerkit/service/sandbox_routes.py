@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
@@ -18,7 +18,7 @@ from payerkit.service.faults import FaultInjector
 from payerkit.service.ledger import WriteKind
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.payments import stored_rates
-from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, StoreDep, api_key_header
+from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, StoreDep, api_key_header, from_state
 from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
 
 router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ERROR_RESPONSES)
@@ -32,12 +32,6 @@ async def get_currency(
     if found is None:
         raise Problem(404, f"Currency {currency} is not in the token list")
     return found
-
-
-async def get_faults(request: Request) -> FaultInjector:
-    """Return the fault injector of the service that handles the request."""
-    faults: FaultInjector = request.state.faults
-    return faults
 
 
 CurrencyDep = Annotated[Currency, Depends(get_currency)]
@@ -188,7 +182,7 @@ def put_detail_state(
 
 
 @router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan")
-async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, Depends(get_faults)]) -> FaultsRequest:
+async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, from_state("faults")]) -> FaultsRequest:
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
     faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
     return body
