@@ -9,14 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from sqlalchemy.orm import Session
 
 import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotFound, Refused
 from payerkit.service.database import open_database
 from payerkit.service.encryption import RecordCipher, load_encryption_key
-from payerkit.service.ledger import Ledger
+from payerkit.service.settings import Settings
+from payerkit.service.store import Store
 from published import BANK_DETAILS, PAYER
 
 ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", "invoice_currency": "EUR"}
@@ -190,9 +190,10 @@ def test_a_long_ledger_is_read_completely(tmp_path: Path) -> None:
     """More rows than one response holds arrive, each exactly once."""
     file = tmp_path / "team.db"
     cipher, engine = RecordCipher(load_encryption_key(file, {})), open_database(file)
-    with Session(engine) as session, session.begin():
+    store = Store(engine, cipher, Settings())
+    with store.write() as (session, _):
         for place in range(12_000):
-            Ledger(session, cipher).add("payer", f"user-{place}", {"place": place})
+            store._record(session, "payer", f"user-{place}", {"place": place}, None)
     engine.dispose()
     with payerkit.sandbox(db=file) as client:
         ledger = client.sandbox.ledger()

@@ -15,10 +15,10 @@ from payerkit.service import states
 from payerkit.service.database import RateRow
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
-from payerkit.service.ledger import WriteKind
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.payments import stored_rates
 from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, StoreDep, api_key_header, from_state
+from payerkit.service.store import WriteKind
 from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
 
 router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ERROR_RESPONSES)

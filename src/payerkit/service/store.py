@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from payerkit.service.database import WRITE, DetailRow, Meta, PayerRow
+from payerkit.service.database import WRITE, DetailRow, LedgerRow, Meta, PayerRow
 from payerkit.service.encryption import RecordCipher
 from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
-from payerkit.service.ledger import Ledger
 from payerkit.service.settings import Settings
 from payerkit.service.states import NOT_STARTED, TimedState, initial_detail_state, is_approved, states_from_email
 
 _NEVER_RETURNED = {"documentNumber"}
+_INSERT_LEDGER_ROW = insert(LedgerRow)
+
+WriteKind = Literal["payer", "payment_detail", "agreement"]
+"""What a row of the ledger records: one write of the API that was stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class Store:
             row.sealed = self._cipher.encrypt(body)
             for kind, state in states_from_email(str(body["email"])).items():
                 _set_state(row, kind, state)
-            Ledger(session, self._cipher).add("payer", client_user_id, body)
+            self._record(session, "payer", client_user_id, body, None)
             return self._payer(row, now)
 
     def find_payer(self, client_user_id: str) -> StoredPayer:
@@ -126,7 +130,7 @@ class Store:
         with self.write() as (session, _):
             row = self._payer_row(session, client_user_id)
             _set_state(row, "agreement", "completed" if body["agreementCompleted"] else NOT_STARTED)
-            Ledger(session, self._cipher).add("agreement", client_user_id, body)
+            self._record(session, "agreement", client_user_id, body, None)
 
     def set_payer_state(self, client_user_id: str, kind: str, state: str) -> StoredPayer:
         """Set a payer's `kyc` or `agreement`; return the payer."""
@@ -161,7 +165,7 @@ class Store:
                 due=state.due,
             )
             session.add(row)
-            Ledger(session, self._cipher).add("payment_detail", client_user_id, body, row.detail_id)
+            self._record(session, "payment_detail", client_user_id, body, row.detail_id)
             return self._detail(row, payer, now)
 
     def list_details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]]:
@@ -183,8 +187,21 @@ class Store:
 
     def ledger_rows(self, after: int, limit: int) -> list[dict[str, Any]]:
         """Return the rows of the ledger after a number, at most `limit`."""
+        query = select(LedgerRow).where(LedgerRow.number > after).order_by(LedgerRow.number).limit(limit)
         with self.read() as (session, _):
-            return Ledger(session, self._cipher).rows(after, limit)
+            return [{"number": row.number, **self._cipher.decrypt(row.sealed)} for row in session.scalars(query)]
+
+    def _record(
+        self, session: Session, kind: WriteKind, client_user_id: str, body: Mapping[str, Any], detail_id: str | None
+    ) -> None:
+        """Add a write of this transaction to the ledger, encrypted, since it holds a client user id.
+
+        The fingerprint is equal only for equal bodies, and reveals nothing.
+        """
+        fingerprint = self._cipher.lookup_key("body " + json.dumps(body, sort_keys=True))[:16]
+        entry = {"what": kind, "clientUserId": client_user_id, "id": detail_id, "fingerprint": fingerprint}
+        # Not through the session: it would track an object that never changes, which doubles the cost of a row.
+        session.connection().execute(_INSERT_LEDGER_ROW, {"sealed": self._cipher.encrypt(entry)})
 
     def _find_row(self, session: Session, client_user_id: str) -> PayerRow | None:
         return session.scalar(select(PayerRow).where(PayerRow.key == self._cipher.lookup_key(client_user_id)))
