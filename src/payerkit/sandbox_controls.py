@@ -232,12 +232,7 @@ class SandboxControls:
         writes: list[dict[str, Any]] = []
         while page := self._get("ledger", "ledger?after={number}", _read_writes, number=_last_number(writes)):
             writes += page
-        return pd.DataFrame(
-            {
-                name: pd.array([write[wire] for write in writes], dtype="int64" if name == "number" else "string")
-                for name, wire in _LEDGER.items()
-            }
-        )
+        return pd.DataFrame(writes, columns=list(_LEDGER)).astype(_LEDGER)
 
     def _get(self, operation: str, route: str, read: Callable[[Any], T], **ids: str) -> T:
         return self._client.send(Call(operation=operation, method="GET", route=f"/sandbox/{route}", ids=ids, read=read))
@@ -276,8 +271,8 @@ def _decimal(response: Any, name: str) -> Decimal:
         raise ValueError(f"expected a decimal as {name}") from None
 
 
-_LEDGER = {name: wire_name(name) for name in ("number", "what", "client_user_id", "id", "fingerprint")}
-"""Columns of the ledger and their names on the wire."""
+_LEDGER = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
+"""Columns of the ledger and their dtypes."""
 
 
 def _last_number(writes: list[dict[str, Any]]) -> str:
@@ -286,7 +281,7 @@ def _last_number(writes: list[dict[str, Any]]) -> str:
 
 def _read_writes(response: Any) -> list[dict[str, Any]]:
     try:
-        return [{name: write[name] for name in _LEDGER.values()} for write in response["writes"]]
+        return [{name: write[wire_name(name)] for name in _LEDGER} for write in response["writes"]]
     except (LookupError, TypeError):
         raise ValueError("expected a ledger") from None
 

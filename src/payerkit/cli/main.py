@@ -41,16 +41,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"payerkit {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
-    for name, (summary, description, add_arguments) in {
-        "lab": ("open the notebooks in JupyterLab", _LAB, _add_lab),
-        "demo": ("walk through all calls in this terminal, against a sandbox", _DEMO, None),
-        "sandbox": ("run a sandbox of the payer API", _SANDBOX, _add_sandbox),
-        "onboard": ("send a table of payers and bank details, or resume a run", _ONBOARD, _add_onboard),
-        "inspect": ("show and check the transactions of a saved payment", _INSPECT, _add_inspect),
-    }.items():
-        command = commands.add_parser(name, help=summary, description=description)
-        if add_arguments is not None:
-            add_arguments(command)
+    add = commands.add_parser
+    _add_lab(add("lab", help="open the notebooks in JupyterLab", description=_LAB))
+    add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
+    _add_sandbox(add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX))
+    _add_onboard(add("onboard", help="send a table of payers and bank details, or resume a run", description=_ONBOARD))
+    _add_inspect(add("inspect", help="show and check the transactions of a saved payment", description=_INSPECT))
     return parser
 
 

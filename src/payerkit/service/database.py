@@ -104,13 +104,10 @@ def sqlite_file(db: str | Path) -> Path | None:
 
     Raises SetupError for anything else, and for a database in memory, of which each thread would see its own.
     """
-    if isinstance(db, Path) or "://" not in db:
-        name = str(db)
-    else:
-        url = _parse_url(db)
-        if url.get_backend_name() != "sqlite":
-            return None
-        name = url.database or ""
+    url = _parse_url(db)
+    if url.get_backend_name() != "sqlite":
+        return None
+    name = url.database or ""
     file = Path(name)
     if name in {"", ":memory:"} or file.is_dir():
         raise SetupError("db: expected a file; leave db out for a temporary database.")
@@ -122,9 +119,8 @@ def open_database(db: str | Path) -> Engine:
     file = sqlite_file(db)
     if file is not None and file.parent.is_dir():
         file.touch(mode=0o600)  # SQLite would create it readable by everybody
-    url = _parse_url(str(db)) if "://" in str(db) else URL.create("sqlite", database=str(file))
     try:
-        engine = create_engine(url, hide_parameters=True)
+        engine = create_engine(_parse_url(db), hide_parameters=True)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
@@ -145,7 +141,9 @@ def _create_tables(engine: Engine) -> None:
         Base.metadata.create_all(engine)
 
 
-def _parse_url(db: str) -> URL:
+def _parse_url(db: str | Path) -> URL:
+    if isinstance(db, Path) or "://" not in db:
+        return URL.create("sqlite", database=str(db))
     try:
         url = make_url(db)
         url.get_dialect()

@@ -83,7 +83,6 @@ def _field_error(detail: Mapping[str, Any]) -> dict[str, str]:
 
 def _after_field_name(message: str) -> str:
     """Rewrite pydantic's "Input should be ..." and the like to follow a field's name."""
-    for start in ("Input should be ", "String should ", "Value should "):
-        if message.startswith(start):
-            return ("should be " if start.startswith("Input") else "should ") + message.removeprefix(start)
-    return f"is not valid: {message}"
+    subject, _, rest = message.partition(" ")
+    is_about_value = subject in {"Input", "String", "Value"} and rest.startswith("should ")
+    return rest if is_about_value else f"is not valid: {message}"

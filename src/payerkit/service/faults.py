@@ -262,13 +262,6 @@ class _FaultyCall:
 
 
 FAULTS: Mapping[str, Callable[[_FaultyCall], Awaitable[None]]] = {
-    "refuse": _FaultyCall.refuse,
-    "refuse_date": _FaultyCall.refuse_date,
-    "reset_before": _FaultyCall.reset_before,
-    "reset_after": _FaultyCall.reset_after,
-    "cut": _FaultyCall.cut,
-    "fail_before": _FaultyCall.fail_before,
-    "fail_after": _FaultyCall.fail_after,
-    "slow": _FaultyCall.slow,
+    name: method for name, method in vars(_FaultyCall).items() if not name.startswith("_")
 }
 """The faults that a percentage of the calls can meet."""
