@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -36,29 +37,27 @@ KEY = base64.urlsafe_b64encode(b"a key for tests, of 32 bytes ...").decode()
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Run a PostgreSQL server for the tests; yield its URL."""
     found = [shutil.which("initdb"), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")))]
     if (initdb := next(filter(None, reversed(found)), None)) is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
-    binaries, folder = Path(initdb).parent, tmp_path_factory.mktemp("postgres")
-    # The server refuses to run as root, so it runs as the user that its package made.
+    # The server refuses to run as root; the user that its package made may not enter the folders of pytest.
     as_user = ["runuser", "-u", "postgres", "--"] if os.name == "posix" and os.geteuid() == 0 else []
-    if as_user:
-        for place in (folder, *list(folder.parents)[:2]):
-            place.chmod(0o755)
-        shutil.chown(folder, "postgres")
-    data = str(folder / "data")
+    with TemporaryDirectory(prefix="payerkit-postgres-") as folder:
+        if as_user:
+            shutil.chown(folder, "postgres")
+        data = f"{folder}/data"
 
-    def run(*command: str) -> None:
-        subprocess.run([*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        def run(*command: str) -> None:
+            subprocess.run([*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
-    run(initdb, "-D", data, "-A", "trust", "-U", "payerkit", "--no-sync")
-    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-    control = [str(binaries / "pg_ctl"), "-D", data, "-w", "-l", str(folder / "log")]
-    run(*control, "-o", options, "start")
-    yield f"postgresql+psycopg://payerkit@/postgres?host={folder}"
-    run(*control, "-m", "immediate", "stop")
+        run(initdb, "-D", data, "-A", "trust", "-U", "payerkit", "--no-sync")
+        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+        control = [str(Path(initdb).with_name("pg_ctl")), "-D", data, "-w", "-l", f"{folder}/log"]
+        run(*control, "-o", options, "start")
+        yield f"postgresql+psycopg://payerkit@/postgres?host={folder}"
+        run(*control, "-m", "immediate", "stop")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
