@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import sync_playwright
-
-from conftest import CHROMIUM, FLAGS
-from jupyter_pages import Jupyter, write_notebook
+from browser.chromium import open_browser
+from browser.jupyter_pages import Jupyter, write_notebook
 
 PICTURES = Path(__file__).parent.parent / "notebooks" / "pictures"
 START = "from payerkit import *\nclient = sandbox(seed=1)\n"
@@ -33,15 +31,13 @@ form"""
 def main() -> None:
     """Open each form in JupyterLab and take a screenshot."""
     PICTURES.mkdir(exist_ok=True)
-    with TemporaryDirectory() as folder, sync_playwright() as playwright, Jupyter(Path(folder)) as jupyter:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
         for name, source in {"payer": PAYER, "bank-details": BANK, "payment": PAYMENT}.items():
             write_notebook(Path(folder) / f"{name}.ipynb", START + source)
             with jupyter.open(browser, f"{name}.ipynb", viewport=(1000, 1600)) as page:
                 page.run_all()
                 page.page.locator(".payerkit").screenshot(path=PICTURES / f"{name}.png")
             print(f"{name}.png")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -10,12 +10,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import sync_playwright
-
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from conftest import CHROMIUM, FLAGS
-from jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.chromium import open_browser
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 ROUNDS = 7
 START = (
@@ -69,16 +67,10 @@ def measure(page: NotebookPage) -> list[bool]:
 
 def main() -> None:
     """Measure in one page; exit with 1 if anything takes more than twice its budget."""
-    with (
-        TemporaryDirectory() as folder,
-        sync_playwright() as playwright,
-        Jupyter(Path(folder)) as jupyter,
-    ):
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
         write_notebook(Path(folder) / "forms.ipynb", START, *FORMS)
         with jupyter.open(browser, "forms.ipynb", viewport=(1280, 3000)) as page:
             passed = measure(page)
-        browser.close()
     sys.exit(not all(passed))
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
+from browser.jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
+from browser.traces import find_text
 from published import TYPED_ACCOUNT, TYPED_PAYER
-from traces import find_text
 
-TESTS = f"import sys; sys.path.append({str(Path(__file__).parent)!r})\n"
+TESTS = f"import sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
 START = TESTS + "from payerkit import *\nclient = sandbox(seed=1)\n"
 PAYER = START + "form = PayerForm(client)\nform"
 BANK = (
@@ -47,38 +46,12 @@ LABELS = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for notebooks, in which nothing typed stands yet."""
-    return tmp_path_factory.mktemp("forms")
-
-
-@pytest.fixture(scope="module")
-def lab(folder: Path) -> Iterator[Jupyter]:
-    """Run one JupyterLab for all tests."""
-    with Jupyter(folder) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def pages(lab: Jupyter, browser: Browser, folder: Path) -> Iterator[Callable[[str], NotebookPage]]:
-    """Open a notebook for each form, once."""
-    opened: dict[str, NotebookPage] = {}
-    with ExitStack() as stack:
-
-        def page_of(name: str) -> NotebookPage:
-            if name not in opened:
-                write_notebook(folder / f"{name}.ipynb", SOURCES[name], "1 + 1")
-                opened[name] = stack.enter_context(lab.open(browser, f"{name}.ipynb", viewport=(1280, 2500)))
-            return opened[name]
-
-        yield page_of
-
-
 @pytest.fixture
-def notebook(pages: Callable[[str], NotebookPage], request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
     """Draw the form of the test anew, with a sandbox of its own, and hold that only this machine was asked."""
-    page = pages(request.param)
+    page = opened_notebook
+    page.page.set_viewport_size({"width": 1280, "height": 2500})
+    page.rewrite(SOURCES[request.param], "1 + 1")
     page.run_cell(0, expect=4)
     yield page
 
@@ -333,6 +306,7 @@ def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
     assert "Buffalo" in notebook.ask("form._entries.visible_values()['city']")
 
 
+@pytest.mark.browser_all
 @form_of("slow")
 def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     """An answer that comes while somebody types elsewhere does not take the focus away."""
@@ -345,22 +319,11 @@ def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     expect(notebook.page.locator(".jp-Cell .cm-content").nth(1)).to_contain_text(" + 2" * 30)
 
 
-def test_a_restart_is_told(lab: Jupyter, browser: Browser, folder: Path) -> None:
-    """A form whose kernel is gone says so when somebody types into it."""
-    write_notebook(folder / "restart.ipynb", PAYER)
-    with lab.open(browser, "restart.ipynb") as page:
-        page.run_cell(0, expect=18)
-        page.page.evaluate("probe.kernel().restart()")
-        page.wait_idle()
-        type_into(page, "City", "Albany")
-
-        expect(page.page.get_by_role("status")).to_contain_text("The kernel was restarted")
-
-
 CHARACTERS = ["b", "m", "x", "d", "d", "a", "y", "1", "ArrowDown", "ArrowUp", "Escape", "Control+a", "Control+z"]
 CHARACTERS += ["Shift+Enter"]  # presses a button, so it comes last
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize("notebook", ["payer", "bank"], indirect=True)
 def test_no_key_reaches_jupyterlab(notebook: NotebookPage) -> None:
     """On no control does a key insert, delete or run a cell; saving with Ctrl+S works from inside the form."""
@@ -384,6 +347,7 @@ def test_no_key_reaches_jupyterlab(notebook: NotebookPage) -> None:
     assert seen >= 19
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize("save_state", [True, False])
 def test_nothing_typed_is_saved(lab: Jupyter, browser: Browser, folder: Path, save_state: bool) -> None:
     """Typed while the kernel is busy or not, saved before and after sending: no file has it, no other page a secret."""
@@ -420,22 +384,33 @@ def leaks(*folders: Path) -> dict[str, list[str]]:
     return {value: files for value, files in found.items() if files}
 
 
-def test_a_reload_keeps_what_was_typed(lab: Jupyter, browser: Browser, folder: Path) -> None:
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_reload_keeps_what_was_typed(notebook: NotebookPage) -> None:
     """While the kernel lives, a form that is drawn anew has its values back, secrets as held, and what was found."""
-    write_notebook(folder / "reload.ipynb", PAYER)
-    with lab.open(browser, "reload.ipynb") as page:
-        page.run_cell(0, expect=18)
-        type_into(page, "City", "Albany")
-        type_into(page, "Social security number", TYPED_PAYER["ssn"])
-        type_into(page, "E-mail address", "nobody")
-        page.save()
-        page.reload()
-        expect(page.control("City")).to_have_value("Albany")
-        expect(page.control("Social security number")).to_have_attribute("placeholder", "kept, not shown")
+    type_into(notebook, "City", "Albany")
+    type_into(notebook, "Social security number", TYPED_PAYER["ssn"])
+    type_into(notebook, "E-mail address", "nobody")
+    notebook.save()
+    notebook.reload()
+    expect(notebook.control("City")).to_have_value("Albany")
+    expect(notebook.control("Social security number")).to_have_attribute("placeholder", "kept, not shown")
 
-        expect(page.page.get_by_text("Not an e-mail address.")).to_be_visible()
+    expect(notebook.page.get_by_text("Not an e-mail address.")).to_be_visible()
 
 
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_restart_is_told(notebook: NotebookPage) -> None:
+    """A form whose kernel is gone says so when somebody types into it."""
+    notebook.page.evaluate("probe.kernel().restart()")
+    notebook.wait_idle()
+    type_into(notebook, "City", "Albany")
+
+    expect(notebook.page.get_by_role("status")).to_contain_text("The kernel was restarted")
+
+
+@pytest.mark.browser_all
 @pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
 @form_of("walk")
 def test_forms_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
@@ -460,24 +435,31 @@ def test_forms_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
     assert ([], [], []) == (empty, errors, notebook.violations())
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize(("width", "columns"), [(1280, 2), (700, 1)])
-def test_forms_use_the_room_there_is(lab: Jupyter, browser: Browser, folder: Path, width: int, columns: int) -> None:
+@form_of("payer")
+def test_forms_use_the_room_there_is(notebook: NotebookPage, width: int, columns: int) -> None:
     """Two columns where there is room, one on a narrow screen, and nothing to scroll sideways."""
-    write_notebook(folder / "room.ipynb", PAYER)
-    with lab.open(browser, "room.ipynb", viewport=(width, 1200)) as page:
-        page.run_cell(0, expect=18)
-        boxes = [page.control(label).bounding_box() for label in ("First name", "Last name")]
-        overflow = page.page.locator(".payerkit").evaluate("form => form.scrollWidth - form.clientWidth")
+    notebook.page.set_viewport_size({"width": width, "height": 1200})
+    boxes = [notebook.control(label).bounding_box() for label in ("First name", "Last name")]
+    overflow = notebook.page.locator(".payerkit").evaluate("form => form.scrollWidth - form.clientWidth")
 
     assert (columns, 0) == (len({round(box["x"]) for box in boxes if box}), overflow)
 
 
+@pytest.mark.browser_all
 def test_forms_work_in_notebook_7(browser: Browser, tmp_path: Path) -> None:
-    """The other notebook application draws the same form, and sends it."""
+    """The other notebook application, in its dark theme, draws the same form, sends it, and can be measured."""
     write_notebook(tmp_path / "seven.ipynb", PAYER)
-    with Jupyter(tmp_path, app="notebook") as notebook_7, notebook_7.open(browser, "seven.ipynb") as page:
-        page.run_cell(0, expect=18)
+    with (
+        Jupyter(tmp_path, app="notebook", theme="dark") as notebook_7,
+        notebook_7.open(browser, "seven.ipynb") as page,
+    ):
+        shown = page.run_cell(0, expect=18)
         fill_payer(page)
         page.control("Onboard payer").click()
-
         expect(page.page.get_by_text("not started").first).to_be_visible()
+
+        assert 1 < shown.ms
+        assert "widgets" in page.save()["metadata"]
+        assert "JupyterLab Dark" == page.page.evaluate("document.body.dataset.jpThemeName")

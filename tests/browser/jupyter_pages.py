@@ -14,8 +14,8 @@ from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import Browser, Locator, Page
 
-from jupyter_servers import App, JupyterServer
-from traces import Frames
+from browser.jupyter_servers import App, JupyterServer
+from browser.traces import Frames
 
 Scheme = Literal["light", "dark"]
 Theme = Literal["light", "dark", "contrast"]
@@ -100,6 +100,10 @@ class NotebookPage:
 
     def _command(self, name: str, **options: str) -> None:
         self.page.evaluate("call => probe.command(call)", [name, options])
+
+    def rewrite(self, *sources: str) -> None:
+        """Write other code into the first cells; what they showed stays until they run."""
+        self.page.evaluate("sources => probe.rewrite(sources)", list(sources))
 
     def run_all(self) -> None:
         """Run every cell and wait for the kernel."""

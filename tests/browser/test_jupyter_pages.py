@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
-from traces import Frame, find_text, read_frame
+from browser.jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
+from browser.traces import Frame, find_text, read_frame
+
+pytestmark = pytest.mark.browser_all
 
 TYPED = "987-65-4321"
 IMPORT = "import ipywidgets as w"
@@ -21,23 +23,17 @@ TEXT = "field = w.Text(description='SSN')\ndisplay(field)"
 
 
 @pytest.fixture(scope="module")
-def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
-    """Run one JupyterLab for all tests."""
-    with Jupyter(tmp_path_factory.mktemp("notebooks")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def stock(browser: Browser, jupyter: Jupyter) -> Iterator[NotebookPage]:
+def stock(browser: Browser, lab: Jupyter) -> Iterator[NotebookPage]:
     """Open a page with stock controls; a test of it may put cells below, where no other test looks."""
-    write_notebook(jupyter.folder / "stock.ipynb", IMPORT, TEXT, BARE, LIST)
-    with jupyter.open(browser, "stock.ipynb") as opened:
+    (lab.folder / "stock").mkdir()
+    write_notebook(lab.folder / "stock" / "stock.ipynb", IMPORT, TEXT, BARE, LIST)
+    with lab.open(browser, "stock/stock.ipynb") as opened:
         opened.run_all()
         opened.save()
         yield opened
 
 
-def test_sees_what_is_saved(jupyter: Jupyter, stock: NotebookPage) -> None:
+def test_sees_what_is_saved(stock: NotebookPage) -> None:
     """A value typed into a stock field is in the frames of both directions, the file and its checkpoint."""
     stock.run_cell(1, expect=1)
     mark = stock.frames.mark()
@@ -48,15 +44,15 @@ def test_sees_what_is_saved(jupyter: Jupyter, stock: NotebookPage) -> None:
     assert {"sent comm_msg", "received comm_msg"} == set(stock.frames.leaks(TYPED, mark))
     assert TYPED == stock.ask("field.value").strip("'")
     assert "widgets" in saved["metadata"]
-    assert [".ipynb_checkpoints/stock-checkpoint.ipynb", "stock.ipynb"] == find_text(jupyter.folder, TYPED)
+    assert [".ipynb_checkpoints/stock-checkpoint.ipynb", "stock.ipynb"] == find_text(stock.path.parent, TYPED)
 
 
-def test_sees_that_nothing_is_saved(browser: Browser, jupyter: Jupyter) -> None:
+def test_sees_that_nothing_is_saved(browser: Browser, lab: Jupyter) -> None:
     """Where the state of widgets is not saved, a typed value is in no file, and the closed page leaves no kernel."""
-    folder = jupyter.folder / "off"
+    folder = lab.folder / "off"
     folder.mkdir()
     write_notebook(folder / "typed.ipynb", IMPORT, TEXT)
-    with jupyter.open(browser, "off/typed.ipynb", save_state=False) as opened:
+    with lab.open(browser, "off/typed.ipynb", save_state=False) as opened:
         opened.run_all()
         opened.control("SSN").press_sequentially(TYPED)
         opened.wait_idle()
@@ -64,8 +60,8 @@ def test_sees_that_nothing_is_saved(browser: Browser, jupyter: Jupyter) -> None:
         assert "widgets" not in opened.save()["metadata"]
         assert TYPED == opened.ask("field.value").strip("'")
     assert 2 == len(find_text(folder, "SSN"))
-    assert [] == find_text(folder, TYPED) + find_text(jupyter.private, TYPED)
-    assert "off/typed.ipynb" not in {session["path"] for session in jupyter.call("GET", "sessions")}
+    assert [] == find_text(folder, TYPED) + find_text(lab.private, TYPED)
+    assert "off/typed.ipynb" not in {session["path"] for session in lab.call("GET", "sessions")}
 
 
 def test_sees_a_key_that_reaches_jupyterlab(stock: NotebookPage) -> None:
@@ -129,12 +125,12 @@ def test_themes_change_live(stock: NotebookPage) -> None:
     assert "Go" == stock.output(2)
 
 
-def test_a_kernel_outlives_its_page(browser: Browser, jupyter: Jupyter, stock: NotebookPage) -> None:
+def test_a_kernel_outlives_its_page(browser: Browser, lab: Jupyter, stock: NotebookPage) -> None:
     """A reload and a second window meet the kernel and its widgets; both ask this host only."""
     stock.run_cell(1, expect=1)
     stock.save()
     stock.ask("field.value = 'held'")
-    with jupyter.open(browser, "stock.ipynb", keep=True, viewport=(640, 480), scheme="dark") as second:
+    with lab.open(browser, "stock/stock.ipynb", keep=True, viewport=(640, 480), scheme="dark") as second:
         assert "held" == second.control("SSN").input_value()
     stock.reload()
 
@@ -142,17 +138,6 @@ def test_a_kernel_outlives_its_page(browser: Browser, jupyter: Jupyter, stock: N
     assert {"127.0.0.1"} == stock.hosts | second.hosts
     stock.page.evaluate("fetch('http://elsewhere.invalid').catch(() => null)")
     assert {"127.0.0.1", "elsewhere.invalid"} == stock.hosts
-
-
-def test_notebook_7_opens(browser: Browser, tmp_path: Path) -> None:
-    """The same works in Notebook 7."""
-    pytest.importorskip("notebook", reason="Notebook 7 is not installed")
-    write_notebook(tmp_path / "stock.ipynb", IMPORT, TEXT)
-    with Jupyter(tmp_path, app="notebook", theme="dark") as served, served.open(browser, "stock.ipynb") as opened:
-        opened.run_cell(0)
-        assert 1 < opened.run_cell(1, expect=1).ms
-        assert "widgets" in opened.save()["metadata"]
-        assert "JupyterLab Dark" == opened.page.evaluate("document.body.dataset.jpThemeName")
 
 
 def test_finds_a_text_however_it_is_written(tmp_path: Path) -> None:

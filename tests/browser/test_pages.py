@@ -34,7 +34,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def client() -> Iterator[SandboxClient]:
     """Run a sandbox for the pages."""
-    with payerkit.sandbox() as sandbox:
+    with payerkit.sandbox(seed="pages") as sandbox:
         yield sandbox
 
 

@@ -25,6 +25,9 @@ window.probe = {
   output: i => outputs(probe.panel().content.widgets[i])
     .filter(output => !output.parentElement.closest(".jp-OutputArea-output"))
     .map(output => output.innerText.trim()).filter(Boolean).join("\n"),
+  rewrite(sources) {
+    sources.forEach((source, i) => probe.panel().content.widgets[i].model.sharedModel.setSource(source));
+  },
   async show([i, expected, limit]) {
     const notebook = probe.panel().content, cell = notebook.widgets[i];
     const controls = () => new Set(outputs(cell).flatMap(output => [...output.querySelectorAll("input, select, textarea")])

@@ -1,0 +1,1 @@
+"""Tests in headless Chromium: the sandbox's pages, and notebooks in a real JupyterLab or Notebook 7."""
