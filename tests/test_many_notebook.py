@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing, suppress
 from pathlib import Path
 
+from bulk_runner import TASKS, Kill, is_killed, run_code
+
 NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "04-onboard-many.ipynb"
-ENOUGH = 40
 TOLD = """
 accounts = client.sandbox.ledger().query("what == 'payment_detail'")
 numbers = [account for n in accounts["client_user_id"].unique() for account in
@@ -34,32 +29,14 @@ def script() -> str:
     return "\n".join(["import json", *kept, TOLD])
 
 
-def sent(journal: Path) -> int:
-    """Return how many tasks a journal has by now, as a copy of it says: it is locked by its run."""
-    with suppress(OSError, sqlite3.Error):
-        for ending in ("", "-wal"):
-            journal.with_name(f"copy{ending}").write_bytes(journal.with_name(f"{journal.name}{ending}").read_bytes())
-        with closing(sqlite3.connect(journal.with_name("copy"))) as copy:
-            return int(copy.execute("SELECT count(*) FROM task").fetchone()[0])
-    return 0
-
-
 def test_a_kill_in_the_middle_of_the_notebook_loses_nothing(tmp_path: Path) -> None:
     """Killed twice while it sends and then run to its end, all 200 rows are accounted for, each account stored once."""
-    program = [
-        sys.executable,
-        "-c",
-        script().replace("progress=False)", "progress=False, workers=4, reconcile_after=0.5)"),
+    code, output = script().replace("progress=False)", "progress=False, reconcile_after=0.2)"), tmp_path / "output"
+    killed = [
+        is_killed(run_code, code, tmp_path, output, kill=kill) for kill in (Kill(TASKS, 80), Kill(TASKS, 541), None)
     ]
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    for round_ in (1, 2):
-        with subprocess.Popen(program, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as running:
-            while sent(tmp_path / "onboard-many.journal") < ENOUGH * round_ and running.poll() is None:
-                time.sleep(0.02)
-            assert running.poll() is None
-            running.kill()
-    done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    counts, rows, stored, different = json.loads(done.stdout.splitlines()[-1])
+    counts, rows, stored, different = json.loads(output.read_text("utf-8").splitlines()[-1])
 
+    assert [True, True, False] == killed
     assert ({"done": 196, "refused": 0, "unknown": 0, "not_sent": 4}, 200) == (counts, rows)
     assert (196, 196) == (stored, different)
