@@ -1,4 +1,4 @@
-"""The command line, run as users run it: in its own process."""
+"""The command line: commands that run until they are ended in a process of their own, the others in this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -116,28 +116,17 @@ def test_sandbox_ends_with_a_signal(tmp_path: Path, ending: signal.Signals) -> N
 
 
 def test_lab_prints_its_address_in_time(tmp_path: Path) -> None:
-    """`payerkit lab` copies the notebooks and is reachable within 15 seconds, as root, without a display."""
+    """JupyterLab is there within 15 seconds, as root, without a display, on the chosen port, in the chosen folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ("--no-browser", "--port", str(port), "--folder", "my/notebooks")
     started = time.monotonic()
-    with running("lab", "--no-browser", folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path), DISPLAY="") as (
-        printed,
-        _process,
-    ):
+    with running("lab", *options, folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path), DISPLAY="") as (printed, _process):
         url = next(word for word in printed.split() if word.startswith("http://"))
         page = requests.get(url, timeout=20)
         elapsed = time.monotonic() - started
 
-    assert ("/lab/tree/00-quickstart.ipynb?token=" in url, page.status_code, elapsed < 15) == (True, 200, True)
-    assert (tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").exists()
-
-
-def test_lab_takes_a_port_and_a_folder(tmp_path: Path) -> None:
-    """JupyterLab runs on the port that was asked for, on a copy in the folder that was asked for."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = ("--no-browser", "--port", str(port), "--folder", "my/notebooks")
-    with running("lab", *options, folder=tmp_path, JUPYTER_DATA_DIR=str(tmp_path)) as (printed, _process):
-        assert f":{port}/lab" in printed
-
+    assert (True, 200, True) == (f":{port}/lab/tree/00-quickstart.ipynb?token=" in url, page.status_code, elapsed < 15)
     assert (tmp_path / "my" / "notebooks" / "00-quickstart.ipynb").exists()
 
 
@@ -223,17 +212,22 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         yield {"PAYERKIT_BASE_URL": address(printed), "PAYERKIT_API_KEY": KEY}
 
 
-def onboard(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `payerkit onboard` in a folder to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "payerkit", "onboard", *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+Onboard = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def onboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Onboard:
+    """Run `payerkit onboard` in the folder of the test; the service is what is given by name, as environment."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            code = cli.main(["onboard", *arguments])
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+    return run
 
 
 def write_rows(folder: Path, rows: list[dict[str, str]], name: str = "payers.csv") -> None:
@@ -249,10 +243,12 @@ def stored(service: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
     return found["account_number"].dropna().to_list()
 
 
-def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[str, str]) -> None:
+def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
     """One command sends every payer and account; the same again sends nothing twice and says the same."""
     write_rows(tmp_path, ROWS)
-    first, again = (onboard(tmp_path, "payers.csv", **service) for _ in range(2))
+    command = [sys.executable, "-m", "payerkit", "onboard", "payers.csv"]
+    first = subprocess.run(command, cwd=tmp_path, env=os.environ | service, capture_output=True, text=True, check=False)
+    again = onboard("payers.csv", **service)
     report = pd.read_csv(tmp_path / "payers-report.csv", dtype=str)
 
     assert (0, 0) == (first.returncode, again.returncode)
@@ -263,11 +259,11 @@ def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[st
     assert files == {file.name for file in tmp_path.iterdir()}
 
 
-def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, str]) -> None:
+def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
     """Neither what it prints nor the report nor the journal holds what a row holds, or the key."""
     rows = [{**row, "client_user_id": f"other-{row['client_user_id']}"} for row in ROWS]
     write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "bad@example.com", "email": "nonsense-address"}])
-    run = onboard(tmp_path, "payers.csv", **service)
+    run = onboard("payers.csv", **service)
     secrets = [KEY, "nonsense-address", "@example", "%40example", *(row["account_number"] for row in rows)]
     secrets += [TYPED_PAYER[name] for name in ("email", "first_name", "last_name", "ssn", "phone", "address_line1")]
     texts = [run.stdout, run.stderr, *((tmp_path / name).read_bytes().decode("latin-1") for name in RESULTS)]
@@ -276,42 +272,44 @@ def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, s
     assert [] == [secret for secret in secrets if any(secret in text for text in texts)]
 
 
-def test_onboard_takes_names_of_columns_and_places_of_files(tmp_path: Path, service: dict[str, str]) -> None:
+def test_onboard_takes_names_of_columns_and_places_of_files(
+    tmp_path: Path, service: dict[str, str], onboard: Onboard
+) -> None:
     """`--column` says what a column is or leaves it out; journal and report are written where they are asked for."""
     row = {("zip" if name == "postcode" else name): value for name, value in ROWS[0].items()}
     row |= {"client_user_id": "columns", "notes": "a friend"}
     write_rows(tmp_path, [row])
-    refused = onboard(tmp_path, "payers.csv", **service)
+    refused = onboard("payers.csv", **service)
     options = ("--column", "zip=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
-    done = onboard(tmp_path, "payers.csv", *options, "--workers", "2", "--rate", "100", **service)
+    done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100", **service)
 
     assert (1, 0) == (refused.returncode, done.returncode)
     assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: not a field")]
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 
-def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path) -> None:
+def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboard) -> None:
     """A run that reaches no service sends nothing and says so; the same command, with its journal, does it later."""
     write_rows(tmp_path, ROWS)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     service = {"PAYERKIT_BASE_URL": f"http://127.0.0.1:{port}", "PAYERKIT_API_KEY": KEY}
     options = ("payers.csv", "--workers", "16")
-    alone = onboard(tmp_path, *options, **service)
+    alone = onboard(*options, **service)
     with running("sandbox", "--port", port, folder=tmp_path, PAYERKIT_API_KEY=KEY):
-        served = onboard(tmp_path, *options, **service)
+        served = onboard(*options, **service)
 
     assert (1, True) == (alone.returncode, "Nothing was sent." in alone.stderr)
     assert (0, "3 rows: 3 done.") == (served.returncode, served.stdout.partition("\n")[0])
 
 
-def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str]) -> None:
+def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
     """`--dry-run` tells what would be sent and what stands in the way, needs no service, and leaves no file."""
     rows = [{**row, "client_user_id": f"dry-{place}"} for place, row in enumerate(ROWS)]
     write_rows(tmp_path, rows)
     write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "x", "email": "y"}], "faulty.csv")
-    fine, faulty = (onboard(tmp_path, name, "--dry-run", **service) for name in ("payers.csv", "faulty.csv"))
-    alone = onboard(tmp_path, "payers.csv", "--dry-run")
+    fine, faulty = (onboard(name, "--dry-run", **service) for name in ("payers.csv", "faulty.csv"))
+    alone = onboard("payers.csv", "--dry-run")
 
     assert (0, 3, 0) == (fine.returncode, faulty.returncode, alone.returncode)
     assert "3 rows: 3 payers and 3 accounts would be sent" in fine.stdout
@@ -319,11 +317,11 @@ def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str]) -> Non
     assert ([], {"payers.csv", "faulty.csv"}) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
 
 
-def test_the_template_can_be_filled_in(tmp_path: Path) -> None:
+def test_the_template_can_be_filled_in(tmp_path: Path, onboard: Onboard) -> None:
     """`--template` prints a table that `onboard` takes as it is."""
-    printed = onboard(tmp_path, "--template")
+    printed = onboard("--template")
     (tmp_path / "mine.csv").write_text(printed.stdout)
-    run = onboard(tmp_path, "mine.csv", "--dry-run")
+    run = onboard("mine.csv", "--dry-run")
 
     assert (0, 0) == (printed.returncode, run.returncode)
     assert "1 row: 1 payer and 1 account would be sent" in run.stdout
@@ -348,15 +346,11 @@ def test_a_table_that_cannot_be_sent_is_told(
     words: str,
     options: list[str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    onboard: Onboard,
 ) -> None:
     """What is no table ends with 1 and a message, before any service is asked."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PAYERKIT_BASE_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("PAYERKIT_API_KEY", KEY)
     if content is not None:
         (tmp_path / "payers.csv").write_text(content)
+    run = onboard(*arguments, *options, PAYERKIT_BASE_URL="http://127.0.0.1:9", PAYERKIT_API_KEY=KEY)
 
-    assert cli.main(["onboard", *arguments, *options]) == 1
-    assert words in capsys.readouterr().err
+    assert (1, True) == (run.returncode, words in run.stderr)
