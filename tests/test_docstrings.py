@@ -5,15 +5,15 @@ from __future__ import annotations
 import doctest
 import inspect
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 import payerkit
 from payerkit.cli.main import main
+from payerkit.connection import SandboxClient
 from published import BANK_DETAILS, ORDER, PAYER
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -42,23 +42,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def namespace() -> Iterator[dict[str, Any]]:
-    """Give what an example may use: every public name, pd, three records, and a client with a payer on board."""
+def connected() -> Iterator[SandboxClient]:
+    """Give a client of a sandbox with a payer on board, who has signed and has an account in US dollars."""
     with payerkit.sandbox(seed="docs") as client:
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, PAYER["clientUserId"])
         payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
-        records = {"payer": dict(PAYER), "details": dict(BANK_DETAILS), "order": dict(ORDER)}
-        yield {name: getattr(payerkit, name) for name in NAMES} | {"pd": pd, "client": client} | records
+        yield client
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("folder")
 def test_examples_run(name: str) -> None:
-    """Every example prints what its docstring shows."""
+    """Every example prints what its docstring shows; it may use every public name, pd, three records and a client."""
     for test in examples(name):
+        test.globs = {name: getattr(payerkit, name) for name in NAMES} | {"pd": pd}
+        test.globs |= {"payer": dict(PAYER), "details": dict(BANK_DETAILS), "order": dict(ORDER)}
         printed: list[str] = []
-        with namespace() as test.globs:
+        with ExitStack() as stack:
+            if any("client" in example.source for example in test.examples):
+                test.globs["client"] = stack.enter_context(connected())
             failed, _ = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append)
 
         assert not failed, "".join(printed)

@@ -263,7 +263,7 @@ def test_warnings_need_one_confirmation(client: Client) -> None:
 
     assert ["confirm", "confirm", "open", "done"] == [each["phase"] for each in (doubt, again, changed, sent)]
     assert "postcode" == doubt["focus"]
-    assert "RequestModel, with 1 warning." in sent["status"][1]
+    assert "Sent, with 1 warning." in sent["status"][1]
     assert ["postal_form"] == [found.code for found in form.result.findings]
 
 

@@ -47,7 +47,7 @@ def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None
 
     page.get_by_label("I have read the agreement").check()
     page.get_by_role("button", name="Sign the agreement").click()
-    expect(page.get_by_text("Signed.")).to_be_visible()
+    expect(page.get_by_text("You have signed the agreement.")).to_be_visible()
     page.reload()
     expect(page.get_by_role("button")).to_have_count(0)
     assert payerkit.get_payer_status(client, "signs").agreement_status == "signed"
@@ -60,7 +60,7 @@ def test_a_person_completes_the_identity_check_by_keyboard(page: Page, client: S
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
 
-    expect(page.get_by_text("the check is passed")).to_be_visible()
+    expect(page.get_by_text("You have passed the identity check.")).to_be_visible()
     assert payerkit.get_payer_status(client, "proves").kyc_status == "approved"
 
 

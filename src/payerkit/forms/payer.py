@@ -77,7 +77,7 @@ class PayerForm(Form):
             if not name.endswith("_url")
         ]
         warnings = count_warnings(self._sent_findings)
-        text = f"RequestModel, with {warnings}." if warnings else "RequestModel."
+        text = f"Sent, with {warnings}." if warnings else "Sent."
         if not rows:
             text = "The response has no status of the payer. Refresh the status."
         if any(_is_on_this_machine(url) for url in (self._agreement_url, self._kyc_url)):
