@@ -47,6 +47,7 @@ def test_sandbox_serves_another_process_and_survives_a_restart(tmp_path: Path) -
     assert rows == 2
 
 
+@pytest.mark.slow
 def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) -> None:
     """The cells of the quickstart run with `connect(...)` in place of `sandbox(...)`, and their data is kept."""
     notebook = nbformat.read(QUICKSTART, as_version=4)

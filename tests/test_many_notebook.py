@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from bulk_runner import TASKS, Kill, is_killed, run_code
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "04-onboard-many.ipynb"
@@ -29,6 +31,7 @@ def script() -> str:
     return "\n".join(["import json", *kept, TOLD])
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_of_the_notebook_loses_nothing(tmp_path: Path) -> None:
     """Killed twice while it sends and then run to its end, all 200 rows are accounted for, each account stored once."""
     code, output = script().replace("progress=False)", "progress=False, reconcile_after=0.2)"), tmp_path / "output"

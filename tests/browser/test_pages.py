@@ -95,6 +95,7 @@ def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> 
     expect(page.locator(".live-responses-table td.response-col_status").nth(1)).to_contain_text("200")
 
 
+@pytest.mark.browser_all  # it starts a JupyterLab of its own; nbval runs the notebook in every run
 def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
     """What `payerkit lab` opens runs to its end; its links lead to the pages, its file holds nothing personal."""
     page.set_viewport_size({"width": 1280, "height": 6000})  # cells out of sight are not in the page
