@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 
@@ -41,19 +42,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def background() -> Iterator[ThreadPoolExecutor]:
+    """Give a pool in which sandboxes are closed, since each waits a moment for its connections."""
+    with ThreadPoolExecutor() as pool:
+        yield pool
+
+
 @contextmanager
-def connected() -> Iterator[SandboxClient]:
+def connected(background: ThreadPoolExecutor) -> Iterator[SandboxClient]:
     """Give a client of a sandbox with a payer on board, who has signed and has an account in US dollars."""
-    with payerkit.sandbox(seed="docs") as client:
+    client = payerkit.sandbox(seed="docs")
+    try:
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, PAYER["clientUserId"])
         payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
         yield client
+    finally:
+        background.submit(client.close)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("folder")
-def test_examples_run(name: str) -> None:
+def test_examples_run(name: str, background: ThreadPoolExecutor) -> None:
     """Every example prints what its docstring shows; it may use every public name, pd, three records and a client."""
     for test in examples(name):
         test.globs = {name: getattr(payerkit, name) for name in NAMES} | {"pd": pd}
@@ -61,7 +72,7 @@ def test_examples_run(name: str) -> None:
         printed: list[str] = []
         with ExitStack() as stack:
             if any("client" in example.source for example in test.examples):
-                test.globs["client"] = stack.enter_context(connected())
+                test.globs["client"] = stack.enter_context(connected(background))
             failed, _ = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append)
 
         assert not failed, "".join(printed)

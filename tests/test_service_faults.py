@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,18 +44,51 @@ def quiet(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -
     assert ([], ("", "")) == (logged, capfd.readouterr())
 
 
-@pytest.fixture
-def client() -> Iterator[SandboxClient]:
-    """Yield a sandbox with one payer, without faults yet."""
+@contextmanager
+def sandbox_with_payer() -> Iterator[SandboxClient]:
+    """Run a sandbox with one payer, without faults yet."""
     with payerkit.sandbox(seed=1) as sandbox:
         payerkit.create_payer(sandbox, PAYER)
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def opened() -> Iterator[SandboxClient]:
+    """Run one sandbox for all tests that store nothing in it."""
+    with sandbox_with_payer() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def client(opened: SandboxClient) -> SandboxClient:
+    """Return that sandbox, without faults yet."""
+    opened.sandbox.set_faults("")
+    return opened
+
+
+@pytest.fixture
+def fresh() -> Iterator[SandboxClient]:
+    """Yield a sandbox of its own for a test that stores something."""
+    with sandbox_with_payer() as sandbox:
+        yield sandbox
+
+
+def without_retries(client: SandboxClient) -> Client:
+    """Return a client of a sandbox that never retries."""
+    return Client(client.base_url, client.reveal_key(), retries=Retries(attempts=1))
+
+
 @pytest.fixture
 def once(client: SandboxClient) -> Iterator[Client]:
-    """Yield a client of that sandbox that never retries."""
-    with Client(client.base_url, client.reveal_key(), retries=Retries(attempts=1)) as connected:
+    """Yield a client of the shared sandbox that never retries."""
+    with without_retries(client) as connected:
+        yield connected
+
+
+@pytest.fixture
+def fresh_once(fresh: SandboxClient) -> Iterator[Client]:
+    """Yield a client of the test's own sandbox that never retries."""
+    with without_retries(fresh) as connected:
         yield connected
 
 
@@ -83,14 +116,14 @@ def test_every_fault_is_tested() -> None:
 
 @pytest.mark.parametrize(("fault", "kind", "status", "stored"), WRITES)
 def test_a_write_meets_a_fault(
-    client: SandboxClient, once: Client, fault: str, kind: type[PayerkitError], status: int | None, stored: int
+    fresh: SandboxClient, fresh_once: Client, fault: str, kind: type[PayerkitError], status: int | None, stored: int
 ) -> None:
-    """The client raises no more than the fault proves, and the ledger shows what happened."""
-    client.sandbox.set_faults(f"{fault}=100%")
+    """The fresh raises no more than the fault proves, and the ledger shows what happened."""
+    fresh.sandbox.set_faults(f"{fault}=100%")
     with pytest.raises(PayerkitError) as caught:
-        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+        payerkit.create_payment_detail(fresh_once, "user-123", BANK_DETAILS)
 
-    assert (kind, status, stored) == (type(caught.value), caught.value.status_code, details_stored(client))
+    assert (kind, status, stored) == (type(caught.value), caught.value.status_code, details_stored(fresh))
 
 
 READS = [
@@ -117,37 +150,37 @@ def test_a_read_meets_a_fault(
     assert (kind, status) == (type(caught.value), caught.value.status_code)
 
 
-def test_a_slow_write_is_stored_after_its_response_is_lost(client: SandboxClient, once: Client) -> None:
-    """The list is empty at first, and has the account once after `slow_for`."""
-    client.sandbox.set_faults("slow=100%, slow_for=0.5")
+def test_a_slow_write_is_stored_after_its_response_is_lost(fresh: SandboxClient, fresh_once: Client) -> None:
+    """The list is empty at first, and has the account fresh_once after `slow_for`."""
+    fresh.sandbox.set_faults("slow=100%, slow_for=0.5")
     with pytest.raises(UnknownOutcome):
-        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
-    client.sandbox.set_faults("")
-    at_once = len(payerkit.list_payment_details(client, "user-123"))
+        payerkit.create_payment_detail(fresh_once, "user-123", BANK_DETAILS)
+    fresh.sandbox.set_faults("")
+    at_once = len(payerkit.list_payment_details(fresh, "user-123"))
     until = time.monotonic() + 10
-    while not details_stored(client) and time.monotonic() < until:
+    while not details_stored(fresh) and time.monotonic() < until:
         time.sleep(0.05)
 
-    assert (0, 1, 1) == (at_once, len(payerkit.list_payment_details(client, "user-123")), details_stored(client))
+    assert (0, 1, 1) == (at_once, len(payerkit.list_payment_details(fresh, "user-123")), details_stored(fresh))
 
 
-def test_a_sandbox_stops_during_a_slow_write(client: SandboxClient, once: Client) -> None:
+def test_a_sandbox_stops_during_a_slow_write(fresh: SandboxClient, fresh_once: Client) -> None:
     """A slow write does not delay the stop."""
-    client.sandbox.set_faults("slow=100%, slow_for=60")
+    fresh.sandbox.set_faults("slow=100%, slow_for=60")
     with pytest.raises(UnknownOutcome):
-        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+        payerkit.create_payment_detail(fresh_once, "user-123", BANK_DETAILS)
     started = time.monotonic()
-    client.close()
+    fresh.close()
 
     assert time.monotonic() - started < 4
 
 
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after", "slow"])
-def test_a_reset_is_a_reset(client: SandboxClient, once: Client, fault: str) -> None:
+def test_a_reset_is_a_reset(fresh: SandboxClient, fresh_once: Client, fault: str) -> None:
     """The connection is reset, not closed in order."""
-    client.sandbox.set_faults(f"{fault}=100%")
+    fresh.sandbox.set_faults(f"{fault}=100%")
     with pytest.raises(UnknownOutcome, match=r"ConnectionResetError|ConnectionAborted"):
-        payerkit.create_payment_detail(once, "user-123", BANK_DETAILS)
+        payerkit.create_payment_detail(fresh_once, "user-123", BANK_DETAILS)
 
 
 def test_a_cut_response_declares_its_full_length(client: SandboxClient) -> None:
@@ -226,7 +259,7 @@ def rehearse(threads: int) -> tuple[dict[str, str], set[str]]:
     ids = [f"user-{place}" for place in range(400)]
     with (
         payerkit.sandbox(seed=7, faults=MIXED) as sandbox,
-        Client(sandbox.base_url, sandbox.reveal_key(), retries=Retries(attempts=1)) as once,
+        without_retries(sandbox) as once,
         ThreadPoolExecutor(threads) as pool,
     ):
         payers = [{**PAYER, "clientUserId": each} for each in ids]
