@@ -6,9 +6,10 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 import pytest
+from pydantic import Secret
 
 import payerkit
 from far_end import FarEnd, close, drip, message, reply
@@ -18,7 +19,7 @@ from payerkit.client import Client
 from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnknownOutcome
 from payerkit.forms import lookups
 from payerkit.forms.form import Form
-from payerkit.forms.form_fields import form_fields
+from payerkit.forms.form_fields import form_fields, form_sections
 from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.fields import Text
@@ -89,17 +90,40 @@ def test_every_field_has_its_place(model: type[RequestModel]) -> None:
     fields = form_fields(model)
 
     assert set(model.model_fields) == set(fields)
-    assert [] == [field.name for field in fields.values() if not (field.label and field.help and field.section)]
-    assert [] == [field.name for field in fields.values() if not (field.example or field.options)]
+    assert [] == [name for name, field in fields.items() if not (field.title and field.help and field.section)]
+    assert [] == [name for name, field in fields.items() if not (field.example or field.options)]
     assert "More" not in {field.section for field in fields.values()}
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_secrets_are_typed_into_secret_fields(model: type[RequestModel]) -> None:
     """What is masked everywhere is hidden while it is typed, too."""
-    secret = {name for name, field in form_fields(model).items() if field.kind == "secret"}
+    drawn = [field for _, fields in form_sections(model) for field in fields]
+    secret = {name for name, _, kind, *_ in drawn if kind == "secret"}
 
     assert {name for name in model.model_fields if masking_of(name) in {"account", "hidden"}} == secret
+    assert {name for name in model.model_fields if any(issubclass(kind, Secret) for kind in types_of(model, name))} == (
+        secret
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_choices_are_those_of_the_model(model: type[RequestModel]) -> None:
+    """A select offers the values that the model's type has, in the same order."""
+    typed = {
+        name: get_args(kind)
+        for name, field in model.model_fields.items()
+        for kind in (field.annotation, *get_args(field.annotation))
+        if get_origin(kind) is Literal
+    }
+
+    assert typed == {name: field.options for name, field in form_fields(model).items() if field.options}
+
+
+def types_of(model: type[RequestModel], name: str) -> list[type]:
+    """Return the classes in the annotation of a field."""
+    annotation = model.model_fields[name].annotation
+    return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
 def test_a_new_field_appears_by_itself(client: Client) -> None:

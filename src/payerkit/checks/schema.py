@@ -25,17 +25,26 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The format of a text: `matches` takes the whole text. The rest is said of a mismatch or a missing value."""
+    """The format of a text: `matches` takes the whole text. The messages are for a mismatch or a missing value.
+
+    options: the only values that match, if they are few.
+    """
 
     matches: Callable[[str], object]
     code: str = ""
     message: str = ""
     hint: str = ""
     if_missing: str = ""
+    options: tuple[str, ...] = ()
 
 
 def _format(pattern: str, code: str = "", message: str = "", hint: str = "", if_missing: str = "") -> Format:
     return Format(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint, if_missing)
+
+
+def _choice(*options: str) -> Format:
+    message = f"Expected {', '.join(options[:-1])} or {options[-1]}."
+    return Format(re.compile("|".join(options)).fullmatch, "choice", message, options=options)
 
 
 TEXT = _format(".*")
@@ -68,9 +77,9 @@ FORMATS = {
         "Write it as 1985-12-31: year, month, day.",
     ),
     "currency": _format("...", "currency_length", "Not three letters.", "Write the ISO 4217 code, such as USD."),
-    "holder": _format("individual|business", "choice", "Expected individual or business."),
-    "rails": _format("local|swift|wire", "choice", "Expected local, swift or wire."),
-    "account_type": _format("checking|savings", "choice", "Expected checking or savings."),
+    "holder": _choice("individual", "business"),
+    "rails": _choice("local", "swift", "wire"),
+    "account_type": _choice("checking", "savings"),
     "amount": _format(".*", hint='Write the amount as text, such as "10.50".'),
 }
 """The formats by the names that `fields.tsv` has for them."""
@@ -106,6 +115,16 @@ class SchemaField:
     required: bool = False
     is_id: bool = False
     takes_numbers: bool = False
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The only values that a choice takes; empty for any other field."""
+        return self.format.options
+
+    @property
+    def is_secret(self) -> bool:
+        """True if a value is hidden while it is typed, and its type masks it."""
+        return self.masking in {"account", "hidden"}
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Entries(Generic[S]):
         self._service_messages.pop(name, None)
         self._values.pop(name, None)
         if value is not None and value != "":
-            is_secret = self.fields[name].kind == "secret" and isinstance(value, str)
+            is_secret = self.fields[name].is_secret and isinstance(value, str)
             self._values[name] = Hidden(value) if is_secret else value
             if info is not None:
                 self._trimmed[name] = info
@@ -102,11 +102,11 @@ class Entries(Generic[S]):
     @property
     def secrets(self) -> list[str]:
         """The names of the secret fields that have a value."""
-        return [name for name, field in self.fields.items() if field.kind == "secret" and name in self._values]
+        return [name for name, field in self.fields.items() if field.is_secret and name in self._values]
 
     def visible_values(self) -> dict[str, str]:
         """Return the values of all fields but secret ones; "" for an empty field."""
-        visible = (name for name, field in self.fields.items() if field.kind != "secret")
+        visible = (name for name, field in self.fields.items() if not field.is_secret)
         return {name: str(self._values.get(name, "")) for name in visible}
 
     def __len__(self) -> int:

@@ -318,7 +318,7 @@ class Form(anywidget.AnyWidget):
         if clear:
             self._entries.clear(self._entries.fields)
             self._result = self._error = None
-        elif self.done and any(field.kind == "secret" for field in self._entries.fields.values()):
+        elif self.done and any(field.is_secret for field in self._entries.fields.values()):
             self._set_status("info", "Hidden values are not kept after sending. Enter them again.")
         self.set_trait("done", False)
 

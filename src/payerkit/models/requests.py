@@ -39,11 +39,10 @@ class RequestModel(ApiModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Describe the fields from the schema: for forms and templates, and for `help`, `?` and completion."""
+        """Describe the fields from the schema: for templates, and for `help`, `?` and completion."""
         for name, field in cls.model_fields.items():
             row = cls.request_schema.fields[name]
             field.title, field.description, field.examples = row.title, row.help, [row.example]
-            field.json_schema_extra = {"section": row.section, "lookup": row.lookup}
         cls.model_rebuild(force=True)
         parameters = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty)
