@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from numbers import Real
@@ -57,32 +57,39 @@ def _trimmed(name: str) -> Finding:
 
 def by_field_name(schema: Schema, record: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:
     """Return the unwrapped values by field name, and the errors of names that are unknown or given twice."""
-    values: dict[str, Any] = {}
-    findings = []
-    unknown = []
-    for name, value in record.items():
-        field = schema.names.get(name)
-        if field is None:
-            unknown.append(name)
-        elif field in values:
-            findings.append(given_twice(schema, field))
-        else:
-            values[field] = unwrap_secret(value)
+    places, findings, unknown = match_names(schema, record)
+    given = list(record.values())
+    values = {field: unwrap_secret(given[place]) for field, place in places.items()}
     return values, findings + unknown_names(schema, unknown, is_headless=not values)
 
 
-def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> Iterator[Finding]:
-    """Yield every error of a record: those of its fields in their order, then those of its names."""
+def match_names(schema: Schema, names: Iterable[object]) -> tuple[dict[str, int], list[Finding], list[object]]:
+    """Return the place of each field among some names, the errors of fields given twice, and the unknown names."""
+    places: dict[str, int] = {}
+    findings = []
+    unknown = []
+    for place, name in enumerate(names):
+        field = schema.names.get(name)
+        if field is None:
+            unknown.append(name)
+        elif field in places:
+            message = f"Given twice: as {field} and as {wire_name(field)}."
+            findings.append(error_finding(schema, field, "given_twice", message))
+        else:
+            places[field] = place
+    return places, findings, unknown
+
+
+def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:
+    """Return the errors of unwrapped values by field name, in the order of the fields."""
+    found = (check_field(schema, name, values.get(name)) for name in schema.fields)
+    return [error for error in found if error is not None]
+
+
+def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> list[Finding]:
+    """Return every error of a record: those of its fields in their order, then those of its names."""
     values, findings = by_field_name(schema, record)
-    for name in schema.fields:
-        if (error := check_field(schema, name, values.get(name))) is not None:
-            yield error
-    yield from findings
-
-
-def given_twice(schema: Schema, name: str) -> Finding:
-    """Return the error for a field that is given under both of its names."""
-    return error_finding(schema, name, "given_twice", f"Given twice: as {name} and as {wire_name(name)}.")
+    return field_errors(schema, values) + findings
 
 
 def unknown_names(schema: Schema, names: Collection[object], *, is_headless: bool) -> list[Finding]:
@@ -117,39 +124,30 @@ def mask_name(name: str) -> str:
 
 
 _COMMON_ALIASES = {
-    "accountholder": ("account_name",),
-    "accountno": ("account_number",),
-    "bank": ("bank_name",),
-    "bic": ("swift_bic",),
-    "birthday": ("date_of_birth",),
-    "birthdate": ("date_of_birth",),
-    "ccy": ("currency",),
-    "emailadress": ("email",),
-    "emailaddress": ("email",),
-    "mail": ("email",),
-    "company": ("company_name",),
-    "dob": ("date_of_birth",),
-    "ein": ("ssn",),
-    "holder": ("account_name",),
-    "id": ("client_user_id",),
-    "street": ("address_line1",),
-    "surname": ("last_name",),
-    "swift": ("swift_bic",),
-    "taxid": ("ssn",),
-    "tel": ("phone",),
-    "type": ("beneficiary_type",),
-    "zip": ("postcode", "postal_code"),
-    "zipcode": ("postcode", "postal_code"),
-    "postcode": ("postal_code",),
-    "postalcode": ("postcode",),
+    "account_name": ("accountholder", "holder"),
+    "account_number": ("accountno",),
+    "address_line1": ("street",),
+    "bank_name": ("bank",),
+    "beneficiary_type": ("type",),
+    "client_user_id": ("id",),
+    "company_name": ("company",),
+    "currency": ("ccy",),
+    "date_of_birth": ("birthdate", "birthday", "dob"),
+    "email": ("emailaddress", "emailadress", "mail"),
+    "last_name": ("surname",),
+    "phone": ("tel",),
+    "postal_code": ("postcode", "zip", "zipcode"),
+    "postcode": ("postalcode", "zip", "zipcode"),
+    "ssn": ("ein", "taxid"),
+    "swift_bic": ("bic", "swift"),
 }
-"""Column names that tables often have, normalized, with the fields that they mean."""
+"""Other names that tables often have for a field, normalized."""
 
 
 def suggestion(schema: Schema, name: str) -> str | None:
     """Return the field that an unknown name most likely means; None if no field is likely."""
     normalized = _normalize_name(name)
-    alias = next((field for field in _COMMON_ALIASES.get(normalized, ()) if field in schema.fields), None)
+    alias = next((field for field in schema.fields if normalized in _COMMON_ALIASES.get(field, ())), None)
     fields = {_normalize_name(field): field for field in schema.fields}
     close = difflib.get_close_matches(normalized, fields, n=1, cutoff=0.8)
     return alias or (fields[close[0]] if close else None)

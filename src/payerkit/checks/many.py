@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from numbers import Number
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.checks.inputs import given_twice, suggestion, unknown_names, unwrap_secret
+from payerkit.checks.inputs import match_names, suggestion, unknown_names, unwrap_secret
 from payerkit.checks.one import without_ignored
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.rules import Rule
@@ -113,30 +113,21 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
 
 def _read_columns(schema: Schema, frame: pd.DataFrame) -> tuple[dict[str, Column], list[RowFindings]]:
     """Return a column for every field, and the errors of fields that are given twice."""
-    columns: dict[str, Column] = {}
-    findings: list[RowFindings] = []
-    unknown = []
-    for position, name in enumerate(frame.columns):
-        field = schema.names.get(name)
-        if field is None:
-            unknown.append(name)
-        elif field in columns:
-            findings.append(RowFindings(given_twice(schema, field), np.arange(len(frame))))
-        else:
-            columns[field] = _read_column(frame.iloc[:, position])
-    unknown = [name for name in unknown if not _belongs_to_other_schema(schema, str(name), columns)]
+    places, findings, unknown = match_names(schema, frame.columns)
+    unknown = [name for name in unknown if not _belongs_to_other_schema(schema, str(name), places)]
     if unknown:
-        problems = unknown_names(schema, unknown, is_headless=not columns)
+        problems = unknown_names(schema, unknown, is_headless=not places)
         raise InvalidInput(f"{schema.name}: unknown columns. Rename or drop them.", fields=tuple(problems))
     empty = Column((), np.full(len(frame), -1))
-    return {name: columns.get(name, empty) for name in schema.fields}, findings
+    columns = {name: _read_column(frame.iloc[:, places[name]]) if name in places else empty for name in schema.fields}
+    return columns, [RowFindings(finding, np.arange(len(frame))) for finding in findings]
 
 
-def _belongs_to_other_schema(schema: Schema, name: str, columns: Mapping[str, Column]) -> bool:
+def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) -> bool:
     """Return True for a field of another schema, unless it is probably a misnamed one that the table lacks."""
     is_known = any(name in other.names for other in SCHEMAS.values() if other is not schema)
     field = suggestion(schema, name)
-    return is_known and (field is None or field in columns)
+    return is_known and (field is None or field in given)
 
 
 def _read_column(series: pd.Series[Any]) -> Column:

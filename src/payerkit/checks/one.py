@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from payerkit.checks.inputs import by_field_name
+from payerkit.checks.inputs import by_field_name, field_errors
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.rules import Rule, apply_rules
-from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Findings
 
@@ -67,7 +67,7 @@ def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
 def _check(schema: Schema, record: Any, ignore: Iterable[str]) -> Findings:
     rules = without_ignored(load_rules(schema.name), ignore)
     values, findings = by_field_name(schema, _as_mapping(schema, record))
-    errors = [error for name in schema.fields if (error := check_field(schema, name, values.get(name))) is not None]
+    errors = field_errors(schema, values)
     has_value = {f"{name}?": True for name, value in values.items() if value is not None and not _is_empty(value)}
     for error in errors:
         values[error.field] = None  # rules read only what can be sent

@@ -58,9 +58,8 @@ class RequestModel(ApiModel):
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, Mapping):
             return handler(data)
-        findings = list(schema_errors(cls.request_schema, data))
-        if findings:
-            problems = [_error_detail(finding) for finding in findings]
+        problems = [_error_detail(finding) for finding in schema_errors(cls.request_schema, data)]
+        if problems:
             raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
         return handler({name: unwrap_secret(value) for name, value in data.items()})
 
