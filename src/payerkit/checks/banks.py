@@ -135,24 +135,17 @@ def routing_checksum(value: str) -> bool:
 
 
 def _is_aba(value: str) -> bool:
-    if re.fullmatch("[0-9]{9}", value) is None:
-        return False
-    return sum(int(digit) * weight for digit, weight in zip(value, (3, 7, 1) * 3, strict=True)) % 10 == 0
+    return re.fullmatch("[0-9]{9}", value) is not None and is_valid_number("us.rtn", value)
 
 
-def sort_code_digits(value: str) -> bool:
-    """Return True if a sort code does not have six digits."""
+def not_six_digits(value: str) -> bool:
+    """Return True if a sort code, or a New Zealand NCC, does not have six digits for the bank and its branch."""
     return re.fullmatch("[0-9]{6}", compact(value)) is None
 
 
 def bsb_digits(value: str) -> bool:
     """Return True if a BSB number is not two groups of three digits."""
     return re.fullmatch("[0-9]{3}[- ]?[0-9]{3}", value) is None
-
-
-def ncc_digits(value: str) -> bool:
-    """Return True if a New Zealand NCC does not have six digits: two for the bank, four for the branch."""
-    return re.fullmatch("[0-9]{6}", compact(value)) is None
 
 
 def ncc_and_account_differ(value: str, account: str | None) -> bool:

@@ -14,8 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from payerkit.checks.inputs import match_names, suggestion, unknown_names, unwrap_secret
-from payerkit.checks.one import without_ignored
-from payerkit.checks.rulebook import load_rules
+from payerkit.checks.rulebook import rules_except
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
 from payerkit.errors import InvalidInput, without_internal_frames
@@ -104,7 +103,7 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
         raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got a {type(frame).__name__}.")
-    rules = without_ignored(load_rules(schema.name), ignore)
+    rules = rules_except(schema, ignore)
     columns, findings = _read_columns(schema, frame)
     errors = list(_check_fields(schema, columns))
     findings += [*errors, *_apply_rules(rules, columns, errors)]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from payerkit.checks.inputs import by_field_name, field_errors
-from payerkit.checks.rulebook import load_rules
-from payerkit.checks.rules import Rule, apply_rules
+from payerkit.checks.rulebook import rules_except
+from payerkit.checks.rules import apply_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Findings
@@ -65,7 +65,7 @@ def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
 
 
 def _check(schema: Schema, record: Any, ignore: Iterable[str]) -> Findings:
-    rules = without_ignored(load_rules(schema.name), ignore)
+    rules = rules_except(schema, ignore)
     values, findings = by_field_name(schema, _as_mapping(schema, record))
     errors = field_errors(schema, values)
     has_value = {f"{name}?": True for name, value in values.items() if value is not None and not _is_empty(value)}
@@ -97,15 +97,3 @@ def _as_mapping(schema: Schema, record: Any) -> Mapping[Any, Any]:
     if not fields:
         raise InvalidInput(f"Expected a {schema.name} or a dict of its fields, got a {kind}.")
     return fields
-
-
-def without_ignored(rules: tuple[Rule, ...], ignore: Iterable[str]) -> tuple[Rule, ...]:
-    """Return the rules whose code is not ignored. Raises InvalidInput for a code that no rule has."""
-    if not isinstance(ignore, str | list | tuple | set | frozenset):
-        raise InvalidInput(f"ignore: expected a finding code or a list of codes, got a {type(ignore).__name__}.")
-    codes = [ignore] if isinstance(ignore, str) else list(ignore)
-    known = {rule.code for rule in rules}
-    unknown = [code for code in codes if not isinstance(code, str) or code not in known]
-    if unknown:
-        raise InvalidInput(f"ignore: not the code of a warning or info: {', '.join(map(repr, unknown))}.")
-    return tuple(rule for rule in rules if rule.code not in codes)

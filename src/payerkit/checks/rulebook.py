@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import cast
 
 from payerkit._tables import rows
 from payerkit.checks.requirements import requirement_rules
-from payerkit.checks.rules import CheckResult, Rule
+from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
+from payerkit.errors import InvalidInput
 from payerkit.findings import Severity
 
 
@@ -19,6 +20,19 @@ def load_rules(schema_name: str) -> tuple[Rule, ...]:
     """Return the rules of a schema in the order of the tables."""
     schema = SCHEMAS[schema_name]
     return (*_read_rules(schema), *(requirement_rules() if schema is BANK_DETAILS else ()))
+
+
+def rules_except(schema: Schema, ignore: Iterable[str]) -> list[Rule]:
+    """Return the rules of a schema whose code is not ignored. Raises InvalidInput for a code that no rule has."""
+    if not isinstance(ignore, str | list | tuple | set | frozenset):
+        raise InvalidInput(f"ignore: expected a finding code or a list of codes, got a {type(ignore).__name__}.")
+    codes = [ignore] if isinstance(ignore, str) else list(ignore)
+    rules = load_rules(schema.name)
+    known = {rule.code for rule in rules}
+    unknown = [code for code in codes if not isinstance(code, str) or code not in known]
+    if unknown:
+        raise InvalidInput(f"ignore: not the code of a warning or info: {', '.join(map(repr, unknown))}.")
+    return [rule for rule in rules if rule.code not in codes]
 
 
 def _read_rules(schema: Schema) -> Iterator[Rule]:
@@ -32,20 +46,14 @@ def _read_rules(schema: Schema) -> Iterator[Rule]:
 
 def _rule(row: dict[str, str], field: str) -> Rule:
     reads = {"it": field, "it?": f"{field}?"}
+    module, function = row["checker"].split(".")
     return Rule(
         code=row["code"],
         field=field,
         reads=tuple(reads.get(word, word) for word in row["reads"].split()),
-        checker=_find_checker(row["checker"]),
+        checker=getattr(import_module(f"{__package__}.{module}"), function),
         message=row["message"],
         hint=row["hint"],
         basis=row["basis"],
         severity=cast("Severity", row["severity"]),
     )
-
-
-@cache
-def _find_checker(name: str) -> Callable[..., CheckResult]:
-    module, function = name.split(".")
-    checker: Callable[..., CheckResult] = getattr(import_module(f"{__package__}.{module}"), function)
-    return checker
