@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import Any, Self
 
 
@@ -11,8 +12,7 @@ class Progress:
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self._lock = threading.Lock()
-        self._count = 0
-        self._states: dict[str, int] = {}
+        self._states: Counter[str] = Counter()
         self._bar: Any = None
         if shown:
             from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
@@ -22,21 +22,18 @@ class Progress:
     def count(self, state: str) -> None:
         """Count one more task in a state; from any thread."""
         with self._lock:
-            self._count += 1
-            self._states[state] = self._states.get(state, 0) + 1
+            self._states[state] += 1
 
     def refresh(self) -> None:
         """Draw the present counts; from one thread, since tqdm is not safe to share."""
         if self._bar is None:
             return
         with self._lock:
-            count, states = self._count, dict(self._states)
-        failed = states.get("refused", 0) + states.get("not_sent", 0)
+            states = self._states.copy()
+        failed = states["refused"] + states["not_sent"]
         try:
-            self._bar.update(count - self._bar.n)
-            self._bar.set_postfix(
-                done=states.get("done", 0), failed=failed, unknown=states.get("unknown", 0), refresh=False
-            )
+            self._bar.update(states.total() - self._bar.n)
+            self._bar.set_postfix(done=states["done"], failed=failed, unknown=states["unknown"], refresh=False)
         except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
             self._bar = None
 

@@ -42,7 +42,7 @@ def name_columns(columns: Iterable[Hashable], mapping: Mapping[str, str | None] 
     """
     columns = list(columns)
     chosen: dict[Hashable, str | None] = dict((mapping or {}).items())
-    problems = [_problem(name, "not a column of the table") for name in chosen if name not in columns]
+    problems = [_problem(name, "not a column of the table.") for name in chosen if name not in columns]
     named: dict[Hashable, str] = {}
     unknown = []
     for column in columns:
@@ -53,7 +53,7 @@ def name_columns(columns: Iterable[Hashable], mapping: Mapping[str, str | None] 
         if name is None:
             unknown.append((column, str(wanted)))
         elif name in named.values():
-            problems.append(_problem(column, f"a second column for {name}"))
+            problems.append(_problem(column, f"a second column for {name}."))
         else:
             named[column] = name
     problems += _explain_unknown(unknown, has_names=bool(named))
@@ -64,7 +64,7 @@ def name_columns(columns: Iterable[Hashable], mapping: Mapping[str, str | None] 
 
 def _problem(column: Hashable, message: str) -> FieldProblem:
     name = mask_name(str(column))
-    return FieldProblem(name, name, f"{message}.", "unknown_column")
+    return FieldProblem(name, name, message, "unknown_column")
 
 
 def _explain_unknown(columns: Iterable[tuple[Hashable, str]], *, has_names: bool) -> Iterator[FieldProblem]:
@@ -74,14 +74,13 @@ def _explain_unknown(columns: Iterable[tuple[Hashable, str]], *, has_names: bool
     for column, wanted in columns:
         likely = _suggest(wanted)
         if likely:
-            name = mask_name(str(column))
-            yield FieldProblem(name, name, f"{message}; did you mean {likely}?", "unknown_column")
+            yield _problem(column, f"{message}; did you mean {likely}?")
         else:
             others.append(column)
     if others and not has_names:  # a file without a header: they may be a person's data, so they are not shown
-        yield FieldProblem("", "", "No column is a known field. Does the table have a header row?", "unknown_column")
+        yield _problem("", "No column is a known field. Does the table have a header row?")
     else:
-        yield from (_problem(column, message) for column in others)
+        yield from (_problem(column, f"{message}.") for column in others)
 
 
 def _suggest(name: str) -> str | None:
@@ -96,21 +95,17 @@ def _suggest(name: str) -> str | None:
 def columns_by_field(schema: Schema, columns: Iterable[str]) -> dict[str, str]:
     """Return the column that fills each field of a schema; empty if no column is for this schema alone."""
     present = set(columns)
-    if schema is PAYER:
-        found = {name: name for name in PAYER.fields if name in present}
-    else:
-        found = {name: f"{_PREFIX}{name}" if name in _SHARED else name for name in BANK_DETAILS.fields}
-        apart = _ADDRESS if any(f"{_PREFIX}{name}" in present for name in _ADDRESS) else frozenset()
-        found = {
-            name: column if column in present or name in apart else _payer_column(name, present)
-            for name, column in found.items()
-        }
-        found = {name: column for name, column in found.items() if column in present}
-    return found if any(column in own_columns(schema) for column in found.values()) else {}
-
-
-def _payer_column(name: str, present: set[str]) -> str:
-    return next((column for column in (name, _SHARED.get(name, "")) if column in present), "")
+    has_own_address = any(f"{_PREFIX}{name}" in present for name in _ADDRESS)
+    found = {}
+    for name in schema.fields:
+        candidates = [name]
+        if schema is BANK_DETAILS and name in _SHARED:
+            payer_columns = [] if has_own_address and name in _ADDRESS else [name, _SHARED[name]]
+            candidates = [f"{_PREFIX}{name}", *payer_columns]
+        column = next((each for each in candidates if each in present), None)
+        if column is not None:
+            found[name] = column
+    return found if not own_columns(schema).isdisjoint(found.values()) else {}
 
 
 def own_columns(schema: Schema) -> set[str]:
@@ -184,17 +179,16 @@ def read_bank_details(source: Any, *, mapping: Mapped | None = None) -> pd.DataF
 
 
 def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
-    frame: pd.DataFrame = source if hasattr(source, "columns") else _read_file(source)
+    if hasattr(source, "columns"):
+        frame: pd.DataFrame = source
+    elif isinstance(source, str | Path):
+        frame = _read_path(Path(source))
+    elif hasattr(source, "read"):
+        frame = _read_csv(source)
+    else:
+        raise InvalidInput(f"source: expected a file or a DataFrame, got a {type(source).__name__}.")
     named = name_columns(frame.columns, mapping)
     return frame[list(named)].rename(columns=dict(named))
-
-
-def _read_file(source: Any) -> pd.DataFrame:
-    if isinstance(source, str | Path):
-        return _read_path(Path(source))
-    if hasattr(source, "read"):
-        return _read_csv(source)
-    raise InvalidInput(f"source: expected a file or a DataFrame, got a {type(source).__name__}.")
 
 
 def _read_path(path: Path) -> pd.DataFrame:

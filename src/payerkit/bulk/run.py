@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 from payerkit.bulk.journal import Entry, Journal, digest
@@ -24,7 +22,7 @@ from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
-from payerkit.retry import RECONCILE_AFTER
+from payerkit.retry import RECONCILE_AFTER, is_seconds
 
 MAX_WORKERS = 256
 
@@ -140,18 +138,14 @@ class Options:
     durable: bool = False
 
     def __post_init__(self) -> None:
-        if not _is_number(self.workers, int) or not 1 <= self.workers <= MAX_WORKERS:
+        if not (is_seconds(self.workers) and 1 <= self.workers <= MAX_WORKERS and isinstance(self.workers, int)):
             raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
-        if self.rate is not None and not (_is_number(self.rate, int | float) and 0 < self.rate < math.inf):
+        if self.rate is not None and not (is_seconds(self.rate) and self.rate > 0):
             raise InvalidInput("rate: expected a positive number of requests a second, or None.")
-        if not (_is_number(self.reconcile_after, int | float) and 0 <= self.reconcile_after < math.inf):
+        if not is_seconds(self.reconcile_after):
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
         if not isinstance(self.durable, bool):
             raise InvalidInput("durable: expected True or False.")
-
-
-def _is_number(value: object, kinds: type | UnionType) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 def run_table(
