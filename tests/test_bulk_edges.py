@@ -21,8 +21,8 @@ import payerkit
 from bulk_tables import payer_rows
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
-from payerkit.bulk import partitions
 from payerkit.bulk import run as runs
+from payerkit.bulk import table as tables
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.run import Options, run_table
@@ -449,7 +449,7 @@ def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatc
     """Rows are checked in chunks, which limits memory; the findings are the same for any size of chunk."""
     rows = payer_rows(200)
     whole = Table(rows).findings
-    monkeypatch.setattr(partitions, "_ROWS", 7)
+    monkeypatch.setattr(tables, "_ROWS", 7)
 
     pd.testing.assert_frame_equal(whole, Table(rows).findings)
     assert len(whole) > 200

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.partitions import Step
 from payerkit.bulk.report import PAYER_NOT_SENT, count_of, error_texts, shown_id
-from payerkit.bulk.table import Table
+from payerkit.bulk.table import Step, Table
 from payerkit.errors import without_internal_frames
 
 

@@ -11,8 +11,7 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.partitions import Step
-from payerkit.bulk.table import Table
+from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.html import visible
 from payerkit.masking import mask

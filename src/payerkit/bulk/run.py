@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.partitions import Step
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler, is_due
 from payerkit.bulk.report import Report, count_of, make_report
 from payerkit.bulk.sending import Sender
-from payerkit.bulk.table import Table
+from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client

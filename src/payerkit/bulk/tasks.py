@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from payerkit.bulk.journal import KEY_SIZE, digest
-from payerkit.bulk.partitions import Step
-from payerkit.bulk.table import Table
+from payerkit.bulk.table import Step, Table
 from payerkit.client import RequestBody
 from payerkit.models import BankDetails, Payer
 
