@@ -18,8 +18,8 @@ from payerkit.checks import schema
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnknownOutcome
 from payerkit.forms import lookups
-from payerkit.forms.form import Form
-from payerkit.forms.form_fields import form_fields, form_sections
+from payerkit.forms.entries import form_fields
+from payerkit.forms.form import Form, form_sections
 from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.fields import Text

@@ -1,28 +1,34 @@
-"""The values that were entered into a form. They stay in the kernel, and no repr shows them."""
+"""The fields of a form and the values that were entered. Values stay in the kernel, and no repr shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from dataclasses import asdict
+from typing import Any, get_args
 
 from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, unwrap_secret
+from payerkit.checks.schema import SchemaField, Section
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
-from payerkit.forms.form_fields import form_fields
 from payerkit.models.fields import Hidden
 from payerkit.models.requests import RequestModel
 
-S = TypeVar("S", bound=RequestModel)
+
+def form_fields(model: type[RequestModel]) -> dict[str, SchemaField]:
+    """Return the fields of a model by name, in the order of the form: section by section."""
+    sections = get_args(Section)
+    fields = model.request_schema.fields.items()
+    return dict(sorted(fields, key=lambda item: sections.index(item[1].section)))
 
 
-class Entries(Generic[S]):
+class Entries:
     """The values of a form by field name, and the findings about them.
 
     check: returns the findings; by default, those of the model's schema. touched: the fields that the user left; only
     their findings are shown.
     """
 
-    def __init__(self, model: type[S], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
+    def __init__(self, model: type[RequestModel], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
         self.model = model
         self.fields = form_fields(model)
         self.touched: set[str] = set()
@@ -65,16 +71,9 @@ class Entries(Generic[S]):
         """Keep the service's messages about fields until the values change; return those about no field."""
         others = []
         for problem in problems:
-            name = self.model.request_schema.names.get(problem.field, problem.field)
-            if name in self.fields:
-                self._service_messages[name] = Finding(
-                    field=name,
-                    wire_name=problem.wire_name,
-                    message=problem.message,
-                    code=problem.code,
-                    severity="error",
-                    basis="the service",
-                )
+            if problem.field in self.fields:
+                finding = Finding(**asdict(problem), severity="error", basis="the service")
+                self._service_messages[problem.field] = finding
             else:
                 others.append(problem)
         return others
@@ -83,7 +82,7 @@ class Entries(Generic[S]):
         """Remove the service's messages, before the values are sent again."""
         self._service_messages.clear()
 
-    def build(self) -> S:
+    def build(self) -> RequestModel:
         """Return the request object. Raises InvalidInput with all errors."""
         return self.model.of({name: unwrap_secret(value) for name, value in self._values.items()}, {})
 
@@ -93,7 +92,7 @@ class Entries(Generic[S]):
             self.set_value(name, None)
             self.touched.discard(name)
 
-    def take_over(self, other: Entries[Any]) -> None:
+    def take_over(self, other: Entries) -> None:
         """Fill empty fields from the fields of the same name in another form, except secrets."""
         for name, value in other._values.items():
             if name in self.fields and name not in self._values and not isinstance(value, Hidden):

@@ -10,6 +10,7 @@ Browser (form.js) and kernel exchange custom messages, because JupyterLab may sa
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +20,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import anywidget
 import traitlets
 
+from payerkit.checks.schema import SchemaField
 from payerkit.client import Client, check_client
 from payerkit.errors import InvalidInput, NotSent, PayerkitError, UnknownOutcome, without_internal_frames
-from payerkit.findings import Findings
+from payerkit.findings import Finding, Findings
 from payerkit.forms import lookups
-from payerkit.forms.entries import Entries
-from payerkit.forms.form_fields import form_message, form_sections
+from payerkit.forms.entries import Entries, form_fields
 from payerkit.html import visible
 from payerkit.models.requests import RequestModel
 
@@ -68,7 +69,41 @@ class FormState:
         return {"phase": phase, "status": status, "panel": self.html, "buttons": self.buttons}
 
 
-def field_notes(entries: Entries[Any], findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
+def form_sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """Return the titles of the sections, each with its fields as the browser reads them."""
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for name, field in form_fields(model).items():
+        row = (name, field.title, _kind(field), field.required, field.help, "" if field.options else field.example)
+        rows.setdefault(field.section, []).append((*row, field.options) if field.options else row)
+    return list(rows.items())
+
+
+def _kind(field: SchemaField) -> str:
+    """Return the kind of input: secret, select, lookup or text."""
+    if field.is_secret:
+        return "secret"
+    return "select" if field.options else "lookup" if field.lookup else "text"
+
+
+def form_message(finding: Finding, fields: Mapping[str, SchemaField]) -> str:
+    """Return the message of a finding with labels in place of field names, and without advice about tables."""
+    if finding.code in {"required", "empty"} and finding.field in fields:
+        return _missing_message(fields[finding.field])
+    text = f"{finding.message} {finding.hint}".rstrip()
+    text = re.sub(r"Read the column with dtype=str, or (\w)", lambda match: match[1].upper(), text)
+    # A name such as "city" is a word of its sentence; one such as "sort_code" or "iban" can only be a field.
+    labels = {name: field.title for name, field in fields.items() if "_" in name or field.title.isupper()}
+    names = "|".join(sorted(labels, key=len, reverse=True))
+    return re.sub(rf"\b({names})\b", lambda match: labels[match[1]], text)
+
+
+def _missing_message(field: SchemaField) -> str:
+    """Return a request for a value, such as "Enter the e-mail address."; abbreviations stay in upper case."""
+    label = field.title if field.title[1:2].isupper() else field.title[:1].lower() + field.title[1:]
+    return f"{'Choose' if field.options else 'Enter'} the {label}."
+
+
+def field_notes(entries: Entries, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
     """Return the notes beside each touched field: severity, text, and the source of a warning."""
     notes: dict[str, list[tuple[str, str, str]]] = {}
     for finding in findings:
@@ -125,7 +160,7 @@ class Form(anywidget.AnyWidget):
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
         self._client = client
-        self._entries: Entries[Any] = Entries(self.model, type(self).check)
+        self._entries = Entries(self.model, type(self).check)
         # A kernel with subshells handles the browser's messages in another thread than the cells.
         self._lock = threading.RLock()
         self._action_count = 0
