@@ -107,15 +107,8 @@ def unknown_names(schema: Schema, names: Collection[object], *, is_headless: boo
 
 def _unknown_name(schema: Schema, name: str) -> Finding:
     field = suggestion(schema, name)
-    return Finding(
-        field=mask_name(name),
-        wire_name=mask_name(name),
-        message=f"Not a field of {schema.name}.",
-        code="unknown_member",
-        severity="error",
-        hint=f"Did you mean {field}?" if field else "Remove it.",
-        basis=schema.basis,
-    )
+    hint = f"Did you mean {field}?" if field else "Remove it."
+    return error_finding(schema, mask_name(name), "unknown_member", f"Not a field of {schema.name}.", hint)
 
 
 def mask_name(name: str) -> str:

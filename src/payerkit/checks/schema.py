@@ -223,10 +223,10 @@ def _is_exact(value: Any) -> bool:
 
 
 def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
-    """Return an error whose basis is the specification."""
+    """Return an error whose basis is the specification. A name that is not a field's stays as it is."""
     return Finding(
         field=name,
-        wire_name=wire_name(name),
+        wire_name=wire_name(name) if name in schema.fields else name,
         message=message,
         code=code,
         severity="error",

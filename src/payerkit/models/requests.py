@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from decimal import Decimal
+from inspect import Parameter, Signature, cleandoc
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     ModelWrapValidatorHandler,
@@ -18,9 +17,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from payerkit.checks import schema
 from payerkit.checks.inputs import schema_errors, unwrap_secret
-from payerkit.checks.schema import Schema
+from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, Schema
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
 from payerkit.models.base import ApiModel
@@ -45,13 +43,11 @@ class RequestModel(ApiModel):
             field.title, field.description, field.examples = row.title, row.help, [row.example]
         cls.model_rebuild(force=True)
         parameters = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty)
-            if field.is_required()
-            else inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            Parameter(name, Parameter.KEYWORD_ONLY, default=Parameter.empty if field.is_required() else None)
             for name, field in cls.model_fields.items()
         ]
-        cls.__signature__ = inspect.Signature(parameters)
-        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nFields (* required):\n{_describe(cls)}"
+        cls.__signature__ = Signature(parameters)
+        cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}\n\nFields (* required):\n{_describe(cls.request_schema)}"
 
     @model_validator(mode="wrap")
     @classmethod
@@ -120,16 +116,13 @@ class RequestModel(ApiModel):
         return tuple(value for name, value in self.to_dict(reveal=True).items() if value and shown[name] != value)
 
 
-def _describe(model: type[BaseModel]) -> str:
+def _describe(schema: Schema) -> str:
     """Return one line per field: its name, * if required, its title, help and example."""
-    fields = model.model_fields.items()
-    width = max((len(name) for name, _ in fields), default=0) + 1
-    lines = []
-    for name, field in fields:
-        marked = f"{name}{'*' * field.is_required()}"
-        example = f" Example: {field.examples[0]}" if field.examples else ""
-        lines.append(f"    {marked:<{width}}  {field.title}. {field.description or ''}{example}")
-    return "\n".join(lines)
+    width = max(map(len, schema.fields)) + 1
+    return "\n".join(
+        f"    {name + '*' * field.required:<{width}}  {field.title}. {field.help} Example: {field.example}"
+        for name, field in schema.fields.items()
+    )
 
 
 def _error_detail(finding: Finding) -> InitErrorDetails:
@@ -161,7 +154,7 @@ class Payer(RequestModel):
         'Albany'
     """
 
-    request_schema = schema.PAYER
+    request_schema = PAYER
 
     client_user_id: Text
     email: Text
@@ -199,7 +192,7 @@ class BankDetails(RequestModel):
         ('Chase', AccountNumber('••••3489'))
     """
 
-    request_schema = schema.BANK_DETAILS
+    request_schema = BANK_DETAILS
 
     bank_name: Text
     account_name: Text
@@ -253,7 +246,7 @@ class PaymentOrder(RequestModel):
         ('10', 'USD', 'ETH-sepolia-sepolia')
     """
 
-    request_schema = schema.PAYMENT_ORDER
+    request_schema = PAYMENT_ORDER
 
     payee: Text
     amount: Annotated[Text, BeforeValidator(_amount_as_text)]
