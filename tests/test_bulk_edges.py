@@ -41,7 +41,7 @@ from payerkit.errors import (
     UnknownOutcome,
 )
 from payerkit.models import BankDetails, Payer
-from payerkit.models.fields import SocialSecurityNumber
+from payerkit.models.base import SocialSecurityNumber
 from payerkit.retry import LONGEST_WAIT, RUN_RETRIES
 from published import ANSWERS, BANK_DETAILS, PAYER
 

@@ -22,7 +22,7 @@ from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form, form_sections
 from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
-from payerkit.models.fields import Text
+from payerkit.models.base import Text
 from payerkit.models.requests import RequestModel
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER

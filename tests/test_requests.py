@@ -18,7 +18,7 @@ from pydantic import Secret, ValidationError
 from payerkit.checks.schema import Lookup, Masking, Section
 from payerkit.errors import InvalidInput
 from payerkit.models import BankDetails, Payer, PaymentOrder
-from payerkit.models.fields import AccountNumber, Hidden, SocialSecurityNumber
+from payerkit.models.base import AccountNumber, Hidden, SocialSecurityNumber
 from payerkit.models.requests import RequestModel
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 

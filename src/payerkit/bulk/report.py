@@ -93,10 +93,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         open_rows = self.frame[self.frame["state"] != "done"].head(_SHOWN_ROWS)
-        rows = [
-            (shown_id(label), row.step, row.state, row.reason)
-            for label, row in zip(open_rows.index, open_rows.itertuples(), strict=True)
-        ]
+        rows = [(shown_id(row.Index), row.step, row.state, row.reason) for row in open_rows.itertuples()]
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
         caption = f"Not done (the first {_SHOWN_ROWS})"
         table = html.grid(("row", "step", "state", "reason"), rows, caption=caption) if rows else ""

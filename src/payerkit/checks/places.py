@@ -32,7 +32,6 @@ _EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU S
 class Country:
     """A country with the structure of its IBANs after the check digits (BBAN) and a matcher of its postal codes."""
 
-    code: str
     name: str
     bban: str
     postal_matcher: Callable[[str], object] | None
@@ -48,7 +47,7 @@ def countries() -> Mapping[str, Country]:
 def _country(row: dict[str, str]) -> Country:
     prefix = f"(?:{row['postal_prefix']}[ -]?)?" if row["postal_prefix"] else ""
     matcher = re.compile(f"{prefix}(?:{row['postal']})", re.ASCII).fullmatch if row["postal"] else None
-    return Country(row["code"], row["name"], row["bban"], matcher, row["postal_example"])
+    return Country(row["name"], row["bban"], matcher, row["postal_example"])
 
 
 @cache

@@ -10,7 +10,7 @@ from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, u
 from payerkit.checks.schema import SchemaField, Section
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
-from payerkit.models.fields import Hidden
+from payerkit.models.base import Hidden
 from payerkit.models.requests import RequestModel
 
 

@@ -1,16 +1,41 @@
-"""The base of all models."""
+"""The base of all models, and the types of their fields: text as typed, and secrets that mask themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Secret, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, Secret, SerializerFunctionWrapHandler, model_serializer
 from pydantic.fields import FieldInfo
 
 from payerkit import html
-from payerkit.masking import mask
+from payerkit.checks.schema import MASK
+from payerkit.masking import mask, mask_account
 from payerkit.wire import wire_name
+
+Text = Annotated[str, Field(min_length=0)]
+"""Text as typed. With a bound, however low, pydantic refuses unpaired surrogates, which no output could encode."""
+
+
+class Hidden(Secret[Text]):
+    """A value that no repr, frame or log shows; `.get_secret_value()` returns it."""
+
+    def _display(self) -> str:
+        return MASK if self.get_secret_value() else ""
+
+
+class SocialSecurityNumber(Secret[Text]):
+    """A hidden value. No part is shown: the last digits alone are used to pass for a person."""
+
+    def _display(self) -> str:
+        return MASK
+
+
+class AccountNumber(Secret[Text]):
+    """An account number of any kind: shown by its last four characters if it has eight or more."""
+
+    def _display(self) -> str:
+        return mask_account(self.get_secret_value())
 
 
 class ApiModel(BaseModel):

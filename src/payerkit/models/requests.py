@@ -7,22 +7,14 @@ from decimal import Decimal
 from inspect import Parameter, Signature, cleandoc
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    ModelWrapValidatorHandler,
-    Secret,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, ModelWrapValidatorHandler, Secret, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from payerkit.checks.inputs import schema_errors, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, Schema
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
-from payerkit.models.base import ApiModel
-from payerkit.models.fields import AccountNumber, Hidden, SocialSecurityNumber, Text
+from payerkit.models.base import AccountNumber, ApiModel, Hidden, SocialSecurityNumber, Text
 
 
 class RequestModel(ApiModel):

@@ -25,8 +25,7 @@ from pydantic import (
 from payerkit import html
 from payerkit.findings import Findings
 from payerkit.masking import holds_email, mask, masking_of
-from payerkit.models.base import ApiModel
-from payerkit.models.fields import AccountNumber, Hidden
+from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import wei_of
 from payerkit.wire import first, is_loopback
