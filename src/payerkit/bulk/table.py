@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from numbers import Number
 from typing import Any, Literal, cast
 
@@ -124,12 +125,9 @@ class Table:
 
     def rows_by_payer(self) -> Iterator[Rows]:
         """Yield the rows of each payer, payers as they first occur; rows without an id are left out."""
-        ends = np.flatnonzero(np.diff(self.payers[self.order], append=-2)) + 1
-        start = 0
-        for end in ends.tolist():
-            if self.payers[self.order[start]] >= 0:
-                yield self.order[start:end]
-            start = end
+        starts = np.searchsorted(self.payers[self.order], np.arange(self.payers.max(initial=-1) + 2))
+        for start, end in pairwise(starts.tolist()):
+            yield self.order[start:end]
 
     def _collect_findings(self, parts: Sequence[Part]) -> pd.DataFrame:
         """Return the findings of the parts, by row of the whole table, and those that need the whole table."""

@@ -150,18 +150,15 @@ def _text_or_placeholder(value: Any) -> Hashable:
 def _check_fields(schema: Schema, columns: Mapping[str, Column]) -> Iterator[RowFindings]:
     """Yield the errors of each field: violations of the specification."""
     for name, column in columns.items():
-        missing = check_field(schema, name, None)
-        if missing is not None:
-            yield RowFindings(missing, np.flatnonzero(column.codes == -1))
-        yield from _by_row([check_field(schema, name, value) for value in column.distinct], column.codes)
+        yield from _by_row([check_field(schema, name, value) for value in (*column.distinct, None)], column.codes)
 
 
-def _by_row(findings: Sequence[Finding | None], codes: Codes) -> Iterator[RowFindings]:
-    """Yield the findings of distinct values with the rows that have these values."""
+def _by_row(findings: Iterable[Finding | None], codes: Codes) -> Iterator[RowFindings]:
+    """Yield the findings of distinct values, and last of a missing one, each with the rows that have the value."""
     numbers: dict[Finding, int] = {}
     by_value = [-1 if finding is None else numbers.setdefault(finding, len(numbers)) for finding in findings]
     if numbers:
-        by_row = np.array([*by_value, -1])[codes]  # the code -1, a row without a value, takes the last item
+        by_row = np.array(by_value)[codes]  # the code -1, a row without a value, takes the last item
         for finding, number in numbers.items():
             yield RowFindings(finding, np.flatnonzero(by_row == number))
 
@@ -180,7 +177,7 @@ def _apply_rules(
         column = combined[rule.reads]
         results = list(starmap(rule.checker, column.distinct))
         if results.count(False) < len(results):
-            yield from _by_row(list(map(rule.finding, results)), column.codes)
+            yield from _by_row([*map(rule.finding, results), None], column.codes)
 
 
 def _readable_columns(columns: Mapping[str, Column], errors: Iterable[RowFindings]) -> dict[str, Column]:

@@ -122,8 +122,9 @@ class BankDetailsForm(Form):
     def _account_table(self) -> str:
         """Return the accounts as an HTML table, masked, without columns that are empty in all of them."""
         fields = PaymentDetail.model_fields
-        names = [name for name in _COLUMNS if any(getattr(account, name) is not None for account in self._accounts)]
-        rows = [[_cell(account, name) for name in names] for account in self._accounts]
+        accounts = [dict(account) for account in self._accounts]  # masked, without missing values
+        names = [name for name in _COLUMNS if any(name in account for account in accounts)]
+        rows = [[account.get(name, "") for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
         return html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}")
 
@@ -138,11 +139,6 @@ class BankDetailsForm(Form):
             self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS)
         else:
             super()._run_action(action)
-
-
-def _cell(detail: PaymentDetail, name: str) -> str:
-    value = getattr(detail, name)
-    return "" if value is None else str(detail.masked(name, value))
 
 
 def _needs() -> dict[str, str]:
