@@ -63,8 +63,8 @@ class Table:
         self.findings = self._collect_findings(parts)
         self.blocked = np.zeros(len(self), bool)
         self.blocked[self.findings.loc[self.findings["severity"] == "error", "row"].to_numpy(np.int64)] = True
-        self._row_of_payer = self._find_payers()
-        self.without_payer = self._find_rows_without_payer()
+        self._payer_rows = self._find_payers()
+        self.without_payer = ~self.blocked & (self._payer_rows >= 0) & self.blocked[self._payer_rows]
         self._first_with_account = self._find_accounts()
 
     def __len__(self) -> int:
@@ -91,8 +91,7 @@ class Table:
 
     def payer_row(self, row: int) -> int:
         """Return the row that describes the payer of a row, preferably one without errors; -1 if no row does."""
-        payer = self.payers[row]
-        return -1 if payer < 0 else int(self._row_of_payer[payer])
+        return int(self._payer_rows[row])
 
     def account_row(self, row: int) -> int:
         """Return the first row with the same account of the same payer, which is sent for all of them."""
@@ -155,12 +154,12 @@ class Table:
         return mixed
 
     def _find_payers(self) -> Rows:
-        """Return for each payer the first row without errors that describes it, else the first row, else -1."""
+        """Return for each row the first row without errors that describes its payer, else the first row, else -1."""
         found = np.full(self.payers.max(initial=-1) + 1, -1, np.int64)
         rows = np.flatnonzero(self.rows_with("payer") & (self.payers >= 0))
         for chosen in (rows, rows[~self.blocked[rows]]):  # the second overwrites the first
             found[self.payers[chosen[::-1]]] = chosen[::-1]
-        return found
+        return np.append(found, -1)[self.payers]  # -1, a row without an id, takes the last item
 
     def _find_accounts(self) -> Rows:
         """Return for each row the first row with the same account of the same payer."""
@@ -169,13 +168,6 @@ class Table:
         if len(rows):
             same = pd.Series(rows).groupby(self._number_rows(rows, self._columns["bank_details"].values()))
             found[rows] = same.transform("first").to_numpy()
-        return found
-
-    def _find_rows_without_payer(self) -> Flags:
-        found = np.zeros(len(self), bool)
-        rows = np.flatnonzero(~self.blocked & (self.payers >= 0))
-        payers = self._row_of_payer[self.payers[rows]]
-        found[rows] = (payers >= 0) & self.blocked[payers]
         return found
 
 
