@@ -50,9 +50,9 @@ class Retries:
     max_backoff: float = 8.0
 
     def __post_init__(self) -> None:
-        if not (is_seconds(self.attempts) and self.attempts == int(self.attempts) >= 1):
+        if not (is_non_negative(self.attempts) and self.attempts == int(self.attempts) >= 1):
             raise InvalidInput("retries: attempts must be a whole number, 1 or more, such as Retries(attempts=3).")
-        if not (is_seconds(self.backoff) and is_seconds(self.max_backoff)):
+        if not (is_non_negative(self.backoff) and is_non_negative(self.max_backoff)):
             raise InvalidInput("retries: backoff and max_backoff must be seconds, 0 or more.")
 
     def allow(self, error: PayerkitError, attempt: int, *, idempotent: bool = False) -> bool:
@@ -70,7 +70,7 @@ class Retries:
         return random.uniform(0, min(self.max_backoff, self.backoff * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
 
 
-def is_seconds(value: object) -> bool:
+def is_non_negative(value: object) -> bool:
     """Return True for a finite number, 0 or more."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 

@@ -21,7 +21,7 @@ from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
-from payerkit.retry import RECONCILE_AFTER, is_seconds
+from payerkit.retry import RECONCILE_AFTER, is_non_negative
 
 MAX_WORKERS = 256
 
@@ -137,11 +137,11 @@ class Options:
     durable: bool = False
 
     def __post_init__(self) -> None:
-        if not (is_seconds(self.workers) and 1 <= self.workers <= MAX_WORKERS and isinstance(self.workers, int)):
+        if not (is_non_negative(self.workers) and 1 <= self.workers <= MAX_WORKERS and isinstance(self.workers, int)):
             raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
-        if self.rate is not None and not (is_seconds(self.rate) and self.rate > 0):
+        if self.rate is not None and not (is_non_negative(self.rate) and self.rate > 0):
             raise InvalidInput("rate: expected a positive number of requests a second, or None.")
-        if not is_seconds(self.reconcile_after):
+        if not is_non_negative(self.reconcile_after):
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
         if not isinstance(self.durable, bool):
             raise InvalidInput("durable: expected True or False.")

@@ -31,7 +31,7 @@ from payerkit.client.deadline_adapter import (
     running_attempt,
 )
 from payerkit.errors import InvalidInput
-from payerkit.retry import is_seconds
+from payerkit.retry import is_non_negative
 
 MAX_RESPONSE = 16 * 2**20
 """Bytes of a response body, unpacked; more is not read."""
@@ -64,7 +64,7 @@ class Timeout:
     total: float = 60.0
 
     def __post_init__(self) -> None:
-        if not all(is_seconds(seconds) and seconds for seconds in (self.connect, self.read, self.total)):
+        if not all(is_non_negative(seconds) and seconds for seconds in (self.connect, self.read, self.total)):
             raise InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
 
 
