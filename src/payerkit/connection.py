@@ -39,13 +39,13 @@ def connect(
     """Return a client of a real service. Nothing is sent yet.
 
     Args:
-        base_url: The address of the service; left out, the environment variable PAYERKIT_BASE_URL.
-        api_key: The API key; left out, PAYERKIT_API_KEY, and in a notebook a prompt that does not show what is typed.
-        timeout: Seconds for a whole call, or a `Timeout`; left out, 5 to connect, 30 to read, 60 in all.
-        retries: How often a call is tried, as `Retries`; left out, 3 times. Only what does no harm is repeated.
+        base_url: The address of the service; by default, that in PAYERKIT_BASE_URL.
+        api_key: The API key; by default, PAYERKIT_API_KEY. A notebook without either asks for it, unseen.
+        timeout: Seconds for a whole call, or a `Timeout`; by default, 5 to connect, 30 to read, 60 in total.
+        retries: How often a call is tried, as `Retries`; by default, 3 times. Only what is safe is repeated.
         pool_size: Connections that are kept open between calls.
         session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too)
-            and hooks count. It stays open when the client is closed.
+            and hooks are used. It stays open when the client is closed.
 
     Returns:
         The client, to be given to every call. It closes with `client.close()` or at the end of a `with` block.
@@ -127,7 +127,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
 
     The service ends with the client: `with sandbox() as client:`, `client.close()`, or when Python does.
 
-    Faults, for rehearsal, are a text such as `"latency=0.02, reset_after=5%"`. `latency=S` delays every call by S
+    `faults` is a fault plan, such as `"latency=0.02, reset_after=5%"`. `latency=S` delays every call by S
     seconds; `slow_for=S` is how long a slow write takes. The others are shares of the calls: `refuse=P%` (429 with
     seconds), `refuse_date=P%` (429 with a date), `reset_before=P%` and `reset_after=P%` (the connection breaks before
     or after the write), `cut=P%` (half a response after the write), `fail_before=P%` (503 before the write),
@@ -136,15 +136,15 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
 
     Args:
         seed: Makes ids and references the same each time; for notebooks and tests.
-        db: A path, or an SQLAlchemy address, that keeps the data; left out, the data goes with the service.
-        port: The port to listen on, 0 for any free one; a sandbox that this process runs there already is replaced.
-        public_url: The address at which a browser reaches the pages, where it is not this machine's.
+        db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
+        port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
+        public_url: The URL of the pages in a browser, if it differs from the listening address.
         decide_after: Seconds until bank details and identity checks are decided.
         kyc_required: True to accept bank details only after an approved identity check.
-        rate_limit: Calls a minute, 0 for no limit.
-        fee_percent: A fee on top of payments, in percent.
-        fee_address: The wallet that gets the fee.
-        faults: Faults that calls meet, see above; "" for none.
+        rate_limit: Requests per minute, 0 for no limit.
+        fee_percent: A fee added to each payment, in percent.
+        fee_address: The wallet that receives the fee.
+        faults: The fault plan, see above; "" for none.
 
     Returns:
         A client of the service; `client.sandbox` has its controls.

@@ -58,7 +58,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
 
     Args:
         client: From `connect()` or `sandbox()`.
-        payer: A `Payer`, or a dict or row by our names or by the names on the wire.
+        payer: A `Payer`, or a dict or row by payerkit's names or the API's.
         **fields: The fields of a `Payer`, in place of an object.
 
     Returns:
@@ -67,8 +67,8 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
 
     Raises:
         InvalidInput: With all errors at once, before anything is sent.
-        NotSent: If the request never left.
-        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        NotSent: If the request never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
         UnknownOutcome: If it was sent, and whether the payer was registered is unknown.
 
     Example:
@@ -87,16 +87,16 @@ def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
 
     Args:
         client: From `connect()` or `sandbox()`.
-        client_user_id: The payer's id, as it was created.
+        client_user_id: The `client_user_id` that the payer was registered with.
 
     Returns:
         The statuses; links are not part of the response.
 
     Raises:
         InvalidInput: For an id that cannot be sent.
-        NotSent: If the request never left.
+        NotSent: If the request never left this machine.
         NotFound: If the service does not know the payer, or does not offer this call.
-        Refused: If the service refused it: WrongKey or RateLimited.
+        Refused: If the service refused it; for a known reason, as WrongKey or RateLimited.
         ServiceError: If the service failed.
         UnreadableAnswer: If the response is not what the API documents.
 
@@ -123,7 +123,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
 
     Args:
         client: From `connect()` or `sandbox()`.
-        client_user_id: The payer's id, as it was created.
+        client_user_id: The `client_user_id` that the payer was registered with.
         completed: Whether the agreement is completed.
 
     Returns:
@@ -131,8 +131,8 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
 
     Raises:
         InvalidInput: For an id that cannot be sent, and for anything but True or False.
-        NotSent: If the request never left.
-        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        NotSent: If the request never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
         UnknownOutcome: If no try was answered, and whether it was recorded is unknown.
 
     Example:
@@ -170,8 +170,8 @@ def create_payment_detail(
 
     Args:
         client: From `connect()` or `sandbox()`.
-        client_user_id: The payer's id, as it was created.
-        details: `BankDetails`, or a dict or row by our names or by the names on the wire.
+        client_user_id: The `client_user_id` that the payer was registered with.
+        details: `BankDetails`, or a dict or row by payerkit's names or the API's.
         **fields: The fields of `BankDetails`, in place of an object.
 
     Returns:
@@ -180,8 +180,8 @@ def create_payment_detail(
 
     Raises:
         InvalidInput: With all errors at once, before anything is sent.
-        NotSent: If the request never left.
-        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        NotSent: If the request never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
         UnknownOutcome: If it was sent, and whether the account was stored is unknown; do not simply repeat it.
 
     Example:
@@ -204,19 +204,19 @@ def list_payment_details(
 
     Args:
         client: From `connect()` or `sandbox()`.
-        client_user_id: The payer's id, as it was created.
+        client_user_id: The `client_user_id` that the payer was registered with.
         payment_details_id: Only the account with this id.
         reveal: True to show account numbers, birth dates, addresses and people's names, which are masked otherwise.
 
     Returns:
-        One row an account, no rows if there is none; the columns are there in any case: the fields of `BankDetails`
-        and of the response, text (`string`), and `account_key`, which is equal for two rows only if bank and account
-        number are.
+        One row per account; no rows if there are none. The columns of specification 2.3 and `account_key` are always
+        there, other fields of the response follow; text has dtype `string`. Two rows have the same `account_key` only
+        if bank and account number are the same.
 
     Raises:
         InvalidInput: For an id that cannot be sent.
-        NotSent: If the request never left.
-        Refused: If the service refused it: WrongKey, NotFound or RateLimited.
+        NotSent: If the request never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
         ServiceError: If the service failed.
         UnreadableAnswer: If the response is not what the API documents.
 
@@ -241,7 +241,7 @@ def initiate_payment(
 
     Args:
         client: From `connect()` or `sandbox()`.
-        order: A `PaymentOrder`, or a dict by our names or by the names on the wire. Amounts are decimals, in the
+        order: A `PaymentOrder`, or a dict by payerkit's names or the API's. Amounts are decimals, in the
             invoice currency.
         **fields: The fields of a `PaymentOrder`, in place of an object.
 
@@ -250,8 +250,8 @@ def initiate_payment(
 
     Raises:
         InvalidInput: With all errors at once, before anything is sent.
-        NotSent: If the request never left.
-        Refused: If the service refused it: WrongKey or RateLimited.
+        NotSent: If the request never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey or RateLimited.
         UnknownOutcome: If it was sent and no readable response came. Nothing has moved.
 
     Example:
@@ -280,8 +280,8 @@ def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T])
         body=body,
         client_user_id=client_user_id,
         read=read,
-        if_unknown="Call create_payer() again: as published, the same client_user_id returns the status of the same "
-        "payer.",
+        if_unknown="Call create_payer() again: the same client_user_id does not create a second payer, as the API's "
+        "documentation says.",
     )
 
 

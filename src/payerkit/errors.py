@@ -11,7 +11,7 @@
     ├── UnreadableAnswer      a read got a response that the API does not document
     ├── UnknownOutcome        a write was sent, and whether it happened is unknown: find out before repeating it
     │   └── InterruptedCall   the same, after an interrupt; also a KeyboardInterrupt
-    └── InterruptedRun        a run over many rows was interrupted: call again to continue; also a KeyboardInterrupt
+    └── InterruptedRun        a run over many rows was interrupted: call again to resume; also a KeyboardInterrupt
 
 No message, field or attribute of an error holds a secret value or a request's body.
 """
@@ -48,7 +48,7 @@ class PayerkitError(Exception):
     """Base class of payerkit's errors. Every attribute is there on every error.
 
     Attributes:
-        message: The first sentence of `str(error)`.
+        message: The first line of `str(error)`.
         fields: The problems with single fields, as a tuple of `FieldProblem`.
         advice: What to do next.
         status_code: Status of the response, None if none came.
@@ -179,13 +179,13 @@ class InterruptedCall(UnknownOutcome, KeyboardInterrupt):
 
 
 class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a person did
-    """A run over many rows was interrupted. Nothing is lost: the same call with the same journal continues it.
+    """A run over many rows was interrupted. Nothing is lost: the same call with the same journal resumes it.
 
     Attributes:
         report: The `Report` with the state of every row.
     """
 
-    advice = "Call again with the same journal to continue."
+    advice = "Call again with the same journal to resume."
 
     def __init__(self, message: str, *, report: Any = None, **facts: Any) -> None:
         super().__init__(message, **facts)

@@ -46,9 +46,9 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
     The journal makes a run safe to repeat: after a crash, an interrupt or a failure, the same call with the same
-    journal goes on. It does not repeat what is done, and reconciles writes whose outcome is unknown: a payer is sent
-    again; an account is looked up twice in the payer's list and sent again if it is not there; each at most once. What
-    is still unknown then is left to you, with the reason in the report.
+    journal resumes the run. It does not repeat what is done, and reconciles writes whose outcome is unknown: a payer
+    is sent again; an account is looked up twice in the payer's list and sent again if it is not there; each at most
+    once. What is still unknown then is left to you, with the reason in the report.
 
     Rows with errors are not sent; rows with warnings are. Agreements and payments are never sent.
 
@@ -58,11 +58,11 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
             partitions are read and checked on its cluster.
         journal: A file that records the state of each row, without personal data. It is made for the first run, and
             serves one table, service and API key. It is written before each request leaves.
-        workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most; None for no limit. A `Retry-After` of the service pauses all of them.
+        workers: Requests at the same time, 1 to 256.
+        rate: At most this many requests per second; None for no limit. A `Retry-After` of the service pauses all.
         progress: Show a progress bar.
-        reconcile_after: Seconds until a write whose outcome is unknown is reconciled; longer if the service was slower
-            than half of that. It must be longer than the service's slowest write takes.
+        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest response if
+            that is longer. It must exceed the service's slowest write.
         durable: False: the journal survives the end of the process, killed or crashed; after a power cut or a crash of
             the operating system, its last moments may be missing. True: it survives that, too; each write of the
             journal then waits for the disk, for some milliseconds.
@@ -72,7 +72,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
 
     Raises:
         InvalidInput: For a table, a journal or options that cannot be used. Nothing was sent.
-        InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to go on.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to resume.
         PayerkitError: If the journal cannot be written, such as on a full disk. Nothing is lost.
 
     Example:
@@ -96,16 +96,16 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     reconcile_after: float = RECONCILE_AFTER,
     durable: bool = False,
 ) -> Report:
-    """Send the bank details of a table, for payers who are on board, and report the outcome of every row.
+    """Send the bank details of a table, for payers who are already registered, and report the outcome of every row.
 
-    A run as of `onboard`, which has the details: safe to repeat with the same journal.
+    It works like `onboard`, which explains the details: it is safe to repeat with the same journal.
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rows: From `read_bank_details`, or any DataFrame, one account a row; `client_user_id` names its payer.
-        journal: A file that records the state of each row, without personal data; the same one to go on.
-        workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most; None for no limit.
+        rows: From `read_bank_details`, or any DataFrame, one account per row; `client_user_id` names its payer.
+        journal: A file that records the state of each row, without personal data; the same one to resume.
+        workers: Requests at the same time, 1 to 256.
+        rate: At most this many requests per second; None for no limit.
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
         durable: True: the journal survives a power cut or a crash of the operating system, too.
@@ -115,7 +115,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
 
     Raises:
         InvalidInput: For a table, a journal or options that cannot be used. Nothing was sent.
-        InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to go on.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to resume.
         PayerkitError: If the journal cannot be written, such as on a full disk. Nothing is lost.
 
     Example:
@@ -140,7 +140,7 @@ class Options:
         if not (is_non_negative(self.workers) and 1 <= self.workers <= MAX_WORKERS and isinstance(self.workers, int)):
             raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
         if self.rate is not None and not (is_non_negative(self.rate) and self.rate > 0):
-            raise InvalidInput("rate: expected a positive number of requests a second, or None.")
+            raise InvalidInput("rate: expected a positive number of requests per second, or None.")
         if not is_non_negative(self.reconcile_after):
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
         if not isinstance(self.durable, bool):

@@ -51,7 +51,7 @@ def _trimmed(name: str) -> Finding:
         message="Surrounding whitespace was removed.",
         code="trimmed",
         severity="info",
-        basis="Forms and tables are typed or pasted by hand.",
+        basis="plausibility",
     )
 
 

@@ -104,14 +104,19 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
 
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
 PAYERKIT_API_KEY. A journal file records the state of each row: to resume after a crash or Ctrl+C, run the same command
-again; rows that are done are not sent again. The exit code is 0 if all rows are done, else 3."""
+again; rows that are done are not sent again. The exit code is 0 if all rows are done (with --dry-run: would be sent),
+3 if some are not, 1 if the run could not start, and 130 after Ctrl+C."""
 
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, nargs="?", help="CSV, Excel or Parquet file with one payer or account per row")
     add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
-    add("--template", action="store_true", help="print a CSV file with all columns and an example row, and exit")
+    add(
+        "--template",
+        action="store_true",
+        help="print a CSV file with a column for each field and an example row, and exit",
+    )
     add(
         "--column",
         action="append",
@@ -121,14 +126,18 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     )
     add("--workers", type=int, default=32, metavar="N", help="concurrent requests (default: %(default)s)")
     add("--rate", type=float, metavar="N", help="requests per second, at most (default: no limit)")
-    add("--journal", type=Path, help="journal of the run (default: FILE.journal)")
+    add("--journal", type=Path, help="journal of the run (default: beside the file, such as payers.csv.journal)")
     add("--durable", action="store_true", help="make the journal survive a power cut, too; slower")
-    add("--report", type=Path, help="CSV file for the result of each row (default: FILE-report.csv)")
+    add(
+        "--report",
+        type=Path,
+        help="CSV file for the result of each row (default: beside the file, such as payers-report.csv)",
+    )
 
 
 _INSPECT = """Decode the transactions of a saved payment, show what each one does, and compare them with the order: the
 one in the file, or the one given with --payee, --amount, --invoice-currency and --currency. Needs no key and no
-network. The exit code is 0 for the verdict ok, 3 for look, 4 for stop, and 5 if the file cannot be read."""
+network. The exit code is 0 for the verdict ok, 3 for look, 4 for stop, and 5 if the file or an option is unusable."""
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:

@@ -47,7 +47,7 @@ class Timeout:
     """Time limits of a call, in seconds.
 
     Args:
-        connect: To open a connection to one address of the service; with all its addresses, TLS and a proxy twice that.
+        connect: To connect to one address of the service; all its addresses, TLS and a proxy may take twice as long.
         read: Without a byte of the response.
         total: For the whole call, with its retries and the waits in between.
 

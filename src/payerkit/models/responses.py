@@ -195,7 +195,7 @@ class PaymentDetail(Created):
     """A bank account as stored by the service (specification 2.2). A field is None if the response does not have it.
 
     Attributes:
-        id: The service's id of the account, for `list_payment_details` and payments.
+        id: The service's id of the account, for `list_payment_details(payment_details_id=...)`.
         client_user_id: Your id of the payer.
         bank_name, account_name, beneficiary_type, currency, status, rails: As stored.
         account_number, routing_number, iban, rib_number: Masked; `.get_secret_value()` returns the value.
