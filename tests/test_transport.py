@@ -23,8 +23,9 @@ from urllib3.util import Retry
 
 import payerkit
 from conftest import KEY
-from far_end import Behaviour, FarEnd, Received, drip, join_sockets, message, raw, reply, reset
-from payerkit.client import Client, RequestBody, Timeout
+from far_end import Behaviour, FarEnd, Received, close, drip, join_sockets, message, raw, reply, reset, tunnel
+from payerkit.client import Call, Client, RequestBody, Timeout
+from payerkit.client.deadline_adapter import Attempt, HttpRequest, running, running_attempt
 from payerkit.errors import (
     InterruptedCall,
     InvalidInput,
@@ -222,11 +223,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SSLCont
 
 
 def test_a_client_certificate_of_a_session_reaches_the_server(
-    connected: Connect, new_session: NewSession, certificate: tuple[Path, SSLContext], monkeypatch: pytest.MonkeyPatch
+    connected: Connect, new_session: NewSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that wants a certificate gets the session's; its trust counts, whatever the environment says."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere/ca.pem")
-    file, context = certificate
+    file, context = make_certificate(tmp_path)
     context.load_verify_locations(file)
     context.verify_mode = CERT_REQUIRED
     session = new_session()
@@ -270,13 +271,15 @@ def test_netrc_is_not_read(
         assert ["authorization" in request.headers for request in far.ledger] == [False, False]
 
 
-@pytest.mark.parametrize("retries", [1, Retry(3), Retry(total=None, connect=2)])
+@pytest.mark.parametrize("retries", [1, Retry(3), Retry(total=None, connect=2), None])
 def test_a_session_that_retries_by_itself_is_refused(connected: Connect, new_session: NewSession, retries: Any) -> None:
     """An adapter that would send a write again is refused, when the client is made and when it is mounted later."""
     session = new_session()
     with FarEnd([reset]) as far:
         client = connected(far.url, session=session)
-        session.mount("http://", HTTPAdapter(max_retries=retries))
+        adapter = HTTPAdapter()
+        adapter.max_retries = retries  # as it is where somebody sets it after the adapter was made
+        session.mount("http://", adapter)
 
         with pytest.raises(InvalidInput, match="sent twice"):
             connected(far.url, session=session)
@@ -397,3 +400,153 @@ def test_payer_is_sent_once_over_every_transport(connected: Connect, new_session
         other.body,
         {name: value for name, value in other.headers.items() if name != "connection"},
     )
+
+
+@pytest.mark.parametrize("way", [reset, close], ids=["reset", "close"])
+def test_a_response_that_breaks_off_behind_a_proxy_proves_nothing(
+    connected: Connect, new_session: NewSession, certificate: tuple[Path, SSLContext], way: Behaviour
+) -> None:
+    """urllib3 calls it an error of the proxy; the write has left all the same, and is not sent again."""
+    session = new_session()
+    session.verify = str(certificate[0])
+    with FarEnd([way], tls=certificate[1]) as far, FarEnd([tunnel(far.port)]) as proxy:
+        session.proxies = {"https": proxy.url}
+        error = failure(create, connected("https://api.example.com", session=session))
+
+        assert (UnknownOutcome, 1) == (type(error), len(far.ledger))
+
+
+def test_a_tunnel_that_a_proxy_refuses_proves_that_nothing_was_sent(
+    connected: Connect, new_session: NewSession
+) -> None:
+    """A proxy of a session that refuses the tunnel has seen nothing of the request."""
+    session = new_session()
+    with FarEnd([raw(b"HTTP/1.1 407 Who are you\r\n\r\n")]) as proxy:
+        session.proxies = {"https": proxy.url}
+
+        assert NotSent is type(failure(create, connected("https://api.example.com", session=session)))
+
+
+@pytest.mark.parametrize("with_session", [False, True])
+def test_no_response_goes_to_another_call(connected: Connect, new_session: NewSession, with_session: bool) -> None:
+    """Early hints are not the response; the response that follows them is not the one to the next call."""
+    statuses = iter(["completed", "not_started", "completed", "not_started"])
+
+    def hint_first(connection: socket.socket, _: Received) -> bool:
+        body = RequestBody(ANSWERS["get_payer_status"] | {"agreementStatus": next(statuses)}).content
+        connection.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + message(200, body))
+        return True
+
+    with FarEnd([hint_first]) as far:
+        session = new_session() if with_session else None
+        client = connected(far.url, session=session, retries=payerkit.Retries(attempts=1))
+        if with_session:
+            assert [ServiceError] * 2 == [type(failure(status, client)) for _ in range(2)]
+            assert (2, 2) == (len(far.ledger), far.connections)
+        else:
+            assert ["completed", "not_started"] == [status(client).agreement_status for _ in range(2)]
+
+
+def test_a_call_within_a_call_leaves_the_outer_one_its_deadline() -> None:
+    """A signal handler may call during a call; what was running goes on running."""
+    outer, inner = (Attempt(0.0, HttpRequest("GET", "http://127.0.0.1", {}), 1) for _ in range(2))
+    with running(outer):
+        with running(inner):
+            assert running_attempt() is inner
+        assert running_attempt() is outer
+
+    assert running_attempt() is None
+
+
+def test_a_forked_process_does_not_share_a_session(
+    connected: Connect, new_session: NewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connections of the other process are closed in this one: two would read each other's responses."""
+    with FarEnd([GOOD]) as far:
+        client = connected(far.url, session=new_session())
+        create(client)
+        monkeypatch.setattr("os.getpid", lambda: -1)
+        create(client)
+
+        assert (2, 2) == (len(far.ledger), far.connections)
+
+
+def test_a_hook_that_raises_for_status_quotes_nothing(connected: Connect, new_session: NewSession) -> None:
+    """The commonest hook raises with the service's reason phrase and the URL: neither is in the error."""
+
+    def echo(connection: socket.socket, request: Received) -> None:
+        reason = f"{request.headers['x-api-key']} {request.body.decode()}"
+        connection.sendall(f"HTTP/1.1 400 {reason}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    session = new_session()
+    session.hooks["response"].append(lambda response, **_: response.raise_for_status())
+    with FarEnd([echo]) as far:
+        error = failure(create, connected(far.url, session=session))
+
+    assert UnknownOutcome is type(error)
+    assert [] == [secret for secret in (KEY, PAYER["ssn"], PAYER["email"]) if secret in str(error)]
+
+
+def test_an_error_that_causes_itself_is_followed_once(connected: Connect, new_session: NewSession) -> None:
+    """An adapter that raises an error's own cause makes a circle of causes; the call ends."""
+
+    class Circle(HTTPAdapter):
+        """Raises errors that cause each other."""
+
+        def send(self, *_: Any, **__: Any) -> requests.Response:
+            """Fail."""
+            one, other = ConnectionError("one"), OSError("other")
+            one.__cause__, other.__cause__ = other, one
+            raise one
+
+    session = new_session()
+    session.mount("http://", Circle())
+
+    assert UnknownOutcome is type(failure(create, connected("http://127.0.0.1:9", session=session)))
+
+
+def test_a_session_without_an_adapter_is_refused(connected: Connect, new_session: NewSession) -> None:
+    """A session that cannot send to the address is refused when the client is made."""
+    session = new_session()
+    session.adapters.clear()
+    with pytest.raises(InvalidInput, match="no adapter"):
+        connected("http://127.0.0.1:9", session=session)
+
+
+def test_certificates_that_cannot_be_read_are_reported(
+    connected: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that the environment names and that holds no certificates is named, with the variable."""
+    (tmp_path / "ca.pem").write_text("no certificate")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
+    with pytest.raises(InvalidInput, match=r"REQUESTS_CA_BUNDLE: .* cannot be read"):
+        connected("https://127.0.0.1:9")
+
+
+def interrupted(_: Any) -> None:
+    """Interrupt, as Ctrl+C does."""
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_a_response_is_parsed_is_an_unknown_outcome(connected: Connect) -> None:
+    """A write that arrived, and whose response is interrupted while it is parsed, may have happened."""
+    call = Call(operation="write", method="POST", route="/v2/payer", body=RequestBody({}), read=interrupted)
+    with FarEnd([GOOD]) as far, pytest.raises(InterruptedCall):
+        connected(far.url).send(call)
+
+
+def test_an_interrupt_before_an_unknown_write_is_repeated_says_so(connected: Connect) -> None:
+    """An interrupt between two tries is an interrupt of the write: a loop that goes on after errors ends."""
+    with FarEnd([reset]) as far:
+        client = connected(far.url, sleep=interrupted)
+
+        assert InterruptedCall is type(failure(lambda each: payerkit.update_agreement(each, "user-123"), client))
+
+
+def test_an_interrupt_shows_no_secret(connected: Connect) -> None:
+    """An interrupt hangs together with no error whose frames hold the key."""
+    call = Call(operation="read", method="GET", route="/v2/payer/x", read=interrupted)
+    with FarEnd([GOOD]) as far, pytest.raises(KeyboardInterrupt) as caught:
+        connected(far.url).send(call)
+
+    assert (None, None) == (caught.value.__context__, caught.value.__cause__)

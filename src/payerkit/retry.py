@@ -67,7 +67,7 @@ class Retries:
         """Return the seconds to wait: what the service requested, else full jitter on a doubling bound."""
         if error.retry_after is not None:
             return error.retry_after
-        return random.uniform(0, min(self.max_backoff, self.backoff * 2**attempt))  # noqa: S311 - spreads load, keeps no secret
+        return random.uniform(0, min(self.max_backoff, self.backoff * 2.0 ** min(attempt, 60)))  # noqa: S311 - spreads load, keeps no secret
 
 
 def is_non_negative(value: object) -> bool:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Never, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
 from payerkit.client.call import Call
+from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.outcome import Outcome
 from payerkit.client.transport import (
     MAX_RESPONSE,
     BrokenOffError,
-    HttpRequest,
     HttpResponse,
     NotSentError,
     RequestsTransport,
@@ -100,50 +100,50 @@ class Client:
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         started = time.monotonic()
+        unproven: list[HttpRequest] = []
+        try:
+            return self._send(call, started, unproven)
+        except KeyboardInterrupt:
+            failure: Any = KeyboardInterrupt()
+        # Out here, without the interrupt that came: its frames hold the key and the body.
+        if call.is_write and any(request.sent for request in unproven):
+            failure = Outcome(call, failure, self._key, time.monotonic() - started).result()
+        raise failure
+
+    def _send(self, call: Call[T], started: float, unproven: list[HttpRequest]) -> T:
+        """Try a call as often as the policy allows. unproven: gets the requests that may have had an effect."""
         deadline = started + self.timeout.total
         unknown: UnknownOutcome | None = None
         attempt = 0
         while True:
             attempt += 1
-            outcome = self._attempt(call, started, deadline)
-            result = outcome.result()
+            result = self._attempt(call, started, deadline, unproven).result()
             if not isinstance(result, PayerkitError):
                 return result
             # A later attempt proves nothing about an earlier one: if that may have happened, it stays unknown.
-            unknown = result if isinstance(result, UnknownOutcome) else unknown
-            is_last = isinstance(outcome.end, KeyboardInterrupt) or not self.retries.allow(
-                result, attempt, idempotent=call.idempotent
-            )
+            if isinstance(result, UnknownOutcome):
+                unknown = result
+            else:
+                unproven.pop()
             wait = self.retries.wait_after(result, attempt)
-            if is_last or time.monotonic() + wait >= deadline or not self._wait(wait, unknown):
+            may_repeat = self.retries.allow(result, attempt, idempotent=call.idempotent)
+            if not may_repeat or time.monotonic() + wait >= deadline:
                 raise unknown or result
+            self._sleep(wait)
 
-    def _attempt(self, call: Call[T], started: float, deadline: float) -> Outcome[T]:
-        """Send a call once and return how it ended. Raises KeyboardInterrupt unless a write may have been sent."""
+    def _attempt(self, call: Call[T], started: float, deadline: float, unproven: list[HttpRequest]) -> Outcome[T]:
+        """Send a call once and return how it ended."""
         body = None if call.body is None else call.body.content
         request = HttpRequest(call.method, self.base_url + call.path, self._headers(call), body)
-        end: HttpResponse | NotSentError | BrokenOffError | KeyboardInterrupt
+        unproven.append(request)
+        end: HttpResponse | NotSentError | BrokenOffError
         try:
             end = self._transport.send(request, deadline=deadline)
         except (NotSentError, BrokenOffError) as error:
             end = error.with_traceback(None)  # its frames hold the request
-        except KeyboardInterrupt:
-            if not (request.sent and call.is_write):
-                raise KeyboardInterrupt from None
-            end = KeyboardInterrupt()
         outcome = Outcome(call, end, self._key, time.monotonic() - started)
         log.debug("%s -> %s in %.0f ms", call.name, outcome.status or end, 1000 * outcome.elapsed)
         return outcome
-
-    def _wait(self, seconds: float, unknown: PayerkitError | None) -> bool:
-        """Wait; return False on an interrupt while an earlier attempt's outcome is unknown."""
-        try:
-            self._sleep(seconds)
-        except KeyboardInterrupt:
-            if unknown is None:
-                raise
-            return False
-        return True
 
     def _headers(self, call: Call[Any]) -> dict[str, str]:
         headers = {
@@ -189,7 +189,7 @@ class Client:
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
         started = time.monotonic()
-        outcome = self._attempt(call, started, started + self.timeout.total)
+        outcome = self._attempt(call, started, started + self.timeout.total, [])
         if isinstance(outcome.end, HttpResponse | BrokenOffError) and outcome.status is not None:
             return outcome.end.headers.get(_SANDBOX, self.base_url)
         result = outcome.result()

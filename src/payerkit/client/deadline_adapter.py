@@ -10,9 +10,10 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from ssl import SSLContext
 from typing import Any
 
@@ -27,18 +28,33 @@ MAX_IDLE = 15.0
 
 
 @dataclass(slots=True)
+class HttpRequest:
+    """One request as it leaves. sent: True once a byte of it may have left; the transport sets it."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
+    sent: bool = False
+
+    @property
+    def is_write(self) -> bool:
+        """Return True if the request may change something on the service."""
+        return self.method != "GET"
+
+
+@dataclass(slots=True)
 class Attempt:
     """One HTTP attempt of a thread.
 
     deadline: the `time.monotonic()` at which it is given up. max_bytes: bytes that are read of its response, with
-    headers and framing. sent: whether a byte of it may have left. received: bytes of the response so far. responses:
-    those that a user's session received, to be closed.
+    headers and framing. received: bytes of the response so far. responses: those that a user's session received, to be
+    closed.
     """
 
     deadline: float
-    is_write: bool
+    request: HttpRequest
     max_bytes: int
-    sent: bool = False
     responses: list[Response] = field(default_factory=list)
     received: int = 0
 
@@ -46,7 +62,9 @@ class Attempt:
         """Return the seconds until the deadline, at most `limit`. Raises TimeoutError if none are left."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
-            raise TimeoutError("no complete response before the deadline" if self.sent else "no connection in time")
+            raise TimeoutError(
+                "no complete response before the deadline" if self.request.sent else "no connection in time"
+            )
         return seconds if limit is None else min(seconds, limit)
 
     def count(self, size: int) -> None:
@@ -72,11 +90,11 @@ _current = _Current()
 @contextmanager
 def running(attempt: Attempt) -> Iterator[None]:
     """Let the connections that this thread uses keep the deadline of an attempt, and note in it that it was sent."""
-    _current.attempt = attempt
+    outer, _current.attempt = _current.attempt, attempt  # a signal handler may call during a call
     try:
         yield
     finally:
-        _current.attempt = None
+        _current.attempt = outer
 
 
 def running_attempt() -> Attempt | None:
@@ -167,6 +185,16 @@ class _DeadlineResponse(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(_DeadlineSocket(sock), *args, **options)  # type: ignore[arg-type]  # it only makes a file
 
+    def begin(self) -> None:
+        """Read up to the headers of the final response.
+
+        http.client takes an informational one (102, 103) for final: the next call would read the final response.
+        """
+        super().begin()
+        while 100 <= self.status < 200 and self.status != HTTPStatus.SWITCHING_PROTOCOLS:
+            self.headers = self.msg = None  # type: ignore[assignment]  # as before the first one
+            super().begin()
+
 
 class _DeadlineConnection(HTTPConnection):
     """urllib3's connection, opened within the deadline, and kept from writes when it was idle for long."""
@@ -220,7 +248,7 @@ class _DeadlineConnection(HTTPConnection):
         if self.sock is None:
             self.connect()
         if _current.attempt is not None and not self._is_opening:  # what opens a proxy's tunnel is not the request
-            _current.attempt.sent = True
+            _current.attempt.request.sent = True
         self._last_used = time.monotonic()
         super().send(data)
 
@@ -233,7 +261,7 @@ class _DeadlineConnection(HTTPConnection):
         """
         if not super().is_connected or self._process != os.getpid() or _unread(self.sock):
             return False
-        is_write = _current.attempt is not None and _current.attempt.is_write
+        is_write = _current.attempt is not None and _current.attempt.request.is_write
         return not is_write or time.monotonic() - self._last_used <= MAX_IDLE
 
 

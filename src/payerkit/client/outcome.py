@@ -63,16 +63,16 @@ class Outcome(Generic[T]):
         """Return the result of the call, or the error that its end proves."""
         status = self.status
         if isinstance(self.end, NotSentError):
-            return self._error(NotSent, f"{self.call.name} could not be sent ({self.end}).")
+            return self._error(NotSent, f"{self.call.name} could not be sent ({self._redact(str(self.end))}).")
         if isinstance(self.end, KeyboardInterrupt):
             return self._unknown("the call was interrupted")
         if status is None:
-            return self._failed(f"no response came ({self.end})")
+            return self._failed(f"no response came ({self._redact(str(self.end))})")
         if 200 <= status < 300:
             return self._success(status)
         if 300 <= status < 400:
             return self._redirect(status)
-        if status < 500 and status not in _PROVES_NOTHING:
+        if 400 <= status < 500 and status not in _PROVES_NOTHING:
             return self._refusal(status)
         return self._failed(f"the service responded with {status}")
 
@@ -83,7 +83,7 @@ class Outcome(Generic[T]):
             except ValueError as error:
                 problem = f"the response cannot be read ({self._redact(str(error))})"
         else:
-            problem = f"the response broke off ({self.end})"
+            problem = f"the response broke off ({self._redact(str(self.end))})"
         if self.call.is_write:
             return self._unknown(f"the service responded with {status}, but {problem}")
         return self._error(UnreadableAnswer, f"{self.call.name}: the service responded with {status}, but {problem}.")

@@ -10,6 +10,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLCertVerificationError, SSLContext
@@ -18,14 +19,15 @@ from typing import Any, Protocol
 from requests import PreparedRequest, Request, Response, Session
 from requests import exceptions as requests_errors
 from requests.structures import CaseInsensitiveDict
-from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies
-from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ProxyError
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util import create_urllib3_context
 from urllib3.util.ssl_match_hostname import CertificateError
 
 from payerkit.client.deadline_adapter import (
     Attempt,
     DeadlineAdapter,
+    HttpRequest,
     ResponseTooLargeError,
     running,
     running_attempt,
@@ -66,22 +68,6 @@ class Timeout:
     def __post_init__(self) -> None:
         if not all(is_non_negative(seconds) and seconds for seconds in (self.connect, self.read, self.total)):
             raise InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
-
-
-@dataclass(slots=True)
-class HttpRequest:
-    """One request as it leaves. sent: True once a byte of it may have left; the transport sets it."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes | None = field(default=None, repr=False)
-    sent: bool = False
-
-    @property
-    def is_write(self) -> bool:
-        """Return True if the request may change something on the service."""
-        return self.method != "GET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +122,25 @@ class _BaseTransport(ABC):
 
     def send(self, request: HttpRequest, *, deadline: float) -> HttpResponse:
         """Return the complete response; see `Transport`."""
-        attempt = Attempt(deadline, request.is_write, max_bytes=2 * self._max_response + _MAX_HEADERS)
+        attempt = Attempt(deadline, request, max_bytes=2 * self._max_response + _MAX_HEADERS)
         handled = sys.exception()
         response: Response | None = None
         try:
             with running(attempt):
                 limits = attempt.seconds_left(self._timeout.connect), attempt.seconds_left(self._timeout.read)
                 prepared = self._prepare(request)
-                attempt.sent = self._sent_when_handed_over
+                request.sent = self._sent_when_handed_over
                 response = self._send(prepared, limits)
+                if response.status_code < 200:
+                    raise InformationalError(f"{response.status_code} and no final response")  # noqa: TRY301 - noted below
                 content = self._read(response, attempt)
             return HttpResponse(response.status_code, response.headers, content)
         except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
             failure = self._failure(error, handled, attempt, response)
         finally:
-            request.sent = attempt.sent
             for received in [*attempt.responses, *([] if response is None else [response])]:
-                received.close()  # no next call may read what is left of it
+                with suppress(Exception):  # of an adapter of the user's; the failure is told in any case
+                    received.close()  # no next call may read what is left of it
         raise failure  # out here, without the error of requests: that one holds the request, with the key
 
     @abstractmethod
@@ -181,11 +169,12 @@ class _BaseTransport(ABC):
         if isinstance(root, KeyboardInterrupt):  # cleaning up after an interrupt failed
             return KeyboardInterrupt()
         # Only what this machine says: an error of HTTP quotes the service, which may repeat what it was sent.
-        says = f": {root}" if isinstance(root, OSError | ResponseTooLargeError) and str(root) else ""
-        reason = type(root).__name__ + says
+        is_ours = isinstance(root, OSError | ResponseTooLargeError | InformationalError)
+        is_ours = is_ours and not isinstance(root, requests_errors.RequestException)  # which is an OSError
+        reason = type(root).__name__ + (f": {root}" if is_ours and str(root) else "")
         if self._sent_when_handed_over and not attempt.responses:
-            attempt.sent &= not any(isinstance(cause, _NEVER_SENT) for cause in causes)
-        if not attempt.sent:
+            attempt.request.sent &= not any(_is_before_sending(cause) for cause in causes)
+        if not attempt.request.sent:
             return NotSentError(reason)
         return BrokenOffError(
             reason, None if response is None else response.status_code, {} if response is None else response.headers
@@ -198,9 +187,15 @@ def _causes(error: BaseException, handled: BaseException | None) -> Iterator[Bas
     handled: what the caller was already handling; Python chains it as well, and it is not a cause.
     """
     current: BaseException | None = error
-    while current is not None and current is not handled:
+    seen: list[BaseException] = []
+    while current is not None and current is not handled and not any(current is other for other in seen):
         yield current
+        seen.append(current)  # "raise error.__cause__" makes a circle
         current = current.__cause__ or current.__context__
+
+
+class InformationalError(Exception):
+    """A response of 1xx was taken for the final one, which may still come."""
 
 
 class RequestsTransport(_BaseTransport):
@@ -218,7 +213,7 @@ class RequestsTransport(_BaseTransport):
     ) -> None:
         super().__init__(timeout, max_response)
         self._proxies = {} if is_local else get_environ_proxies(base_url)
-        if any(proxy.lower().startswith("socks") for proxy in self._proxies.values()):
+        if (select_proxy(base_url, self._proxies) or "").lower().startswith("socks"):
             raise InvalidInput(
                 "The environment names a SOCKS proxy. Give a session that uses it, connect(session=...), or set "
                 "NO_PROXY for this address."
@@ -252,22 +247,33 @@ def _ssl_context() -> SSLContext:
     if not Path(file).exists():
         raise InvalidInput(f"{name}: there are no certificates at {file}. Correct the environment variable.")
     context = create_urllib3_context()
-    context.load_verify_locations(**({"capath": file} if Path(file).is_dir() else {"cafile": file}))
-    return context
+    try:
+        context.load_verify_locations(**({"capath": file} if Path(file).is_dir() else {"cafile": file}))
+    except OSError as error:
+        problem = InvalidInput(f"{name}: the certificates at {file} cannot be read ({type(error).__name__}).")
+    else:
+        return context
+    raise problem
 
 
-_NEVER_SENT = (
+_BEFORE_SENDING = (
     ConnectTimeoutError,
     NewConnectionError,  # NameResolutionError is one
-    ProxyError,
     SSLCertVerificationError,
     CertificateError,
-    requests_errors.ConnectTimeout,
     requests_errors.InvalidProxyURL,
     requests_errors.InvalidSchema,  # of a SOCKS proxy without PySocks
-    requests_errors.ProxyError,
 )
-"""Errors that requests and urllib3 raise before the first byte of a request leaves."""
+"""Errors that requests and urllib3 raise before the first byte of a request leaves.
+
+Not ProxyError: urllib3 also raises it for a response that breaks off behind a proxy.
+"""
+
+
+def _is_before_sending(error: BaseException) -> bool:
+    """Return True if an error proves that no byte left: one of the classes above, or a refused tunnel."""
+    is_refused_tunnel = type(error) is OSError and str(error).startswith("Tunnel connection failed")
+    return isinstance(error, _BEFORE_SENDING) or is_refused_tunnel
 
 
 class SessionTransport(_BaseTransport):
@@ -289,12 +295,16 @@ class SessionTransport(_BaseTransport):
         if not isinstance(session, Session):
             raise InvalidInput(f"session: expected a requests.Session, got a {type(session).__name__}.")
         self._session, self._is_local = session, is_local
+        self._process = os.getpid()
         self._check_adapter(base_url)
 
     def _check_adapter(self, url: str) -> None:
         """Raise InvalidInput if the session would send a write again: urllib3 does not know what may be repeated."""
-        retries = getattr(self._session.get_adapter(url), "max_retries", None)
-        if getattr(retries, "total", 0) != 0:
+        try:
+            retries = getattr(self._session.get_adapter(url), "max_retries", 0)
+        except requests_errors.InvalidSchema:
+            raise InvalidInput("session: it has no adapter for this address. Mount one: HTTPAdapter().") from None
+        if getattr(retries, "total", retries) != 0:
             raise InvalidInput(
                 "session: its adapter retries by itself, so a write could be sent twice. Mount "
                 "HTTPAdapter(max_retries=0) for this address, and use connect(retries=...)."
@@ -303,6 +313,9 @@ class SessionTransport(_BaseTransport):
     def send(self, request: HttpRequest, *, deadline: float) -> HttpResponse:
         """Return the complete response; see `Transport`. Raises InvalidInput if an adapter that retries was mounted."""
         self._check_adapter(request.url)
+        if self._process != os.getpid():  # forked: two processes would read each other's responses
+            self._session.close()  # its connections, in this process; it opens others
+            self._process = os.getpid()
         return super().send(request, deadline=deadline)
 
     def _prepare(self, request: HttpRequest) -> PreparedRequest:
