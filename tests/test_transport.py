@@ -519,7 +519,7 @@ def test_certificates_that_cannot_be_read_are_reported(
     """A file that the environment names and that holds no certificates is named, with the variable."""
     (tmp_path / "ca.pem").write_text("no certificate")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
-    with pytest.raises(InvalidInput, match=r"REQUESTS_CA_BUNDLE: .* cannot be read"):
+    with pytest.raises(InvalidInput, match=r"REQUESTS_CA_BUNDLE: .* holds no certificates"):
         connected("https://127.0.0.1:9")
 
 

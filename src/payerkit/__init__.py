@@ -6,8 +6,8 @@ The modules, from the ground up; each imports only from its own line and the lin
 
     errors, html                    what callers may catch; HTML fragments
     wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
-    masking                         secrets that show only their last characters
     checks, onchain                 check records before they are sent; decode and check transactions
+    masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
     client, frames                  HTTP, and what each failure proves; DataFrames of records
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox

@@ -306,9 +306,8 @@ def payment_detail_call(client_user_id: str, body: RequestBody, read: Callable[[
 
 def payment_details_call(client_user_id: str, *, payment_details_id: str | None = None) -> Call[list[dict[str, Any]]]:
     """Return the call that lists a payer's accounts as records. Raises InvalidInput for an id that cannot be sent."""
-    query = {}
-    if payment_details_id is not None:
-        query["paymentDetailsId"] = check_id(payment_details_id, "payment_details_id")
+    only = payment_details_id
+    query = {} if only is None else {"paymentDetailsId": check_id(only, "payment_details_id")}
     return Call(
         operation="list_payment_details",
         method="GET",

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from ssl import SSLContext
+from types import SimpleNamespace
 from typing import Any
 
 from requests import Response
@@ -169,21 +170,13 @@ class _DeadlineStream(io.RawIOBase):
         super().close()
 
 
-class _DeadlineSocket:
-    """What a response needs of a socket: a stream to read from."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-
-    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
-        return io.BufferedReader(_DeadlineStream(self._sock))
-
-
 class _DeadlineResponse(http.client.HTTPResponse):
     """http.client's response, read through a stream that keeps the deadline."""
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(_DeadlineSocket(sock), *args, **options)  # type: ignore[arg-type]  # it only makes a file
+        # A response needs nothing of a socket but a stream to read from.
+        stream: Any = SimpleNamespace(makefile=lambda *_: io.BufferedReader(_DeadlineStream(sock)))
+        super().__init__(stream, *args, **options)
 
     def begin(self) -> None:
         """Read up to the headers of the final response.

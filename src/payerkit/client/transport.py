@@ -132,7 +132,7 @@ class _BaseTransport(ABC):
                 request.sent = self._sent_when_handed_over
                 response = self._send(prepared, limits)
                 if response.status_code < 200:
-                    raise InformationalError(f"{response.status_code} and no final response")  # noqa: TRY301 - noted below
+                    raise ConnectionError(f"{response.status_code} and no final response")  # noqa: TRY301 - noted below
                 content = self._read(response, attempt)
             return HttpResponse(response.status_code, response.headers, content)
         except Exception as error:  # noqa: BLE001 - once a byte has left, every failure means the same
@@ -169,7 +169,7 @@ class _BaseTransport(ABC):
         if isinstance(root, KeyboardInterrupt):  # cleaning up after an interrupt failed
             return KeyboardInterrupt()
         # Only what this machine says: an error of HTTP quotes the service, which may repeat what it was sent.
-        is_ours = isinstance(root, OSError | ResponseTooLargeError | InformationalError)
+        is_ours = isinstance(root, OSError | ResponseTooLargeError)
         is_ours = is_ours and not isinstance(root, requests_errors.RequestException)  # which is an OSError
         reason = type(root).__name__ + (f": {root}" if is_ours and str(root) else "")
         if self._sent_when_handed_over and not attempt.responses:
@@ -192,10 +192,6 @@ def _causes(error: BaseException, handled: BaseException | None) -> Iterator[Bas
         yield current
         seen.append(current)  # "raise error.__cause__" makes a circle
         current = current.__cause__ or current.__context__
-
-
-class InformationalError(Exception):
-    """A response of 1xx was taken for the final one, which may still come."""
 
 
 class RequestsTransport(_BaseTransport):
@@ -249,11 +245,9 @@ def _ssl_context() -> SSLContext:
     context = create_urllib3_context()
     try:
         context.load_verify_locations(**({"capath": file} if Path(file).is_dir() else {"cafile": file}))
-    except OSError as error:
-        problem = InvalidInput(f"{name}: the certificates at {file} cannot be read ({type(error).__name__}).")
-    else:
-        return context
-    raise problem
+    except OSError:
+        raise InvalidInput(f"{name}: the file {file} cannot be read, or holds no certificates.") from None
+    return context
 
 
 _BEFORE_SENDING = (
