@@ -550,3 +550,59 @@ def test_an_interrupt_shows_no_secret(connected: Connect) -> None:
         connected(far.url).send(call)
 
     assert (None, None) == (caught.value.__context__, caught.value.__cause__)
+
+
+def test_a_socks_proxy_for_other_addresses_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the proxy that would be used counts: one of another scheme, or a name that needs no proxy, does not."""
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "socks.example.com")
+
+    payerkit.connect("https://api.example.com", api_key=KEY).close()
+
+
+def test_a_late_attempt_has_a_bounded_wait() -> None:
+    """The doubling bound of the waits is no number that is too large, however often a call is tried."""
+    retries = payerkit.Retries(attempts=5000)
+
+    assert 0 <= retries.wait_after(ServiceError("failed"), 4000) <= retries.max_backoff
+
+
+def test_a_response_that_cannot_be_closed_hides_no_failure(connected: Connect, new_session: NewSession) -> None:
+    """A hand-made adapter whose response has no stream ends in payerkit's error, not in one of its own."""
+
+    class Handmade(HTTPAdapter):
+        """Answers without a connection."""
+
+        def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+            """Return a response that has nothing to close."""
+            response = requests.Response()
+            response.status_code, response.request, response.url = 200, request, str(request.url)
+            return response
+
+    session = new_session()
+    session.mount("http://", Handmade())
+
+    assert UnknownOutcome is type(failure(create, connected("http://127.0.0.1:9", session=session)))
+
+
+def test_an_adapter_that_quotes_the_request_is_redacted(
+    connected: Connect, new_session: NewSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An adapter of the user's may put key and body into its error: neither is in payerkit's, nor in the log."""
+
+    class Quoting(HTTPAdapter):
+        """Fails with everything that it was given."""
+
+        def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+            """Fail."""
+            raise OSError(f"{request.headers} {request.body!r}")
+
+    session = new_session()
+    session.mount("http://", Quoting())
+    with caplog.at_level("DEBUG"):
+        error = failure(create, connected("http://127.0.0.1:9", session=session))
+
+    shown = f"{error} {caplog.text}"
+    assert "POST /v2/payer ->" in caplog.text
+    assert [] == [secret for secret in (KEY, PAYER["ssn"], PAYER["email"]) if secret in shown]

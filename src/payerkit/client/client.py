@@ -142,7 +142,7 @@ class Client:
         except (NotSentError, BrokenOffError) as error:
             end = error.with_traceback(None)  # its frames hold the request
         outcome = Outcome(call, end, self._key, time.monotonic() - started)
-        log.debug("%s -> %s in %.0f ms", call.name, outcome.status or end, 1000 * outcome.elapsed)
+        log.debug("%s -> %s in %.0f ms", call.name, outcome.status or outcome.reason, 1000 * outcome.elapsed)
         return outcome
 
     def _headers(self, call: Call[Any]) -> dict[str, str]:

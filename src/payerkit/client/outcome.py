@@ -59,15 +59,20 @@ class Outcome(Generic[T]):
         """The status of the response; None if none came."""
         return self.end.status if isinstance(self.end, HttpResponse | BrokenOffError) else None
 
+    @property
+    def reason(self) -> str:
+        """Why no complete response came, redacted: a user's adapter or a proxy may quote what was sent."""
+        return self._redact(str(self.end))
+
     def result(self) -> T | PayerkitError:
         """Return the result of the call, or the error that its end proves."""
         status = self.status
         if isinstance(self.end, NotSentError):
-            return self._error(NotSent, f"{self.call.name} could not be sent ({self._redact(str(self.end))}).")
+            return self._error(NotSent, f"{self.call.name} could not be sent ({self.reason}).")
         if isinstance(self.end, KeyboardInterrupt):
             return self._unknown("the call was interrupted")
         if status is None:
-            return self._failed(f"no response came ({self._redact(str(self.end))})")
+            return self._failed(f"no response came ({self.reason})")
         if 200 <= status < 300:
             return self._success(status)
         if 300 <= status < 400:
@@ -83,7 +88,7 @@ class Outcome(Generic[T]):
             except ValueError as error:
                 problem = f"the response cannot be read ({self._redact(str(error))})"
         else:
-            problem = f"the response broke off ({self._redact(str(self.end))})"
+            problem = f"the response broke off ({self.reason})"
         if self.call.is_write:
             return self._unknown(f"the service responded with {status}, but {problem}")
         return self._error(UnreadableAnswer, f"{self.call.name}: the service responded with {status}, but {problem}.")
