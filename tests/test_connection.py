@@ -47,6 +47,20 @@ def test_timeout_is_a_number_or_a_timeout(given: Timeout | float | None, total: 
     assert total == payerkit.connect("https://api.example.com", api_key="key", timeout=given).timeout.total
 
 
+@pytest.mark.parametrize(
+    ("address", "environment"),
+    [
+        ("http://127.0.0.1:8765", "sandbox"),  # this machine
+        ("https://api.stage.request.network", "staging"),
+        ("https://api.request.network", "live"),
+        ("https://api.example.com", "live"),  # unknown: it may move real money
+    ],
+)
+def test_environment_comes_from_the_address(address: str, environment: str) -> None:
+    """A client says whether its address is a sandbox, the staging service or a live one."""
+    assert environment == payerkit.connect(address, api_key="key").environment
+
+
 def test_sandbox_ends_with_its_block() -> None:
     """After the block there is no thread, no port and no file left."""
     before = sandbox_threads()

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Never, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
 from payerkit.client.call import Call
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SANDBOX = "x-payerkit-sandbox"
+
+Environment = Literal["sandbox", "staging", "live"]
+
+_STAGING_HOSTS = frozenset({"api.stage.request.network"})
+"""Hosts of the operator's staging environment, from its documentation."""
 
 log = logging.getLogger("payerkit")
 
@@ -158,6 +163,17 @@ class Client:
     def account_secret(self) -> bytes:
         """The secret that turns account numbers into keys, which can be compared and not be read."""
         return hashlib.sha256(b"payerkit accounts" + self._key.reveal().encode()).digest()
+
+    @property
+    def environment(self) -> Environment:
+        """Where the calls go, by the address: "sandbox" on this machine, "staging", or "live" for any other."""
+        if self._is_local:
+            return "sandbox"
+        return "staging" if urlsplit(self.base_url).hostname in _STAGING_HOSTS else "live"
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, between one look at the service and the next; with a sandbox's manual clock, turn that clock."""
+        self._sleep(seconds)
 
     def reveal_key(self) -> str:
         """Return the API key."""
