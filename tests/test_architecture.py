@@ -18,7 +18,7 @@ PACKAGE = Path(payerkit.__file__).parent
 MODULES: dict[str, str] = vars(payerkit)["_MODULES"]
 FLOORS = [
     {"errors", "html", "_tables"},
-    {"wire", "findings", "retry"},
+    {"wire", "findings", "retry", "explanations"},
     {"checks", "onchain"},
     {"masking"},
     {"models"},

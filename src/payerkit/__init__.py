@@ -6,6 +6,7 @@ The modules, from the ground up; each imports only from its own line and the lin
 
     errors, html                    what callers may catch; HTML fragments
     wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
+    explanations                    what each status means, and whose move it is
     checks, onchain                 check records before they are sent; decode and check transactions
     masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
@@ -28,6 +29,7 @@ _MODULES = {
     "BankDetails": "models",
     "BankDetailsForm": "forms",
     "Client": "client",
+    "Explanation": "explanations",
     "FieldProblem": "errors",
     "Finding": "findings",
     "Findings": "findings",
@@ -58,6 +60,7 @@ _MODULES = {
     "Transaction": "models",
     "UnknownOutcome": "errors",
     "UnreadableAnswer": "errors",
+    "WaitReport": "bulk.wait_for",
     "Walkthrough": "forms",
     "WrongKey": "errors",
     "add_bank_details": "bulk.run",
@@ -71,17 +74,21 @@ _MODULES = {
     "create_payment_detail": "endpoints",
     "decode_calldata": "onchain.frames",
     "decode_transactions": "onchain.frames",
+    "explain": "explanations",
     "get_payer_status": "endpoints",
     "initiate_payment": "endpoints",
     "list_many": "bulk.list_many",
     "list_payment_details": "endpoints",
     "onboard": "bulk.run",
+    "payer_statuses": "bulk.payer_statuses",
     "plan_onboarding": "bulk.plan",
     "read_bank_details": "bulk.read",
     "read_payers": "bulk.read",
     "read_payment": "models.files",
     "sandbox": "connection",
+    "statuses": "explanations",
     "update_agreement": "endpoints",
+    "wait_for": "bulk.wait_for",
 }
 """Each public name and the module that defines it. `__init__.pyi` lists the same for type checkers and editors."""
 

@@ -1,6 +1,7 @@
 # The public names for type checkers and editors; __init__.py loads the same ones lazily, and a test compares the two.
 # ruff: noqa: I001 - one import a module, not one a name
 from payerkit.bulk.list_many import list_many as list_many
+from payerkit.bulk.payer_statuses import payer_statuses as payer_statuses
 from payerkit.bulk.plan import (
     Plan as Plan,
     plan_onboarding as plan_onboarding,
@@ -13,6 +14,10 @@ from payerkit.bulk.report import Report as Report
 from payerkit.bulk.run import (
     add_bank_details as add_bank_details,
     onboard as onboard,
+)
+from payerkit.bulk.wait_for import (
+    WaitReport as WaitReport,
+    wait_for as wait_for,
 )
 from payerkit.checks.many import (
     check_all_bank_details as check_all_bank_details,
@@ -53,6 +58,11 @@ from payerkit.errors import (
     UnknownOutcome as UnknownOutcome,
     UnreadableAnswer as UnreadableAnswer,
     WrongKey as WrongKey,
+)
+from payerkit.explanations import (
+    Explanation as Explanation,
+    explain as explain,
+    statuses as statuses,
 )
 from payerkit.findings import (
     Finding as Finding,

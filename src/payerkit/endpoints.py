@@ -104,15 +104,7 @@ def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
         >>> get_payer_status(client, "user-123").agreement_status
         'completed'
     """
-    call = Call(
-        operation="get_payer_status",
-        method="GET",
-        route="/v2/payer/{clientUserId}",
-        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        read=PayerStatus.read,
-        hints={404: _MAY_BE_MISSING, 405: _MAY_BE_MISSING},
-    )
-    return client.send(call)
+    return client.send(payer_status_call(client_user_id))
 
 
 @_endpoint
@@ -282,6 +274,18 @@ def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T])
         read=read,
         if_unknown="Call create_payer() again: the same client_user_id does not create a second payer, as the API's "
         "documentation says.",
+    )
+
+
+def payer_status_call(client_user_id: str) -> Call[PayerStatus]:
+    """Return the call that reads a payer's status. Raises InvalidInput for an id that cannot be sent."""
+    return Call(
+        operation="get_payer_status",
+        method="GET",
+        route="/v2/payer/{clientUserId}",
+        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
+        read=PayerStatus.read,
+        hints={404: _MAY_BE_MISSING, 405: _MAY_BE_MISSING},
     )
 
 

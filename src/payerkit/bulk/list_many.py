@@ -62,11 +62,16 @@ def list_many(
     """
     check_client(client)
     options = Options(workers, rate)
+    limiter = RateLimiter(rate, StopSignal())
+    results = request_lists(client, distinct_ids(ids), options, limiter, progress=progress)
+    return accounts_frame(results, client.account_secret, reveal=reveal is True)
+
+
+def distinct_ids(ids: Iterable[str]) -> list[str]:
+    """Return client user ids in their order, each once. Raises InvalidInput for one that cannot be sent."""
     if isinstance(ids, str | bytes | Mapping) or hasattr(ids, "columns") or not isinstance(ids, Iterable):
         raise InvalidInput(f"ids: expected a list or a column of client user ids, got a {type(ids).__name__}.")
-    distinct = list(dict.fromkeys(check_id(each, "ids") for each in ids))
-    results = request_lists(client, distinct, options, RateLimiter(rate, StopSignal()), progress=progress)
-    return accounts_frame(results, client.account_secret, reveal=reveal is True)
+    return list(dict.fromkeys(check_id(each, "ids") for each in ids))
 
 
 def request_lists(

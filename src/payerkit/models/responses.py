@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from pydantic import (
 )
 
 from payerkit import html
+from payerkit.explanations import Explanation, explain_payer, explain_word
 from payerkit.findings import Findings
 from payerkit.masking import holds_email, mask, masking_of
 from payerkit.models.base import AccountNumber, ApiModel, Hidden
@@ -128,6 +130,10 @@ class Created(Response):
         return super().rows() + warnings
 
 
+_TWO_WORDS = "create_payer() may return not_started for everything but completed; get_payer_status() says more."
+"""What the API's OpenAPI file says of the statuses in the response of `create_payer`."""
+
+
 class PayerStatus(Created):
     """The compliance status of a payer (specification 2.5). A field is None if the response does not have it.
 
@@ -161,6 +167,25 @@ class PayerStatus(Created):
         if not isinstance(status, dict):
             return content
         return {**{name: value for name, value in content.items() if name != "status"}, **status}
+
+    def explain(self) -> Explanation:
+        """Return whose move it is and what to do, from both statuses and whether the payer is compliant.
+
+        Returns:
+            One explanation of the payer; its `parts` explain the identity check and the agreement.
+
+        Example:
+            >>> get_payer_status(client, "user-123").explain().whose_move
+            'payer'
+        """
+        found = explain_payer(self.kyc_status, self.agreement_status, is_compliant=self.is_compliant)
+        # Only the response of create_payer() has links.
+        return replace(found, meaning=f"{found.meaning} {_TWO_WORDS}") if self.kyc_url or self.agreement_url else found
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the titles and values of a table, with the next step if there is a status."""
+        has_status = self.kyc_status or self.agreement_status or self.is_compliant is not None
+        return super().rows() + ([("Next", html.escape(self.explain().next_step))] if has_status else [])
 
     def _cell(self, name: str, value: Any) -> str:
         return _page_link(name, value) if name.endswith("_url") else super()._cell(name, value)
@@ -219,6 +244,18 @@ class PaymentDetail(Created):
     routing_number: AccountNumber | None = Field(None, title="Routing number")
     iban: AccountNumber | None = Field(None, title="IBAN")
     rib_number: AccountNumber | None = Field(None, title="RIB number")
+
+    def explain(self) -> Explanation:
+        """Return what the account's status means, whose move it is, and what to do.
+
+        Returns:
+            The explanation of `status`.
+
+        Example:
+            >>> create_payment_detail(client, "user-123", details).explain().of
+            'account'
+        """
+        return explain_word(self.status, "account")
 
     @classmethod
     def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,276 @@
+"""Wait until payers, or their accounts, are approved; stop waiting for those whom waiting does not help."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Literal, Self
+
+import pandas as pd
+
+from payerkit import html
+from payerkit.bulk.list_many import distinct_ids
+from payerkit.bulk.payer_statuses import (
+    Look,
+    earlier_times,
+    look_at_payers,
+    looks_frame,
+    with_earlier_times,
+)
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.run import Options
+from payerkit.bulk.workers import INTERRUPTED
+from payerkit.client import Client, check_client
+from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
+from payerkit.retry import is_non_negative
+
+Until = Literal["compliant", "approved"]
+WaitState = Literal["reached", "final", "waiting", "unread"]
+
+_STATES: tuple[WaitState, ...] = ("reached", "final", "waiting", "unread")
+_SHOWN_ROWS = 20
+
+
+class WaitReport:
+    """What waiting for payers came to. `str()` and a notebook show a summary.
+
+    Attributes:
+        frame: The last result of `payer_statuses` for each payer, with accounts only if it was waited for them, and
+            `state` (string): reached; final (waiting does not help, see `what_to_do`); waiting (not there yet when the
+            wait ended); unread (see `error`).
+        until: What was waited for: "compliant" or "approved".
+        seconds: How long was waited.
+        stopped: Why the wait ended early; "" if it did not.
+
+    Example:
+        >>> report = wait_for(client, ["user-123"], timeout=0, progress=False)
+        >>> report
+        1 payer: 1 still waiting for the payer.
+        Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].
+        >>> report.counts
+        {'reached': 0, 'final': 0, 'waiting': 1, 'unread': 0}
+    """
+
+    def __init__(self, frame: pd.DataFrame, reasons: Counter[str], until: Until, seconds: float, stopped: str) -> None:
+        self.frame = frame
+        self.until = until
+        self.seconds = seconds
+        self.stopped = stopped
+        self._reasons = reasons
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of payers in each state; together, all payers."""
+        counted = self.frame["state"].value_counts()
+        return {state: int(counted.get(state, 0)) for state in _STATES}
+
+    def _summary(self) -> str:
+        total = len(self.frame)
+        found = ", ".join(f"{count} {reason}" for reason, count in self._reasons.items())
+        return f"{total} payer{'s' * (total != 1)}: {found or 'nothing to wait for'}."
+
+    def _advice(self) -> list[str]:
+        waiting = 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].'
+        final = 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].'
+        return [
+            *([f"The wait ended early: {self.stopped}"] if self.stopped else []),
+            *([waiting] if self.counts["waiting"] else []),
+            *([final] if self.counts["final"] else []),
+            *(['Not read: see frame["error"].'] if self.counts["unread"] else []),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *self._advice()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        open_rows = self.frame[self.frame["state"] != "reached"].head(_SHOWN_ROWS)
+        names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
+        columns = [*names, "whose_move", "what_to_do"]
+        cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
+        head = [name.replace("_", " ") for name in columns]
+        table = html.grid(head, cells, caption=f"Not {self.until} (the first {_SHOWN_ROWS})") if cells else ""
+        advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
+        return f"<div><b>{html.escape(self._summary())}</b>{advice}{table}</div>"
+
+
+@without_internal_frames
+def wait_for(  # noqa: PLR0913 - the options of a run, each by name
+    client: Client,
+    ids: Iterable[str],
+    until: Until = "compliant",
+    *,
+    every: float = 30.0,
+    timeout: float | None = 3600.0,
+    previous: pd.DataFrame | None = None,
+    workers: int = 32,
+    rate: float | None = None,
+    progress: bool = True,
+    reveal: bool = False,
+) -> WaitReport:
+    """Wait until payers are compliant, or their accounts approved, and report who is.
+
+    It looks at once, and then asks again only for payers who are not there yet and whom waiting can help: a rejected
+    payer is reported, not waited for.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        ids: Client user ids, such as a column; duplicates are waited for once.
+        until: "compliant": the payer may pay. "approved": the payer is compliant and has an account, and all accounts
+            that count are approved (`payer_statuses` says which do).
+        every: Seconds between two looks, 1 or more.
+        timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
+        previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
+        workers: Requests at a time, 1 to 256.
+        rate: Requests a second, at most; None for no limit.
+        progress: Show a line with who is waited for.
+        reveal: Show ids that are e-mail addresses, which are masked otherwise.
+
+    Returns:
+        A `WaitReport`, whose `frame` has one row per payer.
+
+    Raises:
+        InvalidInput: For ids that cannot be sent and options out of range. Nothing was sent.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`. Nothing was changed.
+
+    Example:
+        >>> client.sandbox.complete_kyc("user-123")
+        >>> wait_for(client, ["user-123"], until="approved", progress=False)
+        1 payer: 1 approved.
+    """
+    check_client(client)
+    options = Options(workers, rate)
+    if until not in {"compliant", "approved"}:
+        raise InvalidInput('until: expected "compliant" or "approved".')
+    if not (is_non_negative(every) and every >= 1):
+        raise InvalidInput("every: expected a number of seconds, 1 or more.")
+    if timeout is not None and not is_non_negative(timeout):
+        raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
+    known = earlier_times(previous)
+    wait = _Wait(client, distinct_ids(ids), until, options, RateLimiter(rate, StopSignal()))
+    with _Line(len(wait.ids), shown=progress) as line:
+        try:
+            wait.go(float(every), timeout, line)
+        except KeyboardInterrupt:  # between two looks
+            wait.stop.set(INTERRUPTED)
+    report = wait.report(known, reveal=reveal is True)
+    if wait.stop.reason == INTERRUPTED:
+        raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
+    return report
+
+
+class _Wait:
+    """Looks at payers again and again, each time only at those whom waiting can help."""
+
+    def __init__(self, client: Client, ids: list[str], until: Until, options: Options, limiter: RateLimiter) -> None:
+        self.ids, self.until, self.stop = ids, until, limiter.stop
+        self.seconds = 0.0
+        self._client, self._options, self._limiter = client, options, limiter
+        self._looks: dict[str, Look] = {}
+
+    def go(self, every: float, timeout: float | None, line: _Line) -> None:
+        """Look until all payers are there or cannot get there, the time is over, or the run is stopped."""
+        pending = self._look(self.ids)
+        while pending and not self.stop:
+            moves = Counter(self._looks[each].explanation.whose_move for each in pending)
+            line.show(len(self.ids) - len(pending), moves)
+            left = every if timeout is None else min(every, timeout - self.seconds)
+            if left <= 0:
+                return
+            self._client.sleep(left)
+            # Counted as asked for: no time passes here on a sandbox's clock that is turned by hand.
+            self.seconds += left
+            pending = self._look(pending)
+        line.show(len(self.ids) - len(pending), Counter())
+
+    def _look(self, ids: list[str]) -> list[str]:
+        """Look at some payers; return those who should be looked at again."""
+        started = time.monotonic()
+        with_accounts = self.until == "approved"
+        found = look_at_payers(self._client, ids, self._options, self._limiter, accounts=with_accounts)
+        for client_user_id, look in found.items():
+            earlier = self._looks.get(client_user_id)
+            if earlier is None:
+                self._looks[client_user_id] = look
+            elif not look.stopped:  # else it was not looked at: what was read before stands
+                self._looks[client_user_id] = look.after(earlier)
+        self.seconds += time.monotonic() - started
+        return [each for each in ids if self._may_get_there(self._looks[each])]
+
+    def _may_get_there(self, look: Look) -> bool:
+        state = state_of(look, self.until)
+        return state == "waiting" or (state == "unread" and look.error is not None and look.error.retryable)
+
+    def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
+        """Return the report. known: of earlier times, from `previous`."""
+        unread = Look(datetime.now(UTC), stopped=self.stop.reason)
+        looks = {each: self._looks.get(each, unread) for each in self.ids}
+        states = {each: state_of(look, self.until) for each, look in looks.items()}
+        reasons = Counter(
+            _reason(looks[each], state, self.until)
+            for wanted in _STATES
+            for each, state in states.items()
+            if state == wanted
+        )
+        frame = with_earlier_times(looks_frame(looks, self._client.account_secret, reveal=reveal), known)
+        frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
+        return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
+
+
+def state_of(look: Look, until: Until) -> WaitState:
+    """Return whether a payer is there, may get there by waiting, or cannot."""
+    found = look.explanation
+    if look.status is None or (until == "approved" and look.compliant and look.accounts is None):
+        return "unread"
+    if look.compliant and (until == "compliant" or found.is_passed):
+        return "reached"
+    return "final" if found.final else "waiting"
+
+
+def _reason(look: Look, state: WaitState, until: Until) -> str:
+    """Return the words of a summary that say where a payer stands."""
+    if state == "reached":
+        return until
+    if state == "unread":
+        return "not read"
+    if state == "waiting":
+        move = look.explanation.whose_move
+        return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
+    refused = next((part for part in look.explanation.parts if part.final and not part.is_passed), None)
+    if refused is None:
+        return "without a bank account"
+    status = refused.status.replace("_", " ")
+    return "with a failed bank account" if refused.of == "account" else f"{refused.of} {status}"
+
+
+class _Line:
+    """A tqdm bar that shows how many payers are waited for, and whose move it is; nothing if it is not shown."""
+
+    def __init__(self, total: int, *, shown: bool) -> None:
+        self._bar: Any = None
+        if shown:
+            from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
+
+            self._bar = tqdm(total=total, unit="payer", dynamic_ncols=True)
+
+    def show(self, done: int, moves: Counter[str]) -> None:
+        """Draw how many payers are not waited for any more, and on whom the others depend."""
+        if self._bar is None:
+            return
+        waiting = ", ".join(f"{count} for {move}" for move, count in moves.most_common())
+        try:
+            self._bar.set_postfix_str(f"waiting: {waiting}" if waiting else "", refresh=False)
+            self._bar.update(done - self._bar.n)
+            self._bar.refresh()
+        except OSError:  # the terminal or the pipe is gone, which is no reason to end the wait
+            self._bar = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,383 @@
+"""What a status means, whose move it is, and what to do: of each word, and of a payer as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from payerkit import html
+from payerkit._tables import rows
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.html import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_THINGS = {"kyc": "identity check", "agreement": "agreement", "account": "bank account", "payment": "payment"}
+"""What a status can be of, and how a sentence calls it."""
+
+_MOVES = {
+    "payer": "the payer's move",
+    "payee": "the payee's move",
+    "you": "your move",
+    "service": "the service's move",
+    "nobody": "nothing is left to do",
+    "": "it depends on what it is the status of",
+}
+
+_COLUMNS = ("of", "status", "meaning", "whose_move", "final", "what_to_do", "ask_again", "basis")
+
+_MAX_WORD = 60
+"""Characters of an unknown status that an explanation repeats."""
+
+_DEACTIVATED = "deactivated"
+
+_NOT_SAID = "This is derived from the two statuses: the response does not say whether the payer is compliant."
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a status means, whose move it is, and what to do. Notebooks show it as a table.
+
+    Attributes:
+        of: What it is the status of: "kyc", "agreement", "account", "payment", or "payer" for a payer as a whole; "" if
+            the word is a status of several things.
+        status: The status; of a payer, a summary.
+        meaning: What it means.
+        whose_move: "payer", "payee", "you", "service" or "nobody"; "" if that depends on the part.
+        final: True if waiting alone does not change it.
+        what_to_do: The next step.
+        ask_again: Seconds until asking again makes sense; None if it does not.
+        basis: Where this is documented; "" for a status that no source documents.
+        parts: The explanations that this one is made of: those of a payer's identity check, agreement and accounts, or
+            those of a word that is a status of several things.
+
+    Example:
+        >>> explanation = explain("awaiting_manual_review")
+        >>> explanation.whose_move, explanation.final, explanation.ask_again
+        ('service', False, 3600)
+    """
+
+    of: str
+    status: str
+    meaning: str
+    whose_move: str
+    final: bool = False
+    what_to_do: str = ""
+    ask_again: int | None = None
+    basis: str = ""
+    parts: tuple[Explanation, ...] = ()
+
+    @property
+    def is_passed(self) -> bool:
+        """Return True if nothing is left to do."""
+        return self.final and self.whose_move == "nobody"
+
+    @property
+    def summary(self) -> str:
+        """The status, whose move it is and what to do, in one line."""
+        step = self.next_step
+        return f"{self._title()}: {step[:1].lower()}{step[1:]}"
+
+    @property
+    def next_step(self) -> str:
+        """Whose move it is and what to do, in one line."""
+        step = "" if self.what_to_do == "Nothing." else f" {self.what_to_do}"
+        again = "" if self.ask_again is None else f" Ask again in {_duration(self.ask_again)}."
+        move = _MOVES[self.whose_move]
+        return f"{move[:1].upper()}{move[1:]}.{step}{again}"
+
+    def _title(self) -> str:
+        words = f"{_THINGS.get(self.of, self.of)} {self.status.replace('_', ' ')}".strip()
+        return words[:1].upper() + words[1:]
+
+    def __str__(self) -> str:
+        lines = [self.summary, f"  {self.meaning}", *(f"  - {part.summary}" for part in self.parts)]
+        return "\n".join(lines + ([f"  [{self.basis}]"] if self.basis else []))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if self.parts and not self.of:
+            head = ("status of", "meaning", "whose move", "what to do", "basis")
+            cells = [(_THINGS[it.of], it.meaning, it.whose_move, it.what_to_do, it.basis) for it in self.parts]
+            return html.grid(head, cells, caption=self._title())
+        again = "" if self.ask_again is None else f"in {_duration(self.ask_again)}"
+        found = [
+            ("Meaning", self.meaning),
+            ("Whose move", self.whose_move),
+            ("What to do", self.what_to_do),
+            ("Ask again", again),
+            *((_THINGS[part.of].capitalize(), part.summary) for part in self.parts),
+            ("Basis", self.basis),
+        ]
+        return html.table([(name, html.escape(text)) for name, text in found if text], caption=self._title())
+
+
+@cache
+def _table() -> dict[tuple[str, str], Explanation]:
+    """Return the table of statuses, by what they are of and the word."""
+    return {
+        (row["of"], row["status"]): Explanation(
+            of=row["of"],
+            status=row["status"],
+            meaning=row["meaning"],
+            whose_move=row["whose_move"],
+            final=row["final"] == "yes",
+            what_to_do=row["what_to_do"],
+            ask_again=int(row["ask_again"]) if row["ask_again"] else None,
+            basis=row["basis"],
+        )
+        for row in rows("payerkit", "statuses")
+    }
+
+
+def statuses() -> pd.DataFrame:
+    """Return every status that the service is known to return, and what it means.
+
+    Returns:
+        One row per status: `of` (kyc, agreement, account or payment), `status`, `meaning`, `whose_move` (payer, payee,
+        you, service or nobody), `final` (bool: waiting alone does not change it), `what_to_do`, `ask_again` (Int64:
+        seconds until asking again makes sense) and `basis`, its source; text has dtype `string`.
+
+    Example:
+        >>> table = statuses()
+        >>> table[table["whose_move"] == "payee"][["of", "status"]].to_string(index=False, header=False).split()
+        ['account', 'failed', 'account', 'rejected', 'payment', 'bounced']
+    """
+    import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
+
+    found = [[getattr(each, name) for name in _COLUMNS] for each in _table().values()]
+    dtypes = dict.fromkeys(_COLUMNS, "string") | {"final": "bool", "ask_again": "Int64"}
+    return pd.DataFrame(found, columns=list(_COLUMNS), dtype=object).astype(dtypes)
+
+
+@without_internal_frames
+def explain(status: Any, of: str | None = None) -> Explanation:
+    """Return what a status means, whose move it is, and what to do.
+
+    A status that no source documents is not an error: it is explained as unknown.
+
+    Args:
+        status: A word, such as "pending_assessment"; an object with a status, such as a `PayerStatus` or a
+            `PaymentDetail`; or a row of `payer_statuses` or `list_payment_details`.
+        of: What a word is the status of: "kyc", "agreement", "account" (a payment detail) or "payment".
+
+    Returns:
+        The explanation. If a word is a status of several things, `parts` explains each of them.
+
+    Raises:
+        InvalidInput: For anything that is neither a word nor has a status, and for an unknown `of`.
+
+    Example:
+        >>> explain("pending_assessment")
+        Identity check pending assessment: the service's move. Wait. Ask again in 1 min.
+          The payer has finished; no check has been made yet.
+          [operator, KYC sessions]
+        >>> explain("rejected", of="account").whose_move
+        'payee'
+        >>> [part.of for part in explain("rejected").parts]
+        ['kyc', 'agreement', 'account']
+    """
+    if of is not None and of not in _THINGS:
+        raise InvalidInput(f"of: expected one of {', '.join(_THINGS)}.")
+    if isinstance(status, str) and status.strip():
+        return explain_word(status, of) if of else _explain_any(status)
+    if hasattr(status, "explain") and not hasattr(status, "iloc"):
+        found: Explanation = status.explain()
+        return found
+    fields = _fields(status)
+    if "kyc_status" in fields or "agreement_status" in fields:
+        compliant = fields.get("is_compliant", fields.get("compliant"))
+        return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), is_compliant=compliant)
+    if "status" in fields:
+        return explain_word(fields["status"], of or "account")
+    raise InvalidInput(
+        'status: expected a word, such as "pending_assessment", a PayerStatus, a PaymentDetail, or a row with a status.'
+    )
+
+
+_ROW = {
+    "kycStatus": "kyc_status",
+    "agreementStatus": "agreement_status",
+    "isCompliant": "is_compliant",
+    "subStatus": "status",
+}
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    """Return the fields of a dict or a row of a table by our names; {} for anything else."""
+    items = row.items() if isinstance(row, Mapping) or hasattr(row, "iloc") else ()
+    return {_ROW.get(str(name), str(name)): value for name, value in items}
+
+
+def explain_word(status: Any, of: str) -> Explanation:
+    """Return the explanation of one thing's status; of one that no source documents, or that is missing, too."""
+    thing = _THINGS[of]
+    if not isinstance(status, str) or not status.strip():
+        return Explanation(of, "", f"The response has no status of the {thing}.", "you", what_to_do="Ask again.")
+    known = _table().get((of, _normal(status)))
+    if known is not None:
+        return known
+    return Explanation(
+        of=of,
+        status=visible(status[:_MAX_WORD]),
+        meaning=f"Not a documented status of the {thing}.",
+        whose_move="you",
+        what_to_do="Ask the service what it means, and whose move it is.",
+        ask_again=3600,
+    )
+
+
+def _normal(status: str) -> str:
+    """Return a status as the table has it: the forms, and people, write "Pending assessment"."""
+    return "_".join(status.lower().replace("-", " ").replace("_", " ").split())
+
+
+def _explain_any(status: str) -> Explanation:
+    """Return the explanation of a word, whatever it is the status of."""
+    found = tuple(each for (_, word), each in _table().items() if word == _normal(status))
+    if not found:
+        return replace(explain_word(status, "kyc"), of="", meaning="Not a documented status of anything.")
+    if len(found) == 1:
+        return found[0]
+    moves = {each.whose_move for each in found}
+    return Explanation(
+        of="",
+        status=found[0].status,
+        meaning=f"A status of {len(found)} things: {', '.join(_THINGS[each.of] for each in found)}.",
+        whose_move=moves.pop() if len(moves) == 1 else "",
+        final=all(each.final for each in found),
+        what_to_do=f'Say which one, such as of="{found[0].of}".',
+        parts=found,
+    )
+
+
+def explain_payer(
+    kyc_status: Any, agreement_status: Any, *, is_compliant: Any = None, accounts: Iterable[Any] | None = None
+) -> Explanation:
+    """Return one explanation of a payer: whose move it is and what to do, from all statuses.
+
+    is_compliant: what the service says; if it does not say it, the statuses decide. accounts: statuses of the accounts
+    that matter; None if they are not known.
+    """
+    kyc, agreement = explain_word(kyc_status, "kyc"), explain_word(agreement_status, "agreement")
+    told = _as_bool(is_compliant)
+    are_passed = kyc.is_passed and agreement.is_passed
+    if told or (told is None and are_passed):
+        found = _explain_accounts(accounts)
+        if told and not are_passed:
+            found = replace(found, meaning=f"{found.meaning} The service says so, although the other statuses do not.")
+    else:
+        found = _explain_open(kyc, agreement)
+    if told is None and not (found.final and not found.is_passed):
+        found = replace(found, meaning=f"{found.meaning} {_NOT_SAID}")
+    return replace(found, parts=(kyc, agreement, *found.parts))
+
+
+def is_compliant(kyc_status: Any, agreement_status: Any, told: Any = None) -> bool | None:
+    """Return whether a payer is compliant: as the service says, else as the statuses say; None if neither does."""
+    if (said := _as_bool(told)) is not None:
+        return said
+    if not (isinstance(kyc_status, str) and isinstance(agreement_status, str)):
+        return None
+    return explain_word(kyc_status, "kyc").is_passed and explain_word(agreement_status, "agreement").is_passed
+
+
+def _explain_open(kyc: Explanation, agreement: Explanation) -> Explanation:
+    """Return the explanation of a payer who is not compliant: what cannot change first, then what the payer can do."""
+    still = [part for part in (kyc, agreement) if not part.is_passed]
+    label = ", ".join(f"{_THINGS[part.of]} {part.status.replace('_', ' ') or 'unknown'}" for part in (kyc, agreement))
+    if not still:
+        return Explanation(
+            of="payer",
+            status="not yet compliant",
+            meaning="Identity check and agreement are passed, but the service does not call the payer compliant yet.",
+            whose_move="service",
+            what_to_do="Wait. If it lasts, ask the service.",
+            ask_again=60,
+        )
+    refused = [part for part in still if part.final]
+    leading = refused or [part for part in still if part.whose_move == "payer"] or still
+    return Explanation(
+        of="payer",
+        status=f"not compliant ({label})",
+        meaning=_join(part.meaning for part in leading),
+        whose_move=leading[0].whose_move,
+        final=bool(refused),
+        what_to_do=_join(part.what_to_do for part in leading),
+        ask_again=min((part.ask_again for part in leading if part.ask_again), default=None),
+    )
+
+
+def _explain_accounts(accounts: Iterable[Any] | None) -> Explanation:
+    """Return the explanation of a compliant payer: the next step depends on the accounts."""
+    if accounts is None:
+        return Explanation(
+            of="payer",
+            status="compliant",
+            meaning="The payer is compliant.",
+            whose_move="nobody",
+            final=True,
+            what_to_do="Next, the payee needs a bank account: create_payment_detail(), if that is not done.",
+        )
+    parts = tuple(each for status in accounts if (each := explain_word(status, "account")).status != _DEACTIVATED)
+    if not parts:
+        return Explanation(
+            of="payer",
+            status="compliant, without a bank account",
+            meaning="The payer is compliant, but has no bank account of a payee.",
+            whose_move="you",
+            final=True,
+            what_to_do="Store the payee's bank details: create_payment_detail() or add_bank_details().",
+        )
+    leading = min(parts, key=lambda part: _URGENCY.index(part.whose_move))
+    is_open = any(not part.final for part in parts)
+    return Explanation(
+        of="payer",
+        status=f"compliant, bank accounts: {count_words(part.status for part in parts)}",
+        meaning=f"The payer is compliant. {leading.meaning}",
+        whose_move=leading.whose_move,
+        final=not is_open,
+        what_to_do="Nothing." if leading.is_passed else leading.what_to_do,
+        ask_again=min((part.ask_again for part in parts if part.ask_again), default=None),
+        parts=parts,
+    )
+
+
+_URGENCY = ("payee", "you", "service", "nobody")
+"""Of several accounts, the one that somebody has to act for leads; then those that are being checked."""
+
+
+def account_group(status: Any) -> str:
+    """Return what an account's status amounts to: approved, open, failed, or off (switched off)."""
+    found = explain_word(status, "account")
+    if found.status == _DEACTIVATED:
+        return "off"
+    return "approved" if found.is_passed else "failed" if found.final else "open"
+
+
+def count_words(statuses: Iterable[str]) -> str:
+    """Return how often each word occurs, such as "2 approved, 1 pending"; "none" without words."""
+    counts: dict[str, int] = {}
+    for status in statuses:
+        word = status.replace("_", " ") or "unknown"
+        counts[word] = counts.get(word, 0) + 1
+    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
+
+
+def _join(sentences: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(sentences))
+
+
+def _as_bool(value: Any) -> bool | None:
+    """Return a truth value of Python or numpy as a bool; None for anything else, such as a missing value."""
+    return bool(value) if type(value).__name__ in {"bool", "bool_"} else None
+
+
+def _duration(seconds: int) -> str:
+    if seconds % 3600 == 0:
+        return f"{seconds // 3600} h"
+    return f"{seconds // 60} min" if seconds % 60 == 0 else f"{seconds} s"
