@@ -192,8 +192,9 @@ def explain(status: Any, of: str | None = None) -> Explanation:
     if "kyc_status" in fields or "agreement_status" in fields:
         compliant = fields.get("is_compliant", fields.get("compliant"))
         return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), is_compliant=compliant)
-    if "status" in fields:
-        return explain_word(fields["status"], of or "account")
+    for name, thing in (("sub_status", "payment"), ("status", "account")):
+        if name in fields:
+            return explain_word(fields[name], of or thing)
     raise InvalidInput(
         'status: expected a word, such as "pending_assessment", a PayerStatus, a PaymentDetail, or a row with a status.'
     )
@@ -203,8 +204,9 @@ _ROW = {
     "kycStatus": "kyc_status",
     "agreementStatus": "agreement_status",
     "isCompliant": "is_compliant",
-    "subStatus": "status",
+    "subStatus": "sub_status",
 }
+"""Wire names of statuses, and ours."""
 
 
 def _fields(row: Any) -> dict[str, Any]:

@@ -311,7 +311,7 @@ def earlier_times(previous: pd.DataFrame | None) -> pd.DataFrame:
     # It may come from a file, in which times and truth values are text.
     earlier = previous[needed].drop_duplicates("payer_key", keep="last").set_index("payer_key")
     times = {name: pd.to_datetime(earlier[name], utc=True, errors="coerce") for name in ("since", "checked_at")}
-    return earlier.assign(**times)
+    return earlier.assign(**{name: column.astype(_TIME) for name, column in times.items()})
 
 
 def with_earlier_times(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFrame:

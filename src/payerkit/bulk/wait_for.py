@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import pandas as pd
 
@@ -29,7 +29,7 @@ from payerkit.retry import is_non_negative
 Until = Literal["compliant", "approved"]
 WaitState = Literal["reached", "final", "waiting", "unread"]
 
-_STATES: tuple[WaitState, ...] = ("reached", "final", "waiting", "unread")
+_STATES: tuple[WaitState, ...] = get_args(WaitState)
 _SHOWN_ROWS = 20
 
 
@@ -143,7 +143,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
     """
     check_client(client)
     options = Options(workers, rate)
-    if until not in {"compliant", "approved"}:
+    if until not in get_args(Until):
         raise InvalidInput('until: expected "compliant" or "approved".')
     if not (is_non_negative(every) and every >= 1):
         raise InvalidInput("every: expected a number of seconds, 1 or more.")
@@ -239,11 +239,17 @@ def _reason(look: Look, state: WaitState, until: Until) -> str:
     if state == "waiting":
         move = look.explanation.whose_move
         return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
-    refused = next((part for part in look.explanation.parts if part.final and not part.is_passed), None)
-    if refused is None:
-        return "without a bank account"
-    status = refused.status.replace("_", " ")
-    return "with a failed bank account" if refused.of == "account" else f"{refused.of} {status}"
+    refused = next((part.of for part in look.explanation.parts if part.final and not part.is_passed), "")
+    return _REFUSED[refused]
+
+
+_REFUSED = {
+    "kyc": "rejected",
+    "agreement": "without an agreement",
+    "account": "with a failed bank account",
+    "": "without a bank account",
+}
+"""What keeps a payer from getting there, by what has a final status."""
 
 
 class _Line:

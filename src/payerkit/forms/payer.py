@@ -102,14 +102,15 @@ class PayerForm(Form):
         if action == "sign":
             self._mark_as_signed()
         elif action == "refresh":
-            self._refresh_status()
-            self._set_status("success", "Status updated.")
+            status = self._refresh_status()
+            self._set_status("success", f"Status updated. {status.explain().next_step}")
         else:
             super()._run_action(action)
 
-    def _refresh_status(self) -> None:
-        self._result = get_payer_status(self._client, str(self._client_user_id))
-        self._state = self._state_of(self._result)
+    def _refresh_status(self) -> PayerStatus:
+        status = self._result = get_payer_status(self._client, str(self._client_user_id))
+        self._state = self._state_of(status)
+        return status
 
     def _mark_as_signed(self) -> None:
         is_recorded = update_agreement(self._client, str(self._client_user_id)).success

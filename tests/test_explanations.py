@@ -1,0 +1,295 @@
+"""What statuses mean: the table of all words, and the rule for a payer as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit import explain, statuses
+from payerkit.errors import InvalidInput
+from payerkit.explanations import account_group, explain_payer, is_compliant
+from payerkit.models import PayerStatus, PaymentDetail
+from payerkit.service import states
+from published import ANSWERS, PAYER
+
+WORDS = {
+    "kyc": "not_started initiated pending pending_assessment prechecks_completed application_queued "
+    "awaiting_manual_review approved completed full_clearance rejected failed retry_required retry_denied",
+    "agreement": "not_started pending completed signed rejected failed",
+    "account": "initiated pending approved verified failed rejected deactivated",
+    "payment": "initiated pending_internal_assessment ongoing_checks processing sending_fiat fiat_sent bounced failed "
+    "insufficient_funds retry_required",
+}
+"""The words of the API's documentation, the operator's, the demo application and public clients."""
+
+
+def test_the_table_has_every_word_once() -> None:
+    """No word of a source is missing, and none occurs twice."""
+    table = statuses()
+
+    assert [(of, word) for of, words in WORDS.items() for word in words.split()] == list(
+        table[["of", "status"]].itertuples(index=False, name=None)
+    )
+
+
+def test_the_table_is_complete() -> None:
+    """Each status has a meaning, a move, a next step and a source; the columns have their types."""
+    table = statuses()
+
+    assert {"payer", "payee", "you", "service", "nobody"} == set(table["whose_move"])
+    assert not table.drop(columns="ask_again").isna().any(axis=None)
+    assert not (table.drop(columns="ask_again") == "").any(axis=None)
+    assert ["string"] * 4 + ["bool", "string", "Int64", "string"] == [str(dtype) for dtype in table.dtypes]
+
+
+def test_asking_again_makes_sense_until_a_status_is_final() -> None:
+    """A final status has no time to ask again, any other has one; nobody has to move only where it is final."""
+    table = statuses()
+
+    assert (table["final"] == table["ask_again"].isna()).all()
+    assert table[table["whose_move"] == "nobody"]["final"].all()
+    assert not table[table["whose_move"] == "service"]["final"].any()
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [("kyc", states.KycState), ("agreement", states.AgreementState), ("account", states.DetailState)],
+)
+def test_every_status_of_the_sandbox_is_documented(of: str, words: Any) -> None:
+    """What the sandbox returns is explained."""
+    assert [] == [word for word in words.__args__ if not explain(word, of).basis]
+
+
+@pytest.mark.parametrize(
+    ("status", "of", "expected"),
+    [
+        ("pending_assessment", None, ("kyc", "service", False)),  # a word of one thing needs no `of`
+        ("Pending assessment", None, ("kyc", "service", False)),  # as the form shows it
+        ("FULL-CLEARANCE", None, ("kyc", "nobody", True)),
+        (" fiat_sent ", None, ("payment", "nobody", True)),
+        ("failed", "account", ("account", "payee", True)),
+        ("failed", "kyc", ("kyc", "you", True)),
+        ("pending", "agreement", ("agreement", "payer", False)),
+        ("retry_required", "kyc", ("kyc", "payer", False)),  # through a new link
+        ("retry_required", "payment", ("payment", "you", True)),
+        ("pending", None, ("", "", False)),  # the service's for two things, the payer's for one
+        ("not_started", None, ("", "payer", False)),  # the payer's for both
+        ("fiat_sent", "kyc", ("kyc", "you", False)),  # documented for something else
+        ("brand_new", None, ("", "you", False)),
+        ("brand_new", "account", ("account", "you", False)),
+    ],
+)
+def test_a_word_is_explained(status: str, of: str | None, expected: tuple[str, str, bool]) -> None:
+    """What it is of, whose move it is, and whether it is final."""
+    found = explain(status, of)
+
+    assert expected == (found.of, found.whose_move, found.final)
+
+
+def test_a_word_of_several_things_has_parts() -> None:
+    """Each thing is explained; its final parts make it final, and only if all are."""
+    found = explain("failed")
+
+    assert ["kyc", "agreement", "account", "payment"] == [part.of for part in found.parts]
+    assert found.final
+    assert not explain("initiated").final
+
+
+def test_an_unknown_word_is_said_to_be_unknown() -> None:
+    """It is not guessed: no source, no meaning, and the next step is to ask."""
+    found = explain("brand_new\u202e" + "x" * 100, of="kyc")
+
+    assert ("", "Not a documented status of the identity check.") == (found.basis, found.meaning)
+    assert "Ask the service" in found.what_to_do
+    assert ("\u202e" in str(found), "x" * 70 in str(found)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("thing", "expected"),
+    [
+        (PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"}), ("payer", "service")),
+        (PaymentDetail.read({"payment_detail": {"status": "failed"}}), ("account", "payee")),
+        (PaymentDetail.read({"payment_detail": {}}), ("account", "you")),  # the response has no status
+        ({"kycStatus": "pending", "agreementStatus": "signed"}, ("payer", "service")),  # the API's names
+        (pd.Series({"kyc_status": "approved", "agreement_status": pd.NA, "compliant": pd.NA}), ("payer", "you")),
+        (pd.DataFrame({"bank_name": ["Example"], "status": ["failed"]}).iloc[0], ("account", "payee")),
+        ({"subStatus": "bounced"}, ("payment", "payee")),  # as an event calls it
+    ],
+)
+def test_an_object_or_a_row_is_explained(thing: Any, expected: tuple[str, str]) -> None:
+    """An object with a status, or a row of a table, is explained as what it is."""
+    found = explain(thing)
+
+    assert expected == (found.of, found.whose_move)
+
+
+def test_a_row_can_be_of_a_payment() -> None:
+    """A row with a status alone is of an account, unless `of` says something else."""
+    assert ["account", "payment"] == [explain({"status": "failed"}, of=of).of for of in (None, "payment")]
+
+
+@pytest.mark.parametrize("thing", [None, pd.NA, 5, "", "  ", [], {}, {"id": "1"}, pd.Series(dtype="string")])
+def test_what_has_no_status_is_refused(thing: Any) -> None:
+    """Anything without a status is an error."""
+    with pytest.raises(InvalidInput, match="status: expected a word"):
+        explain(thing)
+
+
+def test_an_unknown_thing_is_refused() -> None:
+    """The error lists what a status can be of."""
+    with pytest.raises(InvalidInput, match="of: expected one of kyc, agreement, account, payment"):
+        explain("pending", of="payer")
+
+
+PAYERS: list[tuple[str | None, str | None, bool | None, list[str | None] | None, str, bool, str]] = [
+    # kyc, agreement, compliant, accounts -> whose move, final, part of what to do
+    ("not_started", "not_started", False, None, "payer", False, "create_payer() returns it"),
+    ("not_started", "not_started", False, None, "payer", False, "update_agreement()"),  # both steps are named
+    ("initiated", "completed", False, None, "payer", False, "Remind the payer"),
+    ("pending", "completed", False, None, "service", False, "Wait."),
+    ("pending", "pending", False, None, "payer", False, "Have the payer sign"),  # the payer need not wait for the check
+    ("approved", "pending", False, None, "payer", False, "update_agreement()"),
+    ("approved", "not_started", False, [], "payer", False, "update_agreement()"),  # accounts come later
+    ("retry_required", "completed", False, None, "payer", False, "new link"),
+    ("rejected", "not_started", False, None, "you", True, "Ask the service for the reason"),  # no use to sign
+    ("failed", "completed", False, None, "you", True, "Ask the service for the reason"),
+    ("retry_denied", "completed", False, None, "you", True, "Ask the service for the reason"),
+    ("approved", "rejected", False, None, "you", True, "Ask the payer for the reason"),
+    ("pending", "failed", False, None, "you", True, "sign again"),
+    ("approved", "completed", False, None, "service", False, "If it lasts, ask the service"),
+    ("full_clearance", "signed", False, None, "service", False, "Wait"),
+    ("brand_new", "completed", False, None, "you", False, "what it means"),  # not documented
+    ("brand_new", "pending", False, None, "payer", False, "sign the agreement"),  # the payer can do something
+    ("brand_new", "completed", True, None, "nobody", True, "create_payment_detail()"),  # the service's own word counts
+    (None, "completed", False, None, "you", False, "Ask again"),
+    (None, None, None, None, "you", False, "Ask again"),
+    (None, None, True, None, "nobody", True, "create_payment_detail()"),
+    ("completed", "completed", None, None, "nobody", True, "create_payment_detail()"),  # derived from the words
+    ("completed", "completed", True, [], "you", True, "add_bank_details()"),
+    ("completed", "completed", True, ["deactivated"], "you", True, "add_bank_details()"),  # as if there were none
+    ("completed", "completed", True, ["approved"], "nobody", True, "Nothing."),
+    ("completed", "completed", True, ["verified", "approved"], "nobody", True, "Nothing."),
+    ("completed", "completed", True, ["pending"], "service", False, "Wait"),
+    ("completed", "completed", True, ["approved", "initiated"], "service", False, "Wait"),
+    ("completed", "completed", True, ["failed"], "payee", True, "Have the payee correct"),
+    ("completed", "completed", True, ["approved", "rejected"], "payee", True, "Have the payee correct"),
+    ("completed", "completed", True, ["failed", "pending"], "payee", False, "Have the payee correct"),
+    ("completed", "completed", True, ["brand_new"], "you", False, "what it means"),
+    ("completed", "completed", True, [None], "you", False, "Ask again"),
+    ("rejected", "completed", True, ["approved"], "nobody", True, "Nothing."),  # a contradiction: see below
+]
+
+
+@pytest.mark.parametrize(("kyc", "agreement", "compliant", "accounts", "move", "final", "words"), PAYERS)
+def test_a_payer_is_explained(
+    kyc: str | None,
+    agreement: str | None,
+    compliant: bool | None,
+    accounts: list[str | None] | None,
+    move: str,
+    final: bool,
+    words: str,
+) -> None:
+    """One explanation from all statuses: whose move it is, whether it is final, what to do."""
+    found = explain_payer(kyc, agreement, is_compliant=compliant, accounts=accounts)
+
+    assert (move, final, True) == (found.whose_move, found.final, words in found.what_to_do)
+    assert ["kyc", "agreement"] == [part.of for part in found.parts[:2]]
+
+
+@pytest.mark.parametrize(
+    ("kyc", "agreement", "told", "expected"),
+    [
+        ("approved", "completed", True, True),
+        ("approved", "completed", False, False),  # the service knows more than two words
+        ("rejected", "completed", True, True),
+        ("approved", "signed", None, True),
+        ("approved", "pending", None, False),
+        (None, "completed", None, None),
+        (None, None, False, False),
+    ],
+)
+def test_compliant_is_what_the_service_says(
+    kyc: str | None, agreement: str | None, told: bool | None, expected: bool | None
+) -> None:
+    """If it says nothing, the two statuses decide; without them nothing is known."""
+    assert expected is is_compliant(kyc, agreement, told)
+
+
+@pytest.mark.parametrize(
+    ("compliant", "kyc", "words"),
+    [
+        (None, "approved", "the response does not say whether the payer is compliant"),  # derived
+        (None, "pending", "the response does not say whether the payer is compliant"),
+        (True, "rejected", "The service says so, although the other statuses do not."),  # contradicted
+    ],
+)
+def test_the_explanation_says_what_it_rests_on(compliant: bool | None, kyc: str, words: str) -> None:
+    """What is derived, and what the service contradicts, is said."""
+    assert words in explain_payer(kyc, "completed", is_compliant=compliant).meaning
+
+
+def test_the_response_that_creates_a_payer_is_not_relied_on() -> None:
+    """`create_payer` knows two words only, which its explanation says; a status that was read has more."""
+    created, read = PayerStatus.read(ANSWERS["create_payer"]), PayerStatus.read(ANSWERS["get_payer_status"])
+
+    assert "get_payer_status() says more" in created.explain().meaning
+    assert "get_payer_status() says more" not in read.explain().meaning
+
+
+@pytest.mark.parametrize(
+    ("status", "group"),
+    [
+        ("approved", "approved"),
+        ("verified", "approved"),
+        ("pending", "open"),
+        ("brand_new", "open"),  # nobody knows; it may still be decided
+        (None, "open"),
+        ("failed", "failed"),
+        ("rejected", "failed"),
+        ("deactivated", "off"),
+    ],
+)
+def test_accounts_are_grouped(status: str | None, group: str) -> None:
+    """An account is approved, open, failed, or switched off."""
+    assert group == account_group(status)
+
+
+def test_a_payers_table_shows_the_next_step() -> None:
+    """The card of a status says whose move it is; one without a status does not."""
+    view = PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"})._repr_html_()
+
+    assert "The service&#x27;s move. Wait." in view
+    assert "Next" not in PayerStatus.read({"userId": "1"})._repr_html_()
+
+
+def test_explanations_are_shown_as_text_and_table() -> None:
+    """Both name the move and the next step; what a service wrote is escaped."""
+    payer = explain_payer("<b>odd</b>", "completed", is_compliant=False)
+    views = [
+        str(payer),
+        repr(payer),
+        payer._repr_html_(),
+        explain("pending")._repr_html_(),
+        explain("odd")._repr_html_(),
+    ]
+
+    assert "Payer not compliant (identity check <b>odd</b>, agreement completed): your move." in views[0]
+    assert all("<b>odd" not in view for view in views[2:])
+    assert ["identity check", "agreement", "bank account"] == [
+        thing for thing in ("identity check", "agreement", "bank account", "payout") if thing in views[3]
+    ]
+
+
+def test_the_form_says_whose_move_it_is(shared: payerkit.Client) -> None:
+    """After the status was read again, the form says what to do next."""
+    form = payerkit.PayerForm(shared)
+    form.fill({**PAYER, "clientUserId": "explained-form"})
+    form.submit()
+    shared.sandbox.complete_kyc("explained-form", status="pending")
+    form._run_action("refresh")
+
+    assert "Status updated. The payer's move. Have the payer sign the agreement" in form._state.status[1]

@@ -1,0 +1,399 @@
+"""`payer_statuses`: who is stuck, whose move it is, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from clocks import LeapingClock
+from payerkit.bulk.payer_statuses import look_at_payers, looks_frame, without_replaced
+from payerkit.bulk.run import Options
+from payerkit.client import Client
+from payerkit.errors import InvalidInput, UnreadableAnswer
+from published import BANK_DETAILS, PAYER
+from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
+
+COLUMNS = {
+    "client_user_id": "string",
+    "kyc_status": "string",
+    "agreement_status": "string",
+    "compliant": "boolean",
+    "accounts": "Int64",
+    "accounts_approved": "Int64",
+    "accounts_open": "Int64",
+    "accounts_failed": "Int64",
+    "account_statuses": "string",
+    "whose_move": "string",
+    "what_to_do": "string",
+    "since": "datetime64[ns, UTC]",
+    "checked_at": "datetime64[ns, UTC]",
+    "error": "string",
+    "payer_key": "string",
+}
+
+
+@pytest.fixture
+def read(connected: Callable[..., Client]) -> Callable[..., pd.DataFrame]:
+    """Read statuses of a service without a progress bar."""
+
+    def call(service: StatusService, ids: Any = None, **options: Any) -> pd.DataFrame:
+        wanted = list(service.payers) if ids is None else ids
+        return payerkit.payer_statuses(connected(service.url), wanted, progress=False, **options)
+
+    return call
+
+
+Read = Callable[..., pd.DataFrame]
+
+
+def cell(frame: pd.DataFrame, name: str, place: int = 0) -> Any:
+    """Return a cell."""
+    return frame[name].iloc[place]
+
+
+@pytest.mark.parametrize("ids", [[], ["user-1"], ["user-1", "nobody"]])
+def test_columns_always_stand(read: Read, ids: list[str]) -> None:
+    """Names, order and types of the columns are the same without rows, and with a payer who could not be read."""
+    with StatusService({"user-1": READY}) as service:
+        frame = read(service, ids)
+
+    assert (COLUMNS, len(ids)) == ({name: str(dtype) for name, dtype in frame.dtypes.items()}, len(frame))
+
+
+@pytest.mark.parametrize("workers", [1, 32])
+def test_one_row_per_payer_in_the_order_of_the_ids(read: Read, workers: int) -> None:
+    """With any number of workers; a duplicate is requested once."""
+    with StatusService({f"user-{place}": READY for place in range(9)}) as service:
+        frame = read(service, ["user-5", "user-1", "user-5", "user-8"], workers=workers)
+
+        assert ["user-5", "user-1", "user-8"] == list(frame["client_user_id"])
+        assert 6 == len(service.asked)
+
+
+def test_who_is_stuck(read: Read) -> None:
+    """The question of a Monday morning: whose move it is, for each payer, with the accounts counted."""
+    payers = {
+        "ready": READY,
+        "review": REVIEW,
+        "unsigned": UNSIGNED,
+        "rejected": REJECTED,
+        "no-account": READY,
+        "open-account": READY,
+        "failed-account": READY,
+    }
+    accounts = {
+        "ready": [account("approved"), account("verified", "Other Payee")],
+        "open-account": [account("approved"), account("pending")],
+        "failed-account": [account("approved", "Other Payee"), account("failed")],
+    }
+    with StatusService(payers, accounts) as service:
+        frame = read(service).set_index("client_user_id")
+
+    assert {
+        "ready": "nobody",
+        "review": "service",
+        "unsigned": "payer",
+        "rejected": "you",
+        "no-account": "you",
+        "open-account": "service",
+        "failed-account": "payee",
+    } == frame["whose_move"].to_dict()
+    assert [(2, 2, 0, 0), (2, 1, 1, 0), (2, 1, 0, 1), (0, 0, 0, 0)] == [
+        tuple(frame.loc[name, ["accounts", "accounts_approved", "accounts_open", "accounts_failed"]])
+        for name in ("ready", "open-account", "failed-account", "no-account")
+    ]
+    assert ["1 approved, 1 verified", "1 approved, 1 failed", "none"] == [
+        frame["account_statuses"][name] for name in ("ready", "failed-account", "no-account")
+    ]
+    assert ["unsigned"] == list(frame[frame["whose_move"] == "payer"].index)
+    assert [True, False] == [frame["compliant"][name] for name in ("ready", "review")]
+
+
+def test_the_sandbox_is_read(shared: Client) -> None:
+    """The real calls: a payer who was onboarded, signed and checked, with an account."""
+    payerkit.create_payer(shared, {**PAYER, "clientUserId": "statuses-1"})
+    before = payerkit.payer_statuses(shared, ["statuses-1"], progress=False)
+    payerkit.update_agreement(shared, "statuses-1")
+    shared.sandbox.complete_kyc("statuses-1")
+    detail = payerkit.create_payment_detail(shared, "statuses-1", BANK_DETAILS)
+    shared.sandbox.decide(str(detail.id))
+    after = payerkit.payer_statuses(shared, ["statuses-1"], progress=False)
+
+    assert [("payer", 0), ("nobody", 1)] == [
+        (cell(frame, "whose_move"), cell(frame, "accounts_approved")) for frame in (before, after)
+    ]
+
+
+def test_accounts_can_be_left_out(read: Read) -> None:
+    """Then there is one request per payer, and nothing is said about accounts."""
+    with StatusService({"user-1": READY}, {"user-1": [account("failed")]}) as service:
+        frame = read(service, accounts=False)
+
+        assert ["user-1"] == service.asked
+    assert frame[[name for name in COLUMNS if name.startswith("account")]].isna().all(axis=None)
+    assert "nobody" == cell(frame, "whose_move")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (payer("completed", "completed"), True),
+        (payer("pending", "completed"), False),
+        (payer(None, None), pd.NA),
+        (payer("approved", "completed", compliant=False), False),  # the service's own word counts
+    ],
+)
+def test_compliant_is_derived_if_the_service_does_not_say_it(read: Read, fields: dict[str, Any], expected: Any) -> None:
+    """`isCompliant` is taken, else the two statuses decide, else it is missing."""
+    with StatusService({"user-1": fields}) as service:
+        assert expected is cell(read(service)["compliant"].astype(object).to_frame(), "compliant")
+
+
+ACCOUNTS = [
+    # accounts -> statuses of those that count
+    ([account("failed"), account("approved")], ["approved"]),  # corrected
+    ([account("failed"), account("pending")], ["pending"]),
+    ([account("failed"), account("failed")], ["failed", "failed"]),
+    ([account("failed", currency="usd"), account("approved")], ["failed", "approved"]),
+    ([account("failed", "A"), account("approved", "B")], ["failed", "approved"]),  # another payee
+    ([account("failed", "A b."), account("approved", "a B")], ["approved"]),
+    (
+        [
+            account("failed", "A", iban="DE89 3704 0044 0532 0130 00"),
+            account("approved", "B", iban="DE89370400440532013000"),
+        ],
+        ["approved"],  # the name was corrected
+    ),
+    ([account("failed", "A", iban="••••3000"), account("approved", "B", iban="••••3000")], ["failed", "approved"]),
+    ([{"status": "failed"}, {"status": "approved"}], ["failed", "approved"]),  # nothing tells
+]
+
+
+@pytest.mark.parametrize(("records", "expected"), ACCOUNTS)
+def test_a_failed_account_may_be_replaced(records: list[dict[str, Any]], expected: list[str]) -> None:
+    """A failed account does not count if one in the same currency with the same holder or number has not failed."""
+    assert expected == [record["status"] for record in without_replaced(records)]
+
+
+def test_what_is_replaced_or_deactivated_does_not_count(read: Read) -> None:
+    """A payer whose account was corrected is ready; all accounts are counted, and named."""
+    accounts = {"user-1": [account("failed"), account("approved"), account("deactivated", "Another Payee")]}
+    with StatusService({"user-1": READY}, accounts) as service:
+        frame = read(service)
+
+    assert ("nobody", 3, 1, 0) == tuple(
+        cell(frame, name) for name in ("whose_move", "accounts", "accounts_approved", "accounts_failed")
+    )
+    assert "1 failed, 1 approved, 1 deactivated" == cell(frame, "account_statuses")
+
+
+def test_payers_who_cannot_be_read_have_the_reason(read: Read) -> None:
+    """An unknown payer has an error and the advice; the others are read, and no e-mail address is shown."""
+    with StatusService({"user-1": READY, "zoe@example.com": REVIEW}) as service:
+        frame = read(service, ["user-1", "nobody@example.com", "zoe@example.com"])
+
+    assert [False, True, False] == list(frame["error"].notna())
+    assert ("you", True) == (cell(frame, "whose_move", 1), "404" in cell(frame, "error", 1))
+    assert "create_payer()" in cell(frame, "what_to_do", 1)
+    assert ["user-1", "••••", "••••"] == list(frame["client_user_id"])
+    assert "@" not in frame.to_string()
+
+
+def test_ids_are_shown_on_demand(read: Read) -> None:
+    """`reveal=True` shows ids that are e-mail addresses."""
+    with StatusService({"zoe@example.com": READY}) as service:
+        assert "zoe@example.com" == cell(read(service, reveal=True), "client_user_id")
+
+
+@pytest.mark.parametrize(
+    ("fields", "move"),
+    [(READY, "you"), (UNSIGNED, "payer")],  # a compliant payer's next step is not known without the accounts
+)
+def test_accounts_that_cannot_be_read_are_an_error(read: Read, fields: dict[str, Any], move: str) -> None:
+    """The statuses stay, the counts are missing, the error says why."""
+    with StatusService({"user-1": fields}) as service:
+        service.failing["user-1/accounts"] = 403
+        frame = read(service)
+
+    assert (fields["kycStatus"], move, True) == (
+        cell(frame, "kyc_status"),
+        cell(frame, "whose_move"),
+        "403" in cell(frame, "error"),
+    )
+    assert cell(frame, "accounts") is pd.NA
+
+
+def test_a_payer_without_a_list_has_no_accounts(read: Read) -> None:
+    """A service that answers 404 to the list of a payer it knows means that there is none."""
+    with StatusService({"user-1": READY}) as service:
+        service.failing["user-1/accounts"] = 404
+        frame = read(service)
+
+    assert (0, True) == (cell(frame, "accounts"), cell(frame, "error") is pd.NA)
+
+
+def test_a_wrong_key_ends_it(read: Read) -> None:
+    """After a 401 no other payer is requested, and every row says why."""
+    with StatusService({f"user-{place}": READY for place in range(50)}) as service:
+        service.failing["user-0"] = 401
+        frame = read(service, workers=1)
+
+        assert (1, 50) == (len(service.asked), frame["error"].str.contains("key").sum())
+
+
+def test_a_response_that_cannot_be_read_is_an_error(connected: Callable[..., Client]) -> None:
+    """A list of something else is in the row's error; it was tried as often as any read."""
+    with StatusService({"user-1": READY}) as service:
+        service.accounts["user-1"] = "text"  # type: ignore[assignment]  # what the API does not document
+        found = look_at_payers(connected(service.url), ["user-1"], Options(1), LeapingClock().limiter())
+
+    assert isinstance(found["user-1"].error, UnreadableAnswer)
+
+
+TIMES = [
+    # fields of the payer, of the account -> since
+    ({"updatedAt": "2026-01-05T08:00:00Z"}, {}, "2026-01-05T08:00:00Z"),
+    ({"updatedAt": "2026-01-05T08:00:00.5+01:00"}, {}, "2026-01-05T07:00:00.5Z"),
+    ({"updated_at": "2026-01-05"}, {}, "2026-01-05T00:00:00Z"),  # without a zone, as UTC
+    ({"updatedAt": 1767600000}, {}, "2026-01-05T08:00:00Z"),  # Unix seconds
+    ({"updatedAt": 1767600000000}, {}, "2026-01-05T08:00:00Z"),  # milliseconds
+    ({"statusUpdatedAt": "2026-01-04T00:00:00Z", "updatedAt": "2026-01-05T00:00:00Z"}, {}, "2026-01-04T00:00:00Z"),
+    ({"updatedAt": "2026-01-05T08:00:00Z"}, {"updatedAt": "2026-01-06T08:00:00Z"}, "2026-01-06T08:00:00Z"),
+    ({"updatedAt": "2999-01-05T08:00:00Z"}, {}, None),  # the future
+    ({"updatedAt": "yesterday"}, {}, None),
+    ({"updatedAt": 1e300}, {}, None),
+    ({"updatedAt": True}, {}, None),
+    ({"updatedAt": {"at": 1}}, {}, None),
+    ({"timestamp": "2026-01-05T08:00:00Z"}, {}, None),  # of the response, as far as anyone knows
+    ({}, {}, None),
+]
+
+
+@pytest.mark.parametrize(("of_payer", "of_account", "expected"), TIMES)
+def test_since_is_what_the_service_says(
+    read: Read, of_payer: dict[str, Any], of_account: dict[str, Any], expected: str | None
+) -> None:
+    """Times of the response are read in every form; what cannot be a time is left out."""
+    with StatusService({"user-1": READY | of_payer}, {"user-1": [account("approved", **of_account)]}) as service:
+        since = cell(read(service), "since")
+
+    assert (pd.NaT if expected is None else pd.Timestamp(expected)) is since or pd.Timestamp(expected) == since
+
+
+def test_accounts_of_a_payer_who_is_not_compliant_say_nothing_about_since(read: Read) -> None:
+    """The payer is stuck since the payer's status changed, whatever happened to an account."""
+    late = account("failed", updatedAt="2026-01-06T08:00:00Z")
+    with StatusService({"user-1": REVIEW | {"updatedAt": "2026-01-05T08:00:00Z"}}, {"user-1": [late]}) as service:
+        assert pd.Timestamp("2026-01-05T08:00:00Z") == cell(read(service), "since")
+
+
+def test_since_comes_from_an_earlier_frame(read: Read) -> None:
+    """The same statuses hold since the earlier look, or since what that knew; of others it is not known."""
+    same, changed, new = "zoe@example.com", "user-2", "user-3"
+    with StatusService({same: REVIEW, changed: UNSIGNED, new: REVIEW}) as service:
+        first = read(service, [changed, same])
+        service.payers[changed] = REVIEW
+        second = read(service, [same, changed, new], previous=first)
+        third = read(service, [same, changed, new], previous=second)
+
+    assert [cell(first, "checked_at", 1), pd.NaT, pd.NaT] == list(second["since"].astype(object))
+    assert [cell(first, "checked_at", 1), *second["checked_at"][1:]] == list(third["since"])
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        ({}, True),
+        ({"isCompliant": True}, False),  # approved and signed, and now compliant, too
+        ({"userId": "7"}, True),  # not a status
+    ],
+)
+def test_only_statuses_count(read: Read, change: dict[str, Any], is_same: bool) -> None:
+    """Anything but the statuses may change."""
+    with StatusService({"user-1": payer("approved", "completed", compliant=False)}) as service:
+        first = read(service)
+        service.payers["user-1"] |= change
+        second = read(service, previous=first)
+
+    assert is_same == second["since"].notna().all()
+
+
+def test_a_changed_account_is_another_state(read: Read) -> None:
+    """If an account's status changed, it is not known since when."""
+    with StatusService({"user-1": READY}, {"user-1": [account("pending")]}) as service:
+        first = read(service)
+        service.accounts["user-1"][0]["status"] = "failed"
+
+        assert read(service, previous=first)["since"].isna().all()
+
+
+def test_an_earlier_frame_may_come_from_a_file(read: Read, tmp_path: Path) -> None:
+    """Saved as CSV and read with any types, it is worth the same."""
+    file = tmp_path / "last-week.csv"
+    with StatusService({"user-1": READY, "user-2": REVIEW}, {"user-1": [account("approved")]}) as service:
+        first = read(service)
+        first.to_csv(file, index=False)
+        as_text = read(service, previous=pd.read_csv(file, dtype=str))
+        guessed = read(service, previous=pd.read_csv(file))
+
+    assert list(first["checked_at"]) == list(as_text["since"]) == list(guessed["since"])
+
+
+def test_a_payer_who_was_not_read_has_no_history(read: Read) -> None:
+    """An error now, or an error then, says nothing about statuses."""
+    with StatusService({"user-1": READY}) as service:
+        service.failing["user-1"] = 403
+        failed = read(service)
+        failed_again = read(service, previous=failed)
+        del service.failing["user-1"]
+        works = read(service, previous=failed)
+
+    assert failed_again["since"].isna().all()
+    assert works["since"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("ids", "options", "words"),
+    [
+        ("user-1", {}, "ids: expected a list"),
+        ([None], {}, "ids: Expected text"),
+        (["user-1", ".."], {}, "removed from the URL"),
+        (["user-1"], {"workers": 0}, "workers: "),
+        (["user-1"], {"rate": 0}, "rate: "),
+        (["user-1"], {"accounts": "no"}, "accounts: expected True or False"),
+        (["user-1"], {"previous": "last-week.csv"}, "previous: expected an earlier result"),
+        (
+            ["user-1"],
+            {"previous": pd.DataFrame({"client_user_id": ["user-1"]})},
+            "previous: expected an earlier result",
+        ),
+    ],
+)
+def test_invalid_arguments_are_refused(read: Read, ids: Any, options: dict[str, Any], words: str) -> None:
+    """Invalid ids and options are refused before anything is sent."""
+    with StatusService({"user-1": READY}) as service:
+        with pytest.raises(InvalidInput, match=words):
+            read(service, ids, **options)
+
+        assert [] == service.asked
+
+
+def test_the_first_argument_is_a_client() -> None:
+    """Anything else is refused."""
+    with pytest.raises(InvalidInput, match="got a str"):
+        payerkit.payer_statuses("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point
+
+
+def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Client]) -> None:
+    """It is the same for the same payer, differs for another, and does not tell the id without the key."""
+    with StatusService({"user-1": READY, "user-2": READY}) as service:
+        found = look_at_payers(connected(service.url), ["user-1", "user-2"], Options(1), LeapingClock().limiter())
+    one, again, other = (looks_frame(found, secret, reveal=False)["payer_key"] for secret in (b"a", b"a", b"b"))
+
+    assert list(one) == list(again)
+    assert 4 == len({*one, *other})

@@ -1,0 +1,303 @@
+"""`wait_for`: looks again at those whom waiting can help, and reports where everybody stands. No test sleeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import payerkit
+from payerkit import WaitReport
+from payerkit.bulk.wait_for import _Line
+from payerkit.client import Client
+from payerkit.errors import InterruptedRun, InvalidInput
+from published import BANK_DETAILS, PAYER
+from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
+
+
+class Days:
+    """A clock that does not wait: each sleep is recorded, and changes the service as a test tells it."""
+
+    def __init__(self, *changes: Callable[[], object]) -> None:
+        self.changes = list(changes)
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        """Record a sleep, and make the next change."""
+        self.slept.append(seconds)
+        if self.changes:
+            self.changes.pop(0)()
+
+
+@pytest.fixture
+def wait(connected: Callable[..., Client]) -> Callable[..., WaitReport]:
+    """Wait for the payers of a service on a clock that does not wait."""
+
+    def call(service: StatusService, days: Days, **options: Any) -> WaitReport:
+        client = connected(service.url, sleep=days.sleep)
+        return payerkit.wait_for(client, options.pop("ids", list(service.payers)), progress=False, **options)
+
+    return call
+
+
+Wait = Callable[..., WaitReport]
+
+
+def state(report: WaitReport) -> dict[str, str]:
+    """Return the state of each payer."""
+    return dict(zip(report.frame["client_user_id"], report.frame["state"], strict=True))
+
+
+def test_who_is_there_already_is_not_waited_for(wait: Wait) -> None:
+    """It looks before it sleeps, and returns at once if everybody is there or cannot get there."""
+    days = Days()
+    with StatusService({"ready": READY, "rejected": REJECTED}) as service:
+        report = wait(service, days)
+
+        assert ["ready", "rejected"] == sorted(service.asked)
+    assert ([], {"ready": "reached", "rejected": "final"}) == (days.slept, state(report))
+    assert "2 payers: 1 compliant, 1 rejected." == str(report).splitlines()[0]
+
+
+def test_only_the_others_are_asked_again(wait: Wait) -> None:
+    """Each look is at those whom waiting can still help, until nobody is left."""
+    with StatusService({"ready": READY, "slow": REVIEW, "slower": REVIEW}) as service:
+        days = Days(
+            lambda: service.payers.update(slow=READY),
+            lambda: None,
+            lambda: service.payers.update(slower=REJECTED),
+        )
+        report = wait(service, days, every=60)
+
+        assert {"ready": 1, "slow": 2, "slower": 4} == Counter(service.asked)
+    assert [60, 60, 60] == days.slept
+    assert {"ready": "reached", "slow": "reached", "slower": "final"} == state(report)
+    assert {"reached": 2, "final": 1, "waiting": 0, "unread": 0} == report.counts
+
+
+@pytest.mark.parametrize(
+    ("every", "timeout", "slept"),
+    [
+        (30, 0, []),  # one look
+        (30, 90, [30, 30, 30]),
+        (30, 100, [30, 30, 30, 10]),  # the last look at the end of the time
+        (30, 20, [20]),
+        (1, 2, [1, 1]),
+    ],
+)
+def test_the_time_ends_the_wait(wait: Wait, every: float, timeout: float, slept: list[float]) -> None:
+    """What was slept counts, also if a clock turned by hand lets no time pass; looking takes a little, too."""
+    days = Days()
+    with StatusService({"slow": REVIEW}) as service:
+        report = wait(service, days, every=every, timeout=timeout)
+
+        assert len(slept) + 1 == len(service.asked)
+    assert slept == pytest.approx(days.slept, abs=0.9)
+    assert {"slow": "waiting"} == state(report)
+    assert timeout <= report.seconds < timeout + 1
+
+
+def test_without_a_limit_it_waits_as_long_as_it_takes(wait: Wait) -> None:
+    """`timeout=None` ends when everybody is there."""
+    with StatusService({"slow": REVIEW}) as service:
+        days = Days(*[lambda: None] * 200, lambda: service.payers.update(slow=READY))
+        report = wait(service, days, every=3600, timeout=None)
+
+    assert (201, 1) == (len(days.slept), report.counts["reached"])
+
+
+UNTIL = [
+    # payer, accounts, until -> state, words of the summary
+    (READY, [], "compliant", "reached", "1 compliant"),
+    (READY, [], "approved", "final", "1 without a bank account"),
+    (READY, [account("approved")], "approved", "reached", "1 approved"),
+    (READY, [account("approved"), account("pending")], "approved", "waiting", "1 still waiting for the service"),
+    (READY, [account("failed")], "approved", "final", "1 with a failed bank account"),
+    (READY, [account("failed")], "compliant", "reached", "1 compliant"),
+    (READY, [account("failed"), account("approved")], "approved", "reached", "1 approved"),  # corrected
+    (READY, [account("failed", "A"), account("pending", "B")], "approved", "waiting", "1 still waiting for the payee"),
+    (READY, [account("deactivated")], "approved", "final", "1 without a bank account"),
+    (REVIEW, [account("approved")], "approved", "waiting", "1 still waiting for the service"),
+    (UNSIGNED, [], "compliant", "waiting", "1 still waiting for the payer"),
+    (REJECTED, [account("approved")], "approved", "final", "1 rejected"),
+    (payer("approved", "failed", compliant=False), [], "compliant", "final", "1 without an agreement"),
+    (payer("retry_denied", "completed"), [], "compliant", "final", "1 rejected"),
+    (payer("retry_required", "completed"), [], "compliant", "waiting", "1 still waiting for the payer"),
+    (payer("brand_new", "completed"), [], "compliant", "waiting", "1 still waiting for you"),
+    (payer("approved", "completed"), [], "compliant", "reached", "1 compliant"),  # derived from the words
+    (payer("approved", "completed", compliant=False), [], "compliant", "waiting", "1 still waiting for the service"),
+]
+
+
+@pytest.mark.parametrize(("fields", "accounts", "until", "expected", "words"), UNTIL)
+def test_where_a_payer_stands(
+    wait: Wait, fields: dict[str, Any], accounts: list[dict[str, Any]], until: str, expected: str, words: str
+) -> None:
+    """Reached, final or waiting, for either goal; the summary says why."""
+    with StatusService({"user-1": fields}, {"user-1": accounts}) as service:
+        report = wait(service, Days(), until=until, timeout=0)
+
+    assert (expected, f"1 payer: {words}.") == (state(report)["user-1"], str(report).splitlines()[0])
+
+
+def test_a_compliant_payer_is_waited_for_until_the_account_is_there(wait: Wait) -> None:
+    """First the identity check, then the account: each step is waited for."""
+    with StatusService({"user-1": REVIEW}, {"user-1": [account("initiated")]}) as service:
+        days = Days(
+            lambda: service.payers.update({"user-1": READY}),
+            lambda: service.accounts["user-1"][0].update(status="pending"),
+            lambda: service.accounts["user-1"][0].update(status="verified"),
+        )
+        report = wait(service, days, until="approved")
+
+    assert (3, "1 payer: 1 approved.") == (len(days.slept), str(report))
+
+
+def test_a_summary_of_a_monday_morning(wait: Wait) -> None:
+    """The summary counts by what is in the way, those who are there first."""
+    payers = {f"ready-{place}": READY for place in range(26)}
+    payers |= {f"rejected-{place}": REJECTED for place in range(3)}
+    payers |= {f"unsigned-{place}": UNSIGNED for place in range(11)}
+    with StatusService(payers) as service:
+        report = wait(service, Days(), timeout=0)
+
+    assert "40 payers: 26 compliant, 3 rejected, 11 still waiting for the payer." == str(report).splitlines()[0]
+    assert (40, 14) == (len(report.frame), report._repr_html_().count("<tr>") - 1)
+
+
+def test_nobody_to_wait_for(wait: Wait) -> None:
+    """An empty list is no error."""
+    with StatusService({}) as service:
+        report = wait(service, Days(), ids=[])
+
+    assert ("0 payers: nothing to wait for.", 0) == (str(report), len(report.frame))
+    assert "state" in report.frame
+
+
+def test_an_unknown_payer_is_not_waited_for(wait: Wait) -> None:
+    """Waiting does not create a payer: the row has the error."""
+    with StatusService({"user-1": READY}) as service:
+        report = wait(service, Days(), ids=["user-1", "nobody@example.com"])
+
+        assert 2 == len(service.asked)
+    assert ["reached", "unread"] == list(report.frame["state"])
+    assert "404" in report.frame["error"][1]
+    assert "2 payers: 1 compliant, 1 not read." == str(report).splitlines()[0]
+    assert "@" not in report._repr_html_() + str(report)
+
+
+def test_a_wrong_key_ends_the_wait(wait: Wait) -> None:
+    """What was read before stands; the report says why the wait ended."""
+    with StatusService({"slow": REVIEW, "other": REVIEW}) as service:
+        days = Days(lambda: service.failing.update(slow=401))
+        report = wait(service, days, workers=1)
+
+    assert ([30], {"slow": "unread", "other": "waiting"}) == (days.slept, state(report))
+    assert "The wait ended early: " in str(report)
+    assert "key" in report.stopped
+
+
+def test_since_is_kept_from_look_to_look(wait: Wait) -> None:
+    """A payer whose statuses did not change is known to be stuck since the first look."""
+    with StatusService({"slow": REVIEW, "moved": UNSIGNED}) as service:
+        earlier = wait(service, Days(), timeout=0).frame
+        days = Days(lambda: service.payers.update(moved=REVIEW), lambda: None)
+        report = wait(service, days, every=30, timeout=60)
+        with_earlier = wait(service, Days(), timeout=0, previous=earlier)
+
+    frame = report.frame
+    assert (frame["since"] < frame["checked_at"]).all()
+    assert frame["since"][0] < frame["since"][1]
+    assert [earlier["checked_at"][0]] == list(with_earlier.frame["since"].dropna())
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_an_interrupt_keeps_what_was_found(wait: Wait, looks: int) -> None:
+    """After Ctrl+C while it waits, the error has the report."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with StatusService({"ready": READY, "slow": REVIEW}) as service:
+        days = Days(*[lambda: None] * looks, interrupt)
+        with pytest.raises(InterruptedRun, match="1 compliant, 1 still waiting for the service") as caught:
+            wait(service, days)
+
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert {"ready": "reached", "slow": "waiting"} == state(caught.value.report)
+    assert "Call again to go on waiting" in caught.value.advice
+    assert "Interrupted by the user." == caught.value.report.stopped
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"until": "signed"}, 'until: expected "compliant" or "approved"'),
+        ({"until": None}, 'until: expected "compliant" or "approved"'),
+        ({"until": []}, 'until: expected "compliant" or "approved"'),
+        ({"every": 0.5}, "every: expected a number of seconds, 1 or more"),  # no polling without a pause
+        ({"every": "30"}, "every: "),
+        ({"every": True}, "every: "),
+        ({"every": float("nan")}, "every: "),
+        ({"timeout": -1}, "timeout: "),
+        ({"timeout": float("inf")}, "timeout: "),
+        ({"workers": 0}, "workers: "),
+        ({"rate": 0}, "rate: "),
+        ({"ids": "user-1"}, "ids: expected a list"),
+        ({"previous": "last-week.csv"}, "previous: "),
+    ],
+)
+def test_invalid_arguments_are_refused(wait: Wait, options: dict[str, Any], words: str) -> None:
+    """They are refused before anything is sent."""
+    with StatusService({"user-1": READY}) as service:
+        with pytest.raises(InvalidInput, match=words):
+            wait(service, Days(), **options)
+
+        assert [] == service.asked
+
+
+def test_the_sandbox_is_waited_for() -> None:
+    """The real calls, until a payer and the account are approved."""
+    with payerkit.sandbox(seed=1) as client:
+        payerkit.create_payer(client, PAYER)
+        payerkit.update_agreement(client, PAYER["clientUserId"])
+        payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
+        client.sleep = lambda _: client.sandbox.complete_kyc(PAYER["clientUserId"])  # type: ignore[method-assign]  # a clock turned by hand
+        report = payerkit.wait_for(client, [PAYER["clientUserId"]], until="approved", progress=False)
+
+    assert ("1 payer: 1 approved.", 30) == (str(report), round(report.seconds))
+
+
+def test_the_line_shows_who_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line counts those who are not waited for any more, and names who has to move; none if it is not shown."""
+    printed = []
+    for shown in (True, False):
+        with _Line(3, shown=shown) as line:
+            line.show(1, Counter({"payer": 2}))
+            line.show(3, Counter())
+        printed.append(capsys.readouterr().err)
+
+    assert ("1/3" in printed[0], "waiting: 2 for payer" in printed[0], "3/3" in printed[0]) == (True, True, True)
+    assert "" == printed[1]
+
+
+def test_a_terminal_that_is_gone_does_not_end_the_wait() -> None:
+    """The line is given up if it cannot be drawn."""
+
+    class Broken:
+        n = 0
+
+        def set_postfix_str(self, *_: object, **__: object) -> None:
+            raise OSError
+
+        def close(self) -> None:
+            raise AssertionError
+
+    with _Line(1, shown=False) as line:
+        line._bar = Broken()
+        line.show(0, Counter({"payer": 1}))
+        line.show(1, Counter())
+
+    assert line._bar is None
