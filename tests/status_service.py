@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import unquote
@@ -20,9 +22,13 @@ class StatusService:
         self.payers = {name: dict(fields) for name, fields in payers.items()}
         self.accounts = {name: [dict(each) for each in found] for name, found in (accounts or {}).items()}
         self.failing: dict[str, int] = {}
+        self.interrupts_at = 0
+        """The number of the request during which the user presses Ctrl+C."""
         self._far = FarEnd([self._answer])
 
     def _answer(self, connection: socket.socket, request: Received) -> bool | None:
+        if len(self._far.ledger) == self.interrupts_at:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         client_user_id, *rest = unquote(request.target).split("/")[3:]
         if code := self.failing.get(f"{client_user_id}/accounts" if rest else client_user_id):
             return reply(code, json.dumps({"statusCode": code, "message": "Example"}))(connection, request)

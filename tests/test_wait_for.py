@@ -231,6 +231,19 @@ def test_an_interrupt_keeps_what_was_found(wait: Wait, looks: int) -> None:
     assert "Interrupted by the user." == caught.value.report.stopped
 
 
+def test_an_interrupt_during_a_look_keeps_what_was_found(wait: Wait) -> None:
+    """Payers who were not looked at yet say so, and none is lost."""
+    with StatusService({f"user-{place}": REVIEW for place in range(500)}) as service:
+        service.interrupts_at = 3
+        with pytest.raises(InterruptedRun) as caught:
+            wait(service, Days(), workers=1)
+
+    report = caught.value.report
+    assert (500, True) == (len(report.frame), report.counts["waiting"] >= 2)
+    assert {"Interrupted by the user."} == set(report.frame["error"].dropna())
+    assert report.counts["unread"] == report.frame["error"].notna().sum()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -258,13 +271,13 @@ def test_invalid_arguments_are_refused(wait: Wait, options: dict[str, Any], word
         assert [] == service.asked
 
 
-def test_the_sandbox_is_waited_for() -> None:
+def test_the_sandbox_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real calls, until a payer and the account are approved."""
     with payerkit.sandbox(seed=1) as client:
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, PAYER["clientUserId"])
         payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
-        client.sleep = lambda _: client.sandbox.complete_kyc(PAYER["clientUserId"])  # type: ignore[method-assign]  # a clock turned by hand
+        monkeypatch.setattr(client, "sleep", lambda _seconds: client.sandbox.complete_kyc(PAYER["clientUserId"]))
         report = payerkit.wait_for(client, [PAYER["clientUserId"]], until="approved", progress=False)
 
     assert ("1 payer: 1 approved.", 30) == (str(report), round(report.seconds))

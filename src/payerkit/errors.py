@@ -182,7 +182,7 @@ class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a p
     """A run over many rows was interrupted. Nothing is lost: the same call with the same journal resumes it.
 
     Attributes:
-        report: The `Report` with the state of every row.
+        report: The `Report` or the `WaitReport` with the state of every row.
     """
 
     advice = "Call again with the same journal to resume."

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -26,7 +26,7 @@ from payerkit.masking import mask
 from payerkit.models import PayerStatus
 from payerkit.wire import first, wire_name
 
-_TIME = "datetime64[ns, UTC]"
+_TIME: Final = "datetime64[ns, UTC]"
 
 _DTYPES = {
     "client_user_id": "string",
@@ -301,7 +301,7 @@ def _count_accounts(records: Records) -> str:
     return count_words(status if isinstance(status := record.get("status"), str) else "" for record in records)
 
 
-def earlier_times(previous: pd.DataFrame | None) -> pd.DataFrame:
+def earlier_times(previous: Any) -> pd.DataFrame:
     """Return an earlier frame, or an empty one, with the payers as index. Raises InvalidInput for anything else."""
     needed = ["payer_key", "since", "checked_at", *_SAME]
     if previous is None:
