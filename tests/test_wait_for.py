@@ -273,7 +273,7 @@ def test_invalid_arguments_are_refused(wait: Wait, options: dict[str, Any], word
 
 def test_the_sandbox_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real calls, until a payer and the account are approved."""
-    with payerkit.sandbox(seed=1) as client:
+    with payerkit.sandbox(seed=1, decide_after=0) as client:
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, PAYER["clientUserId"])
         payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)

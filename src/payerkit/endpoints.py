@@ -104,7 +104,7 @@ def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
         >>> get_payer_status(client, "user-123").agreement_status
         'completed'
     """
-    return client.send(payer_status_call(client_user_id))
+    return client.send(payer_status_call(client_user_id, PayerStatus.read))
 
 
 @_endpoint
@@ -277,14 +277,17 @@ def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T])
     )
 
 
-def payer_status_call(client_user_id: str) -> Call[PayerStatus]:
-    """Return the call that reads a payer's status. Raises InvalidInput for an id that cannot be sent."""
+def payer_status_call(client_user_id: str, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that reads a payer's status. read: makes the result from the parsed response.
+
+    Raises InvalidInput for an id that cannot be sent.
+    """
     return Call(
         operation="get_payer_status",
         method="GET",
         route="/v2/payer/{clientUserId}",
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        read=PayerStatus.read,
+        read=read,
         hints={404: _MAY_BE_MISSING, 405: _MAY_BE_MISSING},
     )
 

@@ -207,7 +207,7 @@ def look_at_payers(
             records: Records | None = None
             error: PayerkitError | None = None
             try:
-                status = limiter.call(lambda: own.send(payer_status_call(client_user_id)))
+                status = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
                 records = _list(own, limiter, client_user_id) if accounts else None
             except PayerkitError as problem:
                 error = problem
