@@ -53,6 +53,7 @@ from payerkit.errors import (
     NotSent as NotSent,
     PayerkitError as PayerkitError,
     RateLimited as RateLimited,
+    RealMoneyWarning as RealMoneyWarning,
     Refused as Refused,
     ServiceError as ServiceError,
     UnknownOutcome as UnknownOutcome,
@@ -78,6 +79,7 @@ from payerkit.forms import (
 from payerkit.models import (
     AgreementUpdate as AgreementUpdate,
     BankDetails as BankDetails,
+    DeclaredFee as DeclaredFee,
     Payer as Payer,
     PayerStatus as PayerStatus,
     Payment as Payment,

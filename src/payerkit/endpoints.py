@@ -5,12 +5,13 @@ The `Call`s below the public functions are shared with runs over many rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client import Call, Client, RequestBody, check_client
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, RealMoneyWarning, without_internal_frames
 from payerkit.models import (
     AgreementUpdate,
     BankDetails,
@@ -20,6 +21,7 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
+from payerkit.onchain.real_money import real_money_note
 from payerkit.wire import check_id, first
 
 if TYPE_CHECKING:
@@ -246,21 +248,31 @@ def initiate_payment(
         Refused: If the service refused it; for a known reason, as WrongKey or RateLimited.
         UnknownOutcome: If it was sent and no readable response came. Nothing has moved.
 
+    Warns:
+        RealMoneyWarning: Before sending, if the payment currency is not of a test network and the service is not live:
+            a sandbox's key does not make the money a sandbox's.
+
     Example:
         >>> len(initiate_payment(client, order).transactions)
         1
     """
     order = PaymentOrder.of(order, fields)
-    call = Call(
+    if note := real_money_note(order.payment_currency, client.environment):
+        warnings.warn(note, RealMoneyWarning, stacklevel=4)  # the caller is above two decorators
+    return client.send(payment_call(order, client.environment))
+
+
+def payment_call(order: PaymentOrder, environment: str) -> Call[Payment]:
+    """Return the call that requests a payment. environment: where it is sent, which the payment remembers."""
+    return Call(
         operation="initiate_payment",
         method="POST",
         route="/v1/pay",
         body=RequestBody.of(order),
-        read=partial(Payment.read, order=order),
+        read=partial(Payment.read, order=order, environment=environment),
         if_unknown="Nothing has moved: a wallet has to sign first. Call again, and sign the transactions of one "
         "response only.",
     )
-    return client.send(call)
 
 
 def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T]) -> Call[T]:

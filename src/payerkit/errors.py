@@ -192,6 +192,22 @@ class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a p
         self.report = report
 
 
+class RealMoneyWarning(UserWarning):
+    """A payment on a network where money is real is requested from a sandbox or a staging environment.
+
+    `warnings.simplefilter("error", RealMoneyWarning)` turns it into an error: then nothing is sent.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", RealMoneyWarning)
+        ...     initiate_payment(client, {**order, "payment_currency": "ETH-mainnet"})
+        Traceback (most recent call last):
+            ...
+        payerkit.errors.RealMoneyWarning: ETH-mainnet is a coin of Ethereum, not of a test network: ...
+    """
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

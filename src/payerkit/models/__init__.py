@@ -3,6 +3,7 @@
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.models.responses import (
     AgreementUpdate,
+    DeclaredFee,
     PayerStatus,
     Payment,
     PaymentDetail,
@@ -13,6 +14,7 @@ from payerkit.models.responses import (
 __all__ = [
     "AgreementUpdate",
     "BankDetails",
+    "DeclaredFee",
     "Payer",
     "PayerStatus",
     "Payment",

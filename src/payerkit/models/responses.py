@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    Strict,
     StrictBool,
     StrictInt,
     ValidationError,
@@ -26,10 +28,11 @@ from pydantic import (
 from payerkit import html
 from payerkit.explanations import Explanation, explain_payer, explain_word
 from payerkit.findings import Findings
+from payerkit.html import visible
 from payerkit.masking import holds_email, mask, masking_of
 from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
-from payerkit.onchain.amounts import wei_of
+from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.wire import first, is_loopback
 
 
@@ -301,6 +304,38 @@ def shorten(data: str | None) -> str | None:
     return f"{data[:10]}… ({len(data) // 2 - 1} bytes)"
 
 
+def _read_percentage(value: Any) -> Any:
+    number = read_percentage(value)
+    return value if number is None else number
+
+
+class DeclaredFee(Response):
+    """A fee on top of a payment, as the service declares it. It shows what the service says, not what was agreed.
+
+    Attributes:
+        percentage: The share of the amount in percent, exactly.
+        address: The wallet that receives it.
+
+    Example:
+        >>> DeclaredFee(percentage="0.1%", address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7")
+        <DeclaredFee: 0.1 % to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7>
+    """
+
+    percentage: Annotated[Decimal | None, Strict(), BeforeValidator(_read_percentage)] = None
+    address: str | None = None
+
+    def __str__(self) -> str:
+        share = "an unknown share" if self.percentage is None else format_percentage(self.percentage)
+        return f"{share} to {'an unknown wallet' if self.address is None else visible(self.address)}"
+
+    def __repr__(self) -> str:
+        return f"<DeclaredFee: {self}>"
+
+
+def _read_fee(value: Any) -> Any:
+    return value if value is None else DeclaredFee.read(value)
+
+
 class PaymentMetadata(Response):
     """What the service reports about the transactions of a payment. A field is None if the response does not have it.
 
@@ -309,11 +344,13 @@ class PaymentMetadata(Response):
         needs_approval: True if the first transaction approves an allowance.
         approval_transaction_index, payment_transaction_index: Positions in `transactions`, counted from 0.
         has_enough_balance, has_enough_gas: Whether the payer's wallet can pay the amount, and the fees.
+        protocol_fee, platform_fee: The fees on top of the amount that the service declares, each with `percentage` and
+            `address`; beyond the specification.
 
     Example:
         >>> initiate_payment(client, order).metadata
         PaymentMetadata(steps_required=1, needs_approval=False, payment_transaction_index=0,
-            has_enough_balance=True, has_enough_gas=True)
+            has_enough_balance=True, has_enough_gas=True...)
     """
 
     steps_required: StrictInt | None = Field(None, title="Steps")
@@ -322,6 +359,16 @@ class PaymentMetadata(Response):
     payment_transaction_index: StrictInt | None = Field(None, title="Payment")
     has_enough_balance: StrictBool | None = Field(None, title="Wallet has enough")
     has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
+    protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared protocol fee")
+    platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
+
+    @classmethod
+    def read(cls, content: Any) -> Self:
+        """Return parsed JSON as an object; a fee with an odd field is odd. Raises ValueError if it is no JSON object."""
+        metadata = super().read(content)
+        fees = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}
+        metadata._odd += tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
+        return metadata
 
     def _cell(self, name: str, value: Any) -> str:
         # Counted from 1, like the transactions in the table.
@@ -348,6 +395,7 @@ class Payment(Response):
         metadata: What the service reports about them, or None.
         order: The order that was sent, or None. The response alone does not name the network.
         network: The network given to `read_payment`, or None.
+        environment: Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -363,12 +411,20 @@ class Payment(Response):
 
     _order: PaymentOrder | None = PrivateAttr(default=None)
     _network: str | None = PrivateAttr(default=None)
+    _environment: str | None = PrivateAttr(default=None)
 
     @classmethod
-    def read(cls, content: Any, *, order: PaymentOrder | None = None, network: str | None = None) -> Self:
+    def read(
+        cls,
+        content: Any,
+        *,
+        order: PaymentOrder | None = None,
+        network: str | None = None,
+        environment: str | None = None,
+    ) -> Self:
         """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object."""
         payment = super().read(content)
-        payment._order, payment._network = order, network
+        payment._order, payment._network, payment._environment = order, network, environment
         return payment
 
     @classmethod
@@ -385,6 +441,11 @@ class Payment(Response):
     def network(self) -> str | None:
         """The network given to `read_payment`; None if the order determines it."""
         return self._network
+
+    @property
+    def environment(self) -> str | None:
+        """Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file."""
+        return self._environment
 
     def save(self, path: str | Path) -> None:
         """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one."""

@@ -32,6 +32,25 @@ def positive_number(value: object) -> Decimal | None:
     return number if number.is_finite() and number > 0 and abs(number.adjusted()) < 100 else None
 
 
+def read_percentage(value: object) -> Decimal | None:
+    """Return a percentage from 0 to 100, written with or without "%", exactly; None for anything else.
+
+    A float of JSON is read as it was written.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return None
+    try:
+        number = Decimal(str(value).strip().removesuffix("%").rstrip())
+    except (DecimalException, ValueError):
+        return None
+    return number if number.is_finite() and 0 <= number <= 100 and len(number.as_tuple().digits) <= 30 else None
+
+
+def format_percentage(number: Decimal) -> str:
+    """Return a percentage as people write it, such as "0.1 %"."""
+    return f"{number.normalize(EXACT):f} %"
+
+
 def to_units(base: int | None, decimals: int | None) -> Decimal | None:
     """Return an amount of base units in whole units, exactly; None if one of the two is not known."""
     return None if base is None or decimals is None else Decimal(base).scaleb(-decimals, EXACT)

@@ -11,11 +11,15 @@ from payerkit._tables import rows
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A blockchain. name: as in currency ids. title: its common name. chain_id: None if the sources disagree."""
+    """A blockchain. name: as in currency ids. title: its common name. chain_id: None if the sources disagree.
+
+    is_test: its coins and tokens are worth nothing.
+    """
 
     name: str
     title: str
     chain_id: int | None
+    is_test: bool
 
     def __str__(self) -> str:
         known = [] if self.title.lower() == self.name else [self.title]
@@ -26,7 +30,19 @@ class Network:
 @cache
 def networks() -> Mapping[str, Network]:
     """Return all networks by name."""
-    return {
-        row["network"]: Network(row["network"], row["title"], int(row["chain_id"]) if row["chain_id"] else None)
-        for row in rows(__package__, "networks")
-    }
+    return {row["network"]: _network(row) for row in rows(__package__, "networks")}
+
+
+def network_in_id(currency_id: str) -> Network | None:
+    """Return the network that a currency id ends with, also if the token list does not have the currency; else None."""
+    found = [network for name, network in networks().items() if currency_id.lower().endswith(f"-{name}")]
+    return max(found, key=lambda network: len(network.name), default=None)
+
+
+def _network(row: dict[str, str]) -> Network:
+    return Network(
+        name=row["network"],
+        title=row["title"],
+        chain_id=int(row["chain_id"]) if row["chain_id"] else None,
+        is_test={"yes": True, "no": False}[row["test"]],
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
 # ruff: noqa: D102 - the models describe these attributes
@@ -37,6 +38,13 @@ class TransactionLike(Protocol):
     def model_extra(self) -> Mapping[str, Any] | None: ...
 
 
+class FeeLike(Protocol):
+    """A fee as the service declares it; None where it does not say."""
+
+    percentage: Decimal | None
+    address: str | None
+
+
 class MetadataLike(Protocol):
     """The service's statements about the transactions; None where it makes none. Indexes count from 0."""
 
@@ -47,12 +55,16 @@ class MetadataLike(Protocol):
     has_enough_balance: bool | None
     has_enough_gas: bool | None
 
+    @property
+    def protocol_fee(self) -> FeeLike | None: ...
+    @property
+    def platform_fee(self) -> FeeLike | None: ...
     def rows(self) -> list[tuple[str, str]]: ...
 
 
 @runtime_checkable
 class PaymentLike(Protocol):
-    """An initiated payment. order, network: known if it was requested here or read with them."""
+    """An initiated payment. order, network, environment: known if it was requested here or read with them."""
 
     request_id: str | None
     payment_reference: str | None
@@ -65,3 +77,5 @@ class PaymentLike(Protocol):
     def order(self) -> ShownOrder | None: ...
     @property
     def network(self) -> str | None: ...
+    @property
+    def environment(self) -> str | None: ...

@@ -12,6 +12,7 @@ from payerkit.onchain.currencies import Currency, currency_hash, find_currency, 
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.review_base import UNLIMITED, PaymentReview, finding
+from payerkit.onchain.review_fees import review_fee
 from payerkit.onchain.transactions import DecodedTransaction, resolve_currency
 
 _TOLERANCE = Decimal("0.01")
@@ -23,7 +24,7 @@ def review_payment(review: PaymentReview, transaction: DecodedTransaction, payme
     yield _check_recipient(review, transaction, payment)
     yield from _check_token(review, transaction, payment)
     yield from _check_amount(review, transaction, payment)
-    yield from _check_fee(review, transaction, payment)
+    yield from review_fee(review, transaction, payment)
     yield _check_reference(review, transaction, payment)
     if payment.revert_reason:
         yield finding("would_fail", transaction, reason=payment.revert_reason)
@@ -126,23 +127,6 @@ def _check_maximum(review: PaymentReview, transaction: DecodedTransaction, payme
     maximum = "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}"
     age = "" if payment.max_rate_age else " The rate may be of any age."
     return finding("max_to_spend", transaction, maximum=maximum, age=age)
-
-
-def _check_fee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
-    if payment.fee is None:
-        return
-    recipient = (payment.fee_recipient or "").lower()
-    if payment.fee == 0:
-        yield finding(
-            "fee_none.recipient" if recipient and recipient not in BURN_ADDRESSES else "fee_none", transaction
-        )
-        return
-    fee = format_effect_amount(payment, payment.fee, resolve_currency(payment.token, review.network))
-    if recipient and int(recipient, 16) == 0:
-        yield finding("fee.burned", transaction, fee=fee)
-        return
-    share = f" ({Decimal(100 * payment.fee) / Decimal(payment.amount):.4g} % of the amount)" if payment.amount else ""
-    yield finding("fee", transaction, fee=fee + share)
 
 
 def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:

@@ -1,0 +1,95 @@
+"""The currencies of the token list as a DataFrame, with what each can be used for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from payerkit.checks.places import fiat_currencies
+from payerkit.checks.requirements import requirements
+from payerkit.onchain.currencies import Currency, token_list
+from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.networks import networks
+
+_RAILS = ("local", "swift", "wire")
+
+_COLUMNS = {
+    "id": "string",
+    "symbol": "string",
+    "name": "string",
+    "kind": "string",
+    "network": "string",
+    "decimals": "int64",
+    "address": "string",
+    "is_test": "bool",
+    "payable": "bool",
+    "rails": "string",
+    "needs_local": "string",
+    "needs_swift": "string",
+    "needs_wire": "string",
+}
+
+_FEE_CONTRACTS = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
+"""The contract that pays in a currency of a kind; none is known for the other kinds."""
+
+
+def currencies() -> pd.DataFrame:
+    """List the currencies that an order can name, and what bank accounts in them need.
+
+    Works offline, from tables of payerkit; a service may know other currencies.
+
+    Returns:
+        One row per currency of the token list, in its order: fiat currencies, tokens and coins.
+
+        - id (string): what an order names, such as "USDC-matic"
+        - symbol, name (string): a name is such as "US Dollar", or "USDC on Polygon"
+        - kind (string): "fiat", "native" (the coin of its network), "erc20" or "trc20"
+        - network (string): as in ids; missing for fiat currencies
+        - decimals (int64): of this currency; one with the same symbol on another network can have others
+        - address (string): of the token's contract; missing for fiat currencies and coins
+        - is_test (bool): its network is a test network, where nothing has a value
+        - payable (bool): it can be a payment currency, since a payment contract is known on its network
+        - rails (string): for a bank account in a fiat currency, the rails that the operator lists; missing if none
+        - needs_local, needs_swift, needs_wire (string): the fields that such an account usually needs on these rails;
+          missing if that is not published
+
+    Example:
+        >>> table = currencies()
+        >>> table[table["is_test"] & table["payable"]]["id"].head(3).tolist()
+        ['FAU-sepolia', 'fUSDT-sepolia', 'fUSDC-sepolia']
+        >>> table.set_index("id").loc["GBP", ["name", "rails", "needs_local"]].tolist()
+        ['Pound Sterling', 'local, swift', 'sort_code or iban, account_number or iban']
+    """
+    rows = [_row(currency) for currency in token_list().values()]
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
+
+
+def _row(currency: Currency) -> dict[str, Any]:
+    network = networks().get(currency.network)
+    contract = _FEE_CONTRACTS.get(currency.kind)
+    fiat_name = fiat_currencies().get(currency.symbol, currency.symbol)
+    return {
+        "id": currency.id,
+        "symbol": currency.symbol,
+        "name": fiat_name if network is None else f"{currency.symbol} on {network.title}",
+        "kind": currency.kind,
+        "network": None if network is None else network.name,
+        "decimals": currency.decimals,
+        "address": currency.address or None,
+        "is_test": network is not None and network.is_test,
+        "payable": contract is not None and find_deployment(contract, currency.network) is not None,
+        **(_account_columns(currency.symbol) if currency.kind == "fiat" else {}),
+    }
+
+
+def _account_columns(code: str) -> Mapping[str, str | None]:
+    """Return the rails of a fiat currency that the operator lists, and what an account needs on each."""
+    listed = {rails: requirements()[code, rails] for rails in _RAILS if (code, rails) in requirements()}
+    needs = {f"needs_{rails}": _words(requirement.needs) for rails, requirement in listed.items()}
+    return {"rails": ", ".join(listed) or None, **needs}
+
+
+def _words(needs: Sequence[Sequence[str]] | None) -> str | None:
+    return None if needs is None else ", ".join(" or ".join(group) for group in needs)
