@@ -43,6 +43,16 @@ def link(url: str, label: str) -> str:
     return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(label)}</a>'
 
 
+_BADGE = "border:1px solid;border-radius:3px;padding:0 6px;font-size:0.9em;white-space:nowrap"
+_INVERTED = ";background:var(--jp-ui-font-color1,#212121);color:var(--jp-layout-color1,#fff);font-weight:bold"
+
+
+def badge(environment: str) -> str:
+    """Return the name of an environment as a small badge; "live" stands out."""
+    style = _BADGE + _INVERTED * (environment == "live")
+    return f'<span style="{style}">{escape(environment.capitalize())}</span>'
+
+
 _LEFT = "text-align:left;vertical-align:top"
 
 

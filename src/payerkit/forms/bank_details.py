@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,23 +12,31 @@ from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import needed_fields
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail, payment_details_call
-from payerkit.errors import PayerkitError
+from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.forms.form import Button, Form, FormState, count_warnings
+from payerkit.forms.payer import PayerForm
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
+from payerkit.models.base import Hidden
 from payerkit.wire import check_id
 
 _RAILS = ("local", "swift", "wire")
 _ALWAYS_SHOWN = {"rails", "state"}
 _ACCOUNT_SECTIONS = {"Account", "Bank"}
+_HOLDER_SECTION = "Beneficiary"
+_WHOSE_ACCOUNT = (
+    "The account belongs to the payee. Enter the account holder's data, and the payer's only if both are the same."
+)
+_BOX_LABEL = "The payer is also the account holder"
 _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", "iban", "status", "id")
 
 
 class BankDetailsForm(Form):
     """A form that adds bank details to a payer, then lists the payer's accounts, masked.
 
-    It shows the required fields, those that the currency usually needs on its rails, and every field with a value. Each
-    submission stores one more account.
+    The account is registered under the payer, and belongs to the payee: the form asks for the data of the account
+    holder. It shows the required fields, those that the currency usually needs on its rails, and every field with a
+    value. Each submission stores one more account.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -38,6 +46,8 @@ class BankDetailsForm(Form):
     Attributes:
         result: The `PaymentDetail` that was stored last, or None.
         client_user_id: The id of the payer, or None. Setting another id clears the form.
+        holder_is_payer: Whether the payer is also the account holder. In a `Walkthrough`, True fills the empty fields
+            of the holder from the payer, as the box in the form does.
         error: The exception of the last action, or None.
         findings: Errors, warnings and infos about the values.
         done: True when the bank details were stored.
@@ -61,6 +71,9 @@ class BankDetailsForm(Form):
 
     _client_user_id: str | None = None
     _accounts: Sequence[PaymentDetail] = ()
+    _offered: Mapping[str, Hidden] | None = None
+    _filled: Mapping[str, Hidden] | None = None
+    _box_text = ""
 
     def __init__(self, client: Client, client_user_id: str | None = None, **options: Any) -> None:
         super().__init__(client, **options)
@@ -81,15 +94,85 @@ class BankDetailsForm(Form):
             # Values of one payer must not be stored for another.
             if self._client_user_id not in {None, client_user_id}:
                 self._reopen(clear=True)
-                self._accounts = ()
+                self._accounts, self._offered = (), None
             self._client_user_id = client_user_id
             self.waits_for = ""
             self._refresh_pages()
 
+    @property
+    def holder_is_payer(self) -> bool:
+        """Whether the payer is also the account holder.
+
+        True fills the empty fields of the holder from the payer, except secrets; False removes what it filled in,
+        unless it was changed. Raises InvalidInput for True if no payer was onboarded beside this form.
+        """
+        with self._lock:
+            return self._filled is not None
+
+    @holder_is_payer.setter
+    def holder_is_payer(self, is_payer: bool) -> None:
+        if not isinstance(is_payer, bool):
+            raise InvalidInput("holder_is_payer: give True or False.")
+        with self._lock:
+            self._tick(is_ticked=is_payer)
+            self._refresh_pages()
+
+    def offer_holder(self, payer: PayerForm) -> None:
+        """Offer a payer's data for the account holder; nothing is filled in before somebody says that they are the same.
+
+        The data offered before are forgotten, and what was filled in from them is removed, unless it was changed.
+
+        Args:
+            payer: The form in which the payer was onboarded.
+
+        Example:
+            >>> form = PayerForm(client)
+            >>> form.fill(payer)
+            >>> bank_details = BankDetailsForm(client, "user-123")
+            >>> bank_details.offer_holder(form)
+            >>> bank_details.holder_is_payer = True
+            >>> bank_details
+            <BankDetailsForm: 9 of 27 fields>
+        """
+        offered = payer.as_holder()
+        with self._lock:
+            if offered != self._offered:
+                self._tick(is_ticked=False)
+            self._offered = offered
+            self._refresh_pages()
+
+    def _tick(self, *, is_ticked: bool) -> None:
+        """Fill in the holder from the payer, or remove what was filled in."""
+        if is_ticked == (self._filled is not None):
+            return
+        if self._filled is not None:
+            cleared = self._entries.clear_unchanged(self._filled)
+            self._filled = None
+            self._box_text = f"{_count_fields(cleared)} cleared."
+        elif self._offered is None:
+            raise InvalidInput("holder_is_payer: no payer was onboarded beside this form. Fill in the account holder.")
+        else:
+            if self.done:
+                self._reopen()
+            self._filled = self._entries.fill_empty(self._offered)
+            self._box_text = f"{_count_fields(self._filled)} filled in."
+        self._reset_status()
+
+    def _reopen(self, *, clear: bool = False) -> None:
+        super()._reopen(clear=clear)
+        if clear:
+            self._filled, self._box_text = None, ""
+
+    def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
+        """Return what every page shows, with the box and what it did; without a box if no payer's data are at hand."""
+        box = None if self._offered is None else (self._filled is not None, self._box_text)
+        return super()._view(names) | {"box": box}
+
     def _make_spec(self, title: str) -> dict[str, Any]:
         fields = self.model.model_fields.items()
         optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
-        return super()._make_spec(title) | {"optional": optional, "needs": _needs()}
+        own = {"optional": optional, "needs": _needs(), "box": (_HOLDER_SECTION, _WHOSE_ACCOUNT, _BOX_LABEL)}
+        return super()._make_spec(title) | own
 
     def _subject(self) -> str:
         return f"for {visible(self._client_user_id)}" if self._client_user_id else ""
@@ -139,6 +222,10 @@ class BankDetailsForm(Form):
             self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS)
         else:
             super()._run_action(action)
+
+
+def _count_fields(names: Collection[str]) -> str:
+    return "1 field" if len(names) == 1 else f"{len(names)} fields"
 
 
 def _needs() -> dict[str, str]:

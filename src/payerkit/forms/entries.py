@@ -92,11 +92,19 @@ class Entries:
             self.set_value(name, None)
             self.touched.discard(name)
 
-    def take_over(self, other: Entries) -> None:
-        """Fill empty fields from the fields of the same name in another form, except secrets."""
-        for name, value in other._values.items():
-            if name in self.fields and name not in self._values and not isinstance(value, Hidden):
-                self.set_value(name, value)
+    def fill_empty(self, values: Mapping[str, Hidden]) -> dict[str, Hidden]:
+        """Set the fields that are empty; return what was filled in, by name."""
+        empty = {name: value for name, value in values.items() if name not in self._values}
+        for name, value in empty.items():
+            self.set_value(name, value)
+            self.touched.add(name)
+        return {name: Hidden(str(self._values[name])) for name in empty if name in self._values}
+
+    def clear_unchanged(self, filled: Mapping[str, Hidden]) -> list[str]:
+        """Clear the fields that still have the value that was filled in; return their names."""
+        unchanged = [name for name, value in filled.items() if self._values.get(name) == value.get_secret_value()]
+        self.clear(unchanged)
+        return unchanged
 
     @property
     def secrets(self) -> list[str]:

@@ -76,7 +76,7 @@ function addCombobox(input, label, listen, search, onChoose) {
 }
 
 function render({ model, el }) {
-  const { title, submit_label: submitLabel, sections, optional, needs, timeout } = model.get('spec');
+  const { title, environment, submit_label: submitLabel, sections, optional, needs, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = model.get('spec');
   const page = 'f' + Math.random().toString(36).slice(2);
   const fields = {}, cleanups = [], postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
@@ -183,12 +183,18 @@ function render({ model, el }) {
     showAll = !showAll;
     arrange();
   });
-  const body = div('', ...sections.map(([name, drawn]) => create('fieldset', {}, create('legend', {}, name), div('grid', ...drawn.map(drawField)))));
+  const box = create('input', { type: 'checkbox', id: page + 'b' }), boxText = create('span', { class: 'help', 'aria-live': 'polite' });
+  const boxRow = div('row', box, create('label', { for: box.id }, boxLabel || ''), boxText);
+  const drawBox = (name) => name === boxSection ? [div('help', boxHelp), boxRow] : [];
+  const body = div('', ...sections.map(([name, drawn]) => create('fieldset', {}, create('legend', {}, name), ...drawBox(name), div('grid', ...drawn.map(drawField)))));
   const submitButton = button(submitLabel, 'go'), anywayButton = button('Send anyway', '', () => submit(true));
   const foot = div('row', submitButton, anywayButton, create('span', { class: 'help' }, '* required'));
   const status = setAttributes(div('status'), { role: 'status' }), seconds = create('span', { class: 'help', 'aria-hidden': true });
-  const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': title },
-    div('title', create('b', {}, title), ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds));
+  const badge = create('span', { class: 'badge ' + environment }, environment[0].toUpperCase() + environment.slice(1));
+  const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
+    div('title', create('b', {}, title), ' ', badge, ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds));
+  boxRow.hidden = true;
+  listen(box, 'change', () => send({ type: 'tick', is_ticked: box.checked }));
   if (needs) {
     body.querySelector('.grid').before(advice);
     body.append(moreButton);
@@ -238,6 +244,10 @@ function render({ model, el }) {
       stopWaiting();
     }
     phase = view.phase ?? phase;
+    if ('box' in view) {
+      boxRow.hidden = !view.box;
+      [box.checked, boxText.textContent] = view.box ?? [false, ''];
+    }
     for (const name in view.values) {
       const field = fields[name];
       // A reply to a page may be older than what the user is typing; a view without a page comes from fill() or clear().
@@ -293,7 +303,7 @@ function render({ model, el }) {
     if (hasModifier && isEnterInField && phase !== 'unknown') {
       event.preventDefault();
       // The browser fires `change` only when the field is left.
-      fields[event.target.name].commitEdit();
+      fields[event.target.name]?.commitEdit();
       submit(false);
     }
   });

@@ -2,8 +2,8 @@
 
 Browser (form.js) and kernel exchange custom messages, because JupyterLab may save widget state in the notebook.
 
-- To the kernel: `type` ("ready", "change", "search", "submit" or "action"), `page` (the sender), `touched` (fields that
-  were left: the new value, or None if it is unchanged), and the parameters of the type.
+- To the kernel: `type` ("ready", "change", "search", "submit", "action" or "tick"), `page` (the sender), `touched` (fields
+  that were left: the new value, or None if it is unchanged), and the parameters of the type.
 - To the browser: the view of the form, which all pages show; or the options that a search found. `page` names the page
   that a message replies to.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -176,7 +177,13 @@ class Form(anywidget.AnyWidget):
         """Return what the browser needs to draw the form."""
         sections = form_sections(self.model)
         timeout = self._client.timeout.total
-        return {"title": title, "submit_label": self.submit_label, "sections": sections, "timeout": timeout}
+        return {
+            "title": title,
+            "environment": self._client.environment,
+            "submit_label": self.submit_label,
+            "sections": sections,
+            "timeout": timeout,
+        }
 
     def _call(self, request: Any) -> Any:
         """Send a request and return the response."""
@@ -189,6 +196,14 @@ class Form(anywidget.AnyWidget):
     def _subject(self) -> str:
         """Return whom the form is about, shown beside its title."""
         return ""
+
+    def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
+        """Return the notes beside the touched fields."""
+        return field_notes(self._entries, findings)
+
+    def _tick(self, *, is_ticked: bool) -> None:
+        """Take over the state of the form's box. Only a form with a box in its `spec` has one."""
+        raise NotImplementedError
 
     def _run_action(self, action: str) -> None:
         """Run the action of a button: "edit" keeps the values, "new" clears them."""
@@ -264,16 +279,6 @@ class Form(anywidget.AnyWidget):
         """
         with self._lock:
             self._reopen(clear=True)
-            self._refresh_pages()
-
-    def take_over(self, other: Form) -> None:
-        """Fill empty fields from the fields of the same name in another form, except secrets.
-
-        Args:
-            other: The form to copy from.
-        """
-        with self._lock:
-            self._entries.take_over(other._entries)
             self._refresh_pages()
 
     @property
@@ -377,7 +382,7 @@ class Form(anywidget.AnyWidget):
         return {
             "action_count": self._action_count,
             "subject": self._subject(),
-            "notes": field_notes(self._entries, findings),
+            "notes": self._notes(findings),
             "held": self._entries.secrets,
             "values": values,
             "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
@@ -405,8 +410,9 @@ class Form(anywidget.AnyWidget):
                     return self._view(self._entries.fields if self._entries else ())
                 case "change":
                     view = self._view(touched)
-                    # The page may wait for an action: only the reply to that one ends the wait.
+                    # The page may wait for an action: only the reply to that one ends the wait. Likewise a box.
                     del view["action_count"]
+                    view.pop("box", None)
                     return view
                 case "search":
                     name = message["name"]
@@ -414,6 +420,12 @@ class Form(anywidget.AnyWidget):
                     return {"name": name, "search_id": message["search_id"], "options": options}
                 case "submit" | "action":
                     return self._act(message)
+                case "tick":
+                    # A page may not be up to date: the view corrects it.
+                    with suppress(InvalidInput):
+                        if not self.done:
+                            self._tick(is_ticked=message["is_ticked"] is True)
+                    return self._view(self._entries.fields)
             raise ValueError("unknown type of message")
 
     def _act(self, message: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,22 @@ from payerkit.errors import NotFound
 from payerkit.forms.form import Button, Form, FormState, count_warnings
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
+from payerkit.models.base import Hidden
 from payerkit.wire import is_loopback
 
 _SIGNED = {"completed", "signed"}
+
+_HOLDER = {
+    "beneficiary_type": "beneficiary_type",
+    "date_of_birth": "date_of_birth",
+    "address_line1": "address_line1",
+    "address_line2": "address_line2",
+    "city": "city",
+    "state": "state",
+    "postal_code": "postcode",
+    "country": "country",
+}
+"""The fields of an account holder, each with the payer's field that says the same of the payer."""
 
 
 class PayerForm(Form):
@@ -60,6 +73,26 @@ class PayerForm(Form):
     def client_user_id(self) -> str | None:
         """The id of the payer that was onboarded last, or None."""
         return self._client_user_id
+
+    def as_holder(self) -> dict[str, Hidden]:
+        """Return what a bank account needs of its holder, if that is the payer, by the names of `BankDetails`.
+
+        Secrets are left out, and no repr shows the values.
+
+        Example:
+            >>> form = PayerForm(client)
+            >>> form.fill(payer)
+            >>> form.as_holder()["account_name"].get_secret_value()
+            'John Doe'
+        """
+        with self._lock:
+            values = self._entries.visible_values()
+        holder = {name: values[source] for name, source in _HOLDER.items()}
+        if values["beneficiary_type"] == "business":
+            holder["account_name"] = values["company_name"]
+        else:
+            holder["account_name"] = f"{values['first_name']} {values['last_name']}".strip()
+        return {name: Hidden(value) for name, value in holder.items() if value}
 
     def _subject(self) -> str:
         return visible(str(self._client_user_id)) if self.done else ""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from payerkit.endpoints import initiate_payment
+import warnings
+
+from payerkit.endpoints import payment_call
+from payerkit.errors import RealMoneyWarning, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms.form import Button, Form, FormState
 from payerkit.models import Payment, PaymentOrder
+from payerkit.onchain.real_money import real_money_note
 from payerkit.onchain.review import check_payment
 
 
@@ -46,8 +50,51 @@ class PaymentForm(Form):
         with self._lock:
             return check_payment(self._result) if self.done else super().findings
 
+    @without_internal_frames
+    def submit(self, *, anyway: bool = False) -> Payment:
+        """Send the values, as the button does; the form shows the outcome, too.
+
+        Args:
+            anyway: Send in spite of warnings.
+
+        Returns:
+            The payment, also kept as `result`.
+
+        Raises:
+            InvalidInput: The values have errors, or warnings without `anyway`; or they were sent already. Nothing was
+                sent.
+            PayerkitError: The call failed, as `initiate_payment` would raise it. Also kept as `error`.
+
+        Warns:
+            RealMoneyWarning: Before sending, as `initiate_payment` does. In the browser, the note at the field tells it.
+
+        Example:
+            >>> form = PaymentForm(client)
+            >>> form.fill(order)
+            >>> payment = form.submit()
+            >>> payment is form.result
+            True
+        """
+        if not self.done and (note := self._real_money_note()):
+            warnings.warn(note, RealMoneyWarning, stacklevel=3)  # the caller is above one decorator
+        payment: Payment = super().submit(anyway=anyway)
+        return payment
+
+    def _real_money_note(self) -> str:
+        """Return a warning if the chosen payment currency moves real money, but the service is not live; else ""."""
+        with self._lock:
+            currency = self._entries.visible_values()["payment_currency"]
+        return real_money_note(currency, self._client.environment)
+
+    def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
+        """Return the notes beside the fields; that money is real is told as soon as the currency is chosen."""
+        notes = super()._notes(findings)
+        if not self.done and (note := self._real_money_note()):
+            notes.setdefault("payment_currency", []).append(("warning", note, ""))
+        return notes
+
     def _call(self, request: PaymentOrder) -> Payment:
-        return initiate_payment(self._client, request)
+        return self._client.send(payment_call(request, self._client.environment))
 
     def _state_of(self, response: Payment) -> FormState:
         buttons = (Button("Edit the order", "edit"), Button("New payment", "new"))

@@ -15,8 +15,9 @@ from payerkit.forms.payment import PaymentForm
 class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
     """Three forms in sequence: onboard a payer, add bank details, initiate and review a payment.
 
-    Once the payer is onboarded, the bank details are theirs, and empty fields are filled in from the payer's, except
-    secrets.
+    Once the payer is onboarded, the bank details are stored under their id. The account is the payee's: nothing about
+    its holder is taken from the payer, unless somebody ticks the box that says that both are the same, or sets
+    `walk.bank_details.holder_is_payer = True`.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -31,8 +32,8 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
         >>> walk = Walkthrough(client)
         >>> walk.payer.fill(payer)
         >>> status = walk.payer.submit()
-        >>> walk.bank_details.client_user_id
-        'user-123'
+        >>> walk.bank_details.client_user_id, walk.bank_details.holder_is_payer
+        ('user-123', False)
     """
 
     def __init__(self, client: Client, **options: Any) -> None:
@@ -45,7 +46,7 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
     def _on_payer_done(self, change: Any) -> None:
         if change["new"] and self.payer.client_user_id is not None:
             self.bank_details.client_user_id = self.payer.client_user_id
-            self.bank_details.take_over(self.payer)
+            self.bank_details.offer_holder(self.payer)
 
     def __repr__(self) -> str:
         return f"<Walkthrough: {self.payer}, {self.bank_details}, {self.payment}>"

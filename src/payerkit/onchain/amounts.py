@@ -43,7 +43,9 @@ def read_percentage(value: object) -> Decimal | None:
         number = Decimal(str(value).strip().removesuffix("%").rstrip())
     except (DecimalException, ValueError):
         return None
-    return number if number.is_finite() and 0 <= number <= 100 and len(number.as_tuple().digits) <= 30 else None
+    if not number.is_finite() or not 0 <= number <= 100 or len(number.as_tuple().digits) > 30:
+        return None
+    return number if number == 0 or number.adjusted() > -20 else None
 
 
 def format_percentage(number: Decimal) -> str:

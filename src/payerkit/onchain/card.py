@@ -8,6 +8,7 @@ from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.protocols import PaymentLike
+from payerkit.onchain.real_money import real_money_note
 from payerkit.onchain.review import check_payment
 from payerkit.onchain.review_base import UNLIMITED
 from payerkit.onchain.transactions import (
@@ -32,7 +33,10 @@ def payment_card(payment: PaymentLike) -> str:
     found = check_payment(payment)
     network = network_of(payment.order, payment.network)
     transactions = decode_payment(payment)
-    rows = [] if payment.order is None else payment.order.rows()
+    order = payment.order
+    note = "" if order is None else real_money_note(str(order.payment_currency), payment.environment)
+    rows = [("! real money", html.escape(note))] if note else []
+    rows += [] if order is None else order.rows()
     rows += [
         ("Network", html.escape(network)),
         ("Request id", html.escape(payment.request_id)),
@@ -41,7 +45,8 @@ def payment_card(payment: PaymentLike) -> str:
         *_finding_rows([each for each in found if each.step is None]),
     ]
     style = f"border-left:6px solid {_COLOURS[found.verdict]};padding:4px 10px;margin:4px 0"
-    verdict = f"<b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs."
+    badge = "" if payment.environment is None else f" {html.badge(payment.environment)}"
+    verdict = f"<b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs.{badge}"
     parts = [
         f'<div role="status" style="{style}">{verdict}</div>',
         html.table(rows, caption="Payment"),
@@ -80,6 +85,9 @@ def _effect_rows(effect: Effect, network: str | None) -> list[tuple[str, str]]:
     if effect.fee:
         much = format_effect_amount(effect, effect.fee, token)
         rows.append((f"Fee{place}", _amount_to(much, effect.fee_recipient)))
+        if effect.amount is not None:
+            total = format_effect_amount(effect, effect.amount + effect.fee, token)
+            rows.append((f"In all{place}", html.escape(total)))
     return rows
 
 
@@ -116,12 +124,14 @@ def _drawing(transactions: tuple[DecodedTransaction, ...], network: str | None) 
         (248, 30, contract_name(transaction, network) or "unknown contract", shorten_address(transaction.to)),
         (488, 8 if effect.fee else 30, "payee", shorten_address(with_checksum(effect.recipient))),
     ]
-    arrows = [(168, 55, 248, 55, amount), (408, 55, 488, 33 if effect.fee else 55, "")]
+    total = amount if effect.amount is None else format_effect_amount(effect, effect.amount + (effect.fee or 0), token)
+    arrows = [(168, 55, 248, 55, total), (408, 55, 488, 33 if effect.fee else 55, "")]
+    label = f"{amount} from your wallet through {boxes[1][2]} to {effect.recipient}"
     if effect.fee:
         boxes.append((488, 70, "fee", shorten_address(with_checksum(effect.fee_recipient))))
         arrows.append((408, 55, 488, 95, ""))
+        label += f", and a fee of {format_effect_amount(effect, effect.fee, token)} to {effect.fee_recipient}"
     shapes = [_box(*box) for box in boxes] + [_arrow(*arrow) for arrow in arrows]
-    label = f"{amount} from your wallet through {boxes[1][2]} to {effect.recipient}"
     height = 130 if effect.fee else 90
     return (
         f'<svg viewBox="0 0 660 {height}" width="660" style="max-width:100%" role="img" '

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from decimal import Context, Decimal
 
 from payerkit.findings import Finding
-from payerkit.html import visible
 from payerkit.onchain.addresses import BURN_ADDRESSES, address_problem, is_same, with_checksum
 from payerkit.onchain.amounts import EXACT, format_effect_amount, format_percentage
 from payerkit.onchain.effects import Effect
@@ -74,7 +73,8 @@ def _is_share(fee: FeeLike, amount: int | None, found: int) -> bool:
     """Return True if an amount is the fee's share of a payment, rounded up or down to one base unit."""
     if fee.percentage is None or amount is None:
         return False
-    return abs(EXACT.multiply(Decimal(amount), fee.percentage) - 100 * Decimal(found)) < 100
+    difference = EXACT.subtract(EXACT.multiply(Decimal(amount), fee.percentage), Decimal(100 * found))
+    return EXACT.abs(difference) < 100
 
 
 def _fee_words(review: PaymentReview, payment: Effect) -> str:
@@ -96,6 +96,4 @@ def _share_words(fee: FeeLike) -> str:
 
 
 def _wallet_words(fee: FeeLike) -> str:
-    if address_problem(fee.address) == "address_malformed":
-        return "an unknown wallet"
-    return visible(str(fee.address))
+    return "an unknown wallet" if address_problem(fee.address) == "address_malformed" else str(with_checksum(fee.address))
