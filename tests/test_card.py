@@ -20,6 +20,7 @@ from published import ANSWERS
 from test_review import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, data, payment
 
 UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
+ORDERED_WIRE = USDC.to_dict(reveal=True)
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
 
 
@@ -70,6 +71,31 @@ def test_a_fee_is_drawn() -> None:
     shown = card(payment((TOKEN_PAYMENT[0], call, 0), asked=USDC))
 
     assert (3 + 1, "0.000005 fUSDC-sepolia" in shown) == (shown.count("<rect"), True)
+    assert 2 == len(re.findall(">10.000005 fUSDC-sepolia<", shown))  # what leaves the wallet, in the drawing and below
+    assert f"and a fee of 0.000005 fUSDC-sepolia to {USDC.payee.lower()}" in shown
+
+
+@pytest.mark.parametrize(
+    ("environment", "shown"), [("sandbox", ">Sandbox<"), ("staging", ">Staging<"), ("live", ">Live<")]
+)
+def test_the_card_shows_where_it_comes_from(environment: str, shown: str) -> None:
+    """A payment that was requested here shows the environment beside the verdict; one from a file has none."""
+    answer = GOOD["token"].to_dict(reveal=True)
+    badge = card(Payment.read(answer, order=USDC, environment=environment))
+
+    assert shown in badge.partition("<table")[0]
+    assert shown not in card(Payment.read(answer, order=USDC))
+
+
+def test_the_card_tells_of_real_money_and_the_check_does_not() -> None:
+    """Where a sandbox's payment moves real money, the card says so; the findings are those of any payment."""
+    main = {**ORDERED_WIRE, "paymentCurrency": "USDC-mainnet", "invoiceCurrency": "USDC-mainnet"}
+    answer = GOOD["token"].to_dict(reveal=True)
+    order = payerkit.PaymentOrder.of(main, {})
+    rehearsed, live = (Payment.read(answer, order=order, environment=each) for each in ("sandbox", "live"))
+
+    assert ("moves real money" in card(rehearsed), "moves real money" in card(live)) == (True, False)
+    assert payerkit.check_payment(rehearsed) == payerkit.check_payment(live)
 
 
 def test_the_card_shows_markup_as_text() -> None:

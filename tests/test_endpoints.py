@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import payerkit
 from far_end import FarEnd, reply
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, RateLimited, Refused, UnreadableAnswer
+from payerkit.errors import InvalidInput, NotFound, RateLimited, RealMoneyWarning, Refused, UnreadableAnswer
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ODD_IDS = [
@@ -117,6 +117,23 @@ def test_the_journey(shared: Client) -> None:
     payment = payerkit.initiate_payment(shared, ORDER)
     assert payment.order == payerkit.PaymentOrder.of(ORDER, {})
     assert [4 * 10**15] == [step.wei for step in payment.transactions]  # 10 USD at 2500 USD for one ETH
+
+
+def test_real_money_is_told_where_the_payment_is_requested(shared: Client) -> None:
+    """On a sandbox, an order in a mainnet currency warns once, at the caller's line; the payment is made."""
+    with pytest.warns(RealMoneyWarning, match="ETH-mainnet is a coin of Ethereum, not of a test network") as caught:
+        payment = payerkit.initiate_payment(shared, {**ORDER, "paymentCurrency": "ETH-mainnet"})
+
+    assert [__file__] == [warning.filename for warning in caught]
+    assert ("sandbox", 1) == (payment.environment, len(payment.transactions))
+
+
+@pytest.mark.filterwarnings("error::payerkit.errors.RealMoneyWarning")
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "https://api.stage.request.network"])
+def test_real_money_can_be_forbidden(connected: Callable[..., Client], address: str) -> None:
+    """Turned into an error, the warning comes before anything is sent: these addresses would not answer."""
+    with pytest.raises(RealMoneyWarning, match="whoever signs this payment moves real money"):
+        payerkit.initiate_payment(connected(address), {**ORDER, "paymentCurrency": "USDC-mainnet"})
 
 
 def test_listing_filters_by_id(shared: Client) -> None:

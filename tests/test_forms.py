@@ -16,7 +16,7 @@ from far_end import FarEnd, close, drip, message, reply
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.checks import schema
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, PayerkitError, Refused, UnknownOutcome
+from payerkit.errors import InvalidInput, NotFound, PayerkitError, RealMoneyWarning, Refused, UnknownOutcome
 from payerkit.forms import lookups
 from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form, form_sections
@@ -26,6 +26,7 @@ from payerkit.models.base import Text
 from payerkit.models.requests import RequestModel
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
+from test_review import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 
 ORDER = {
     "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
@@ -501,6 +502,89 @@ def test_nothing_typed_is_in_any_state(client: Client) -> None:
     assert [] == [value for value in private for text in (*shown, *states) if value in text]
 
 
+def test_a_payer_at_hand_is_in_no_state(client: Client) -> None:
+    """A payer's data that are offered for the holder, or filled in, are in no state, repr or attribute."""
+    walk = onboarded(
+        client, "form-at-hand", **{name: value for name, value in TYPED_PAYER.items() if name != "client_user_id"}
+    )
+    offered = [repr(each) for each in (walk, *vars(walk.bank_details).values())]
+    walk.bank_details.holder_is_payer = True
+    shown = [repr(each) for each in (walk, walk.bank_details, *vars(walk.bank_details).values())]
+    state = json.dumps(walk.bank_details.get_state(), default=repr)
+    private = {value for name, value in TYPED_PAYER.items() if len(value) > 3 and name != "beneficiary_type"}
+
+    assert [] == [value for value in private for text in (*offered, *shown, state) if value in text]
+    assert repr(walk.payer.as_holder()["city"]) == "Hidden('••••')"
+
+
+@pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
+@pytest.mark.parametrize(
+    ("address", "environment"),
+    [
+        ("http://127.0.0.1:9", "sandbox"),
+        ("https://api.stage.request.network", "staging"),
+        ("https://api.example.com", "live"),  # any other address
+    ],
+)
+def test_forms_show_where_they_send(
+    connected: Callable[..., Client], kind: type[Form], address: str, environment: str
+) -> None:
+    """Every form has the environment of its client in its header."""
+    assert environment == kind(connected(address)).spec["environment"]
+
+
+@pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
+def test_forms_are_small(client: Client, kind: type[Form]) -> None:
+    """What a form sends to be drawn stays below 30 kB: it is sent for every form that is shown."""
+    assert len(json.dumps(kind(client).get_state(), default=repr)) < 30_000
+
+
+def test_real_money_is_told_as_soon_as_the_currency_is_chosen(client: Client) -> None:
+    """A note is at the payment currency until another one is chosen; it does not hold up the payment."""
+    form = PaymentForm(client)
+    browser = Browser(form)
+    chosen = browser.post("change", {"payment_currency": "USDCn-matic"})["notes"]
+    other = browser.post("change", {"payment_currency": "fUSDC-sepolia"})["notes"]
+    form.fill({**ORDER, "invoice_currency": "USDCn-matic", "payment_currency": "USDCn-matic"})
+    sent = browser.submit()
+
+    assert [("warning", "USDCn-matic is a token of Polygon", "")] == [
+        (severity, text.partition(",")[0], basis) for severity, text, basis in chosen["payment_currency"]
+    ]
+    assert ({}, "done", {}) == (other, sent["phase"], sent["notes"])
+    assert "moves real money" in sent["panel"]
+
+
+def test_python_is_warned_of_real_money(client: Client) -> None:
+    """From Python, submitting warns at the caller's line, and the button does not write to anybody's standard error."""
+    form = PaymentForm(client)
+    form.fill({**ORDER, "payment_currency": "USDCn-matic"})
+    with pytest.warns(RealMoneyWarning, match="although the service is a sandbox") as caught:
+        form.submit()
+
+    assert [__file__] == [warning.filename for warning in caught]
+
+
+def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Client]) -> None:
+    """A payment with a fee says so first: who declares it, what to do, and what leaves the wallet."""
+    call = data("c219a14d", TOKEN, ORDER["payee"], 10**7, REFERENCE, 10**4, OTHER)
+    answer = {
+        "paymentReference": "0x" + REFERENCE.hex(),
+        "transactions": [{"to": FEE_PROXY, "data": call, "value": 0}],
+        "metadata": {"protocolFee": {"percentage": "0.1", "address": OTHER}},
+    }
+    with FarEnd([reply(201, json.dumps(answer))]) as far_end:
+        form = PaymentForm(connected(far_end.url))
+        form.fill(ORDER)
+        form.submit()
+        view = Browser(form).post("ready")
+
+    assert ("warning", "Payment initiated. Read the warnings before anyone signs.") == view["status"]
+    assert "the service declares it as its protocol fee of 0.1 %. Check that you agreed to it." in view["panel"]
+    assert f"0.1 % to {OTHER}" in view["panel"]
+    assert ">10.01 fUSDC-sepolia<" in view["panel"]
+
+
 def test_secrets_go_to_no_browser(client: Client) -> None:
     """A page that is drawn again gets all values but secrets; of these, only the names of the held ones."""
     form = PayerForm(client)
@@ -572,9 +656,8 @@ def test_bank_details_wait_for_a_payer(client: Client) -> None:
 
 
 def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
-    """An onboarded payer opens the bank details and fills in their empty fields; nothing is overwritten."""
+    """An onboarded payer opens the bank details; the account is the payee's, so nothing is taken from the payer."""
     walk = Walkthrough(client)
-    walk.bank_details.fill(city="Elsewhere")
     walk.payer.fill(PAYER, client_user_id="form-walk")
     walk.payer.submit()
     shown = walk.bank_details._entries.visible_values()
@@ -582,10 +665,178 @@ def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
     walk.payment.fill(ORDER)
 
     assert ("", "form-walk") == (walk.bank_details.waits_for, walk.bank_details.client_user_id)
-    assert ("Elsewhere", PAYER["country"], "") == (shown["city"], shown["country"], shown["postal_code"])
+    assert {""} == set(shown.values())
     assert "approved" == walk.bank_details.submit().status
-    assert "ok" == payerkit.check_payment(walk.payment.submit()).verdict
+    assert "stop" != payerkit.check_payment(walk.payment.submit()).verdict
     assert (walk.payer, walk.bank_details, walk.payment) == walk.children
+
+
+HOLDER = {
+    "account_name": "John Doe",
+    "beneficiary_type": "individual",
+    "date_of_birth": PAYER["dateOfBirth"],
+    "address_line1": PAYER["addressLine1"],
+    "city": PAYER["city"],
+    "state": PAYER["state"],
+    "postal_code": PAYER["postcode"],
+    "country": PAYER["country"],
+}
+"""What a box that says that payer and holder are the same fills in."""
+
+
+def onboarded(client: Client, client_user_id: str, **changes: Any) -> Walkthrough:
+    """Return a walkthrough whose payer is onboarded, and whose bank details are empty."""
+    walk = Walkthrough(client)
+    walk.payer.fill(PAYER, client_user_id=client_user_id, **changes)
+    walk.payer.submit(anyway=True)
+    return walk
+
+
+def filled(form: Form) -> dict[str, str]:
+    """Return the values of a form that are not empty."""
+    return {name: value for name, value in form._entries.visible_values().items() if value}
+
+
+def test_the_payer_is_the_holder_if_somebody_says_so(client: Client) -> None:
+    """Ticked, the box fills in the holder, and nothing else; unticked again, it removes what it filled in."""
+    form = onboarded(client, "form-holder").bank_details
+    form.holder_is_payer = True
+    ticked = (form.holder_is_payer, filled(form), form._entries.secrets)
+    form.holder_is_payer = False
+
+    assert (True, HOLDER, []) == ticked
+    assert (False, {}, 0) == (form.holder_is_payer, filled(form), len(form._entries.touched))
+
+
+def test_the_box_keeps_what_somebody_typed(client: Client) -> None:
+    """A field that has a value is not filled in; one that was changed afterwards is not cleared."""
+    form = onboarded(client, "form-typed").bank_details
+    form.fill(city="Elsewhere")
+    form.holder_is_payer = True
+    before = filled(form)
+    form.fill(state="NJ", iban="DE89370400440532013000")
+    form.holder_is_payer = False
+
+    assert HOLDER | {"city": "Elsewhere"} == before
+    assert {"city": "Elsewhere", "state": "NJ"} == filled(form)
+    assert ["iban"] == form._entries.secrets
+
+
+@pytest.mark.parametrize(
+    ("company", "expected"),
+    [
+        ("Example Corporation", "Example Corporation"),
+        ("", None),  # a person's name would be a guess
+    ],
+)
+def test_a_business_is_the_holder_by_its_name(client: Client, company: str, expected: str | None) -> None:
+    """The account of a business carries the company's name, never that of the person who signs for it."""
+    form = onboarded(client, "form-business", beneficiary_type="business", company_name=company).bank_details
+    form.holder_is_payer = True
+
+    assert ("business", expected) == (filled(form)["beneficiary_type"], filled(form).get("account_name"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_ticked"),
+    [
+        ({}, True),  # the same data again
+        ({"city": "Albany"}, False),  # other data of the same payer
+        ({"client_user_id": "form-next-2"}, False),  # another payer
+    ],
+)
+def test_a_new_payer_unticks_the_box(client: Client, changes: dict[str, str], is_ticked: bool) -> None:
+    """What was said of one payer is not said of the next, and nothing of the former is left."""
+    walk = onboarded(client, "form-next")
+    walk.bank_details.holder_is_payer = True
+    walk.payer.fill(PAYER, **{"client_user_id": "form-next", **changes})
+    walk.payer.submit()
+    form = walk.bank_details
+
+    assert (is_ticked, HOLDER if is_ticked else {}) == (form.holder_is_payer, filled(form))
+    form.holder_is_payer = True
+    assert changes.get("city", PAYER["city"]) == filled(form)["city"]
+
+
+def test_another_id_forgets_the_payer(client: Client) -> None:
+    """Bank details of another payer have no box until that payer's data are at hand."""
+    form = onboarded(client, "form-forgets").bank_details
+    form.holder_is_payer = True
+    form.client_user_id = "somebody-else"
+
+    assert (False, {}, None) == (form.holder_is_payer, filled(form), Browser(form).post("ready")["box"])
+    with pytest.raises(InvalidInput, match="holder_is_payer: no payer was onboarded beside this form"):
+        form.holder_is_payer = True
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_the_box_is_true_or_false(client: Client, value: Any) -> None:
+    """Anything but a boolean is refused, since a text such as "no" would be true."""
+    with pytest.raises(InvalidInput, match="holder_is_payer: give True or False"):
+        onboarded(client, "form-boolean").bank_details.holder_is_payer = value
+
+
+def test_clearing_unticks_the_box(client: Client) -> None:
+    """A cleared form says nothing of its holder, and the payer's data are still offered."""
+    form = onboarded(client, "form-cleared").bank_details
+    form.holder_is_payer = True
+    form.clear()
+
+    assert (False, {}, [False, ""]) == (form.holder_is_payer, filled(form), [*Browser(form).post("ready")["box"]])
+
+
+def test_another_account_of_the_same_holder_keeps_the_box(client: Client) -> None:
+    """After an account is added, the next one begins with the holder, as said, and the box may still be unticked."""
+    form = onboarded(client, "form-again").bank_details
+    browser = Browser(form)
+    form.fill(currency="USD", account_number="253009233489", routing_number="026013356", bank_name="Example Bank")
+    form.holder_is_payer = True
+    form.submit()
+    again = browser.post("action", action="new")
+    browser.post("tick", is_ticked=False)
+
+    assert (True, HOLDER) == (again["box"][0], {name: value for name, value in again["values"].items() if value})
+    assert {} == filled(form)
+
+
+def test_the_browser_ticks_the_box(client: Client) -> None:
+    """The page shows the box once there is a payer, gets the values, and is told how many fields were filled in."""
+    alone = Browser(BankDetailsForm(client, "user-123")).post("ready")["box"]
+    browser = Browser(onboarded(client, "form-ticks").bank_details)
+    offered = browser.post("ready")["box"]
+    ticked = browser.post("tick", {"bank_name": "Example Bank"}, is_ticked=True)
+    typed = browser.post("change", {"city": "Albany"})
+    unticked = browser.post("tick", is_ticked=False)
+
+    assert (None, (False, ""), (True, "8 fields filled in."), (False, "7 fields cleared.")) == (
+        alone,
+        offered,
+        ticked["box"],
+        unticked["box"],
+    )
+    assert HOLDER | {"bank_name": "Example Bank"} == {name: value for name, value in ticked["values"].items() if value}
+    assert "box" not in typed  # a reply to a change may be older than a click on the box
+
+
+def test_a_late_tick_does_nothing(client: Client) -> None:
+    """A click on the box that arrives after the account was sent, or without a payer at hand, changes nothing."""
+    form = onboarded(client, "form-late-tick").bank_details
+    form.fill(BANK_DETAILS)
+    form.submit()
+    sent = Browser(form).post("tick", is_ticked=True)
+    alone = Browser(BankDetailsForm(client, "user-123")).post("tick", is_ticked=True)
+
+    assert ("done", (False, "")) == (sent["phase"], sent["box"])
+    assert ("open", None, None) == (alone["phase"], alone["box"], form.error)
+
+
+def test_the_form_says_whose_account_it_is(client: Client) -> None:
+    """Nobody has to guess that the holder's data are asked for, and the text is there once."""
+    section, text, label = BankDetailsForm(client, "user-123").spec["box"]
+
+    assert section in [name for name, _ in BankDetailsForm(client, "user-123").spec["sections"]]
+    assert text.startswith("The account belongs to the payee.")
+    assert "The payer is also the account holder" == label
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from eth_utils import is_checksum_address
 
 from payerkit.onchain.currencies import find_currency, request_decimals, token_list
 from payerkit.onchain.deployments import current_versions, deployments, find_deployment
-from payerkit.onchain.networks import networks
+from payerkit.onchain.networks import network_in_id, networks
+from payerkit.onchain.real_money import real_money_note
 
 
 def test_list_is_complete() -> None:
@@ -128,3 +129,62 @@ def test_amounts_before_conversion_have_decimals_of_their_own(currency_id: str, 
 
     assert currency is not None
     assert decimals == request_decimals(currency)
+
+
+def test_test_networks_are_told_from_those_with_real_money() -> None:
+    """Every network is one or the other, and these ten are for tests."""
+    test_networks = {name for name, network in networks().items() if network.is_test}
+    words = {"alfajores", "goerli", "mumbai", "rinkeby", "sepolia", "test"}
+
+    assert 10 == len(test_networks)
+    assert test_networks == {name for name in networks() if any(word in name for word in words)}
+
+
+@pytest.mark.parametrize(
+    ("currency_id", "network"),
+    [
+        ("USDT0-arbitrum-one", "arbitrum-one"),  # newer than the token list
+        ("NEW-base-sepolia", "base-sepolia"),  # and not sepolia
+        ("ETH-mainnet", "mainnet"),
+        ("mainnet", None),  # no id
+        ("USD", None),
+    ],
+)
+def test_an_id_names_its_network(currency_id: str, network: str | None) -> None:
+    """The network of a currency that is not listed is read from the end of its id."""
+    found = network_in_id(currency_id)
+
+    assert network == (found.name if found else None)
+
+
+@pytest.mark.parametrize(
+    ("currency_id", "environment", "words"),
+    [
+        ("USDC-mainnet", "sandbox", "USDC-mainnet is a token of Ethereum"),
+        ("usdc-MAINNET", "sandbox", "USDC-mainnet is a token of Ethereum"),  # found in any case
+        ("MATIC-matic", "staging", "although the service is a staging environment."),
+        ("USDT0-optimism", "staging", "USDT0-optimism is a token of OP Mainnet"),  # newer than the token list
+        ("USDT-tron", "sandbox", "USDT-tron is a token of Tron"),  # not a network of the Ethereum kind, and real
+        ("USDC-mainnet", "rehearsal", "although the service is rehearsal."),  # only live and unknown are silent
+    ],
+)
+def test_real_money_is_told(currency_id: str, environment: str, words: str) -> None:
+    """A payment on a network with real money is told of on any service that is not live."""
+    assert words in real_money_note(currency_id, environment)
+
+
+@pytest.mark.parametrize(
+    ("currency_id", "environment"),
+    [
+        ("USDC-mainnet", "live"),  # as it should be
+        ("USDC-mainnet", None),  # read from a file
+        ("fUSDC-sepolia", "sandbox"),
+        ("ETH-sepolia-sepolia", "staging"),
+        ("NEW-base-sepolia", "sandbox"),  # newer than the token list, on a test network
+        ("USD", "sandbox"),  # no network
+        ("", "sandbox"),  # nothing is chosen yet
+    ],
+)
+def test_no_real_money_is_no_note(currency_id: str, environment: str | None) -> None:
+    """Nothing is said where no real money moves by mistake."""
+    assert "" == real_money_note(currency_id, environment)

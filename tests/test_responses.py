@@ -15,6 +15,7 @@ from payerkit.models import (
     PayerStatus,
     Payment,
     PaymentDetail,
+    PaymentMetadata,
     PaymentOrder,
     Transaction,
 )
@@ -155,6 +156,45 @@ def test_odd_transactions_keep_the_answer() -> None:
         payment.metadata.steps_required,
         payment.metadata.odd,
     )
+
+
+@pytest.mark.parametrize(
+    ("fee", "shown", "odd"),
+    [
+        ({"percentage": "0.1", "address": "0x1"}, "<DeclaredFee: 0.1 % to 0x1>", False),  # as documented
+        ({"percentage": 0.1, "address": "0x1"}, "<DeclaredFee: 0.1 % to 0x1>", False),  # a number
+        ({"percentage": "0.10 %", "address": "0x1"}, "<DeclaredFee: 0.1 % to 0x1>", False),
+        ({"percentage": 100, "address": "0x1"}, "<DeclaredFee: 100 % to 0x1>", False),  # not 1E+2
+        ({"percentage": "0.0000001", "address": "0x1"}, "<DeclaredFee: 0.0000001 % to 0x1>", False),  # not 1E-7
+        ({"percentage": "x", "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),
+        ({"percentage": True, "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),
+        ({"percentage": "101", "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),
+        ({"percentage": "-1", "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),
+        ({"percentage": "1e-999999", "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),  # a bomb
+        ({"percentage": "1", "address": 5}, "<DeclaredFee: 1 % to an unknown wallet>", True),
+        ({}, "<DeclaredFee: an unknown share to an unknown wallet>", False),
+        ("0.1", "None", True),
+        ([], "None", True),
+        (None, "None", False),
+    ],
+)
+@pytest.mark.parametrize("name", ["protocolFee", "platformFee"])
+def test_declared_fees_are_read_tolerantly(name: str, fee: Any, shown: str, odd: bool) -> None:
+    """A fee of any form is read as far as possible, and named if it is odd."""
+    metadata = PaymentMetadata.read({name: fee})
+    field = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}[name]
+
+    assert (shown, (name,) if odd else ()) == (repr(field), metadata.odd)
+    assert fee == metadata.to_dict(reveal=True)[name]
+
+
+def test_declared_fees_are_shown() -> None:
+    """A fee is in the representation of the metadata and in its table, there as text."""
+    metadata = PaymentMetadata.read({"protocolFee": {"percentage": "0.1", "address": "0x<b>\u202e"}})
+
+    assert "protocol_fee=<DeclaredFee: 0.1 % to 0x<b>\\u202e>" in repr(metadata)
+    assert "Declared protocol fee</th>" in metadata._repr_html_()
+    assert "0.1 % to 0x&lt;b&gt;\\u202e" in metadata._repr_html_()
 
 
 @pytest.mark.parametrize("transactions", [None, "text", {"0": {}}])

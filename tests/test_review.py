@@ -299,6 +299,7 @@ def test_an_invalid_rate_is_refused(rate: Any) -> None:
         check_payment(GOOD["coin"], rate=rate)
 
 
+@pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # most of these networks are no test networks
 def test_all_payments_of_the_sandbox_are_ok() -> None:
     """Every coin and token that the sandbox can pay with, in the currency of the invoice itself."""
     contracts = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
@@ -313,6 +314,7 @@ def test_all_payments_of_the_sandbox_are_ok() -> None:
     assert [] == wrong
 
 
+@pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # of the two on Polygon
 @pytest.mark.parametrize(
     "currency", ["fUSDC-sepolia", "ETH-sepolia-sepolia", "USDCn-matic", "MATIC-matic", "FAU-sepolia"]
 )
@@ -506,6 +508,111 @@ def test_no_other_function_is_ok(selector: str, value: int) -> None:
             assert "ok" not in {check_payment(alone).verdict, check_payment(beside).verdict}
         elif selector != "095ea7b3":
             assert check_payment(beside).verdict == "stop"  # a second payment
+
+
+FEE = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, OTHER), 0)  # 0.1 % of 10 fUSDC
+DECLARED = {"percentage": "0.1", "address": OTHER}
+
+
+def declared_fee(transaction: tuple[str, str, int], **fees: Any) -> PaymentFindings:
+    """Return the findings about a payment whose service declares some fees."""
+    return check_payment(payment(transaction, asked=USDC, metadata=fees))
+
+
+@pytest.mark.parametrize("percentage", ["0.1", "0.10", "0.1 %", "0.1%", 0.1])
+@pytest.mark.parametrize("name", ["protocol", "platform"])
+def test_a_declared_fee_is_still_a_warning(name: str, percentage: Any) -> None:
+    """The service is the party that is checked: that it declares a fee is told, and clears nothing."""
+    found = declared_fee(FEE, **{f"{name}Fee": {"percentage": percentage, "address": OTHER.lower()}})
+    (fee,) = found.warnings
+
+    assert ("look", "fee") == (found.verdict, fee.code)
+    assert (
+        f"fee: A fee of 0.01 fUSDC-sepolia (0.1 %) goes to {OTHER}; "
+        f"the service declares it as its {name} fee of 0.1 %. Check that you agreed to it."
+    ) == str(fee)
+
+
+OTHER_DECLARATIONS = [
+    ("another share", {"percentage": "0.2", "address": OTHER}, f"declares a protocol fee of 0.2 % to {OTHER}."),
+    ("another wallet", {"percentage": "0.1", "address": PAYEE}, f"declares a protocol fee of 0.1 % to {PAYEE}."),
+    ("hardly more", {"percentage": "0.10002", "address": OTHER}, "declares a protocol fee of 0.10002 % to"),
+    ("no wallet", {"percentage": "0.1"}, "declares a protocol fee of 0.1 % to an unknown wallet."),
+    ("no share", {"address": OTHER}, "declares a protocol fee of an unknown share to"),
+    ("nothing readable", {"percentage": [], "address": "<b>\x1b"}, "an unknown share to an unknown wallet."),
+    ("nothing at all", {"percentage": 0, "address": OTHER}, "declares a protocol fee of 0 % to"),
+]
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"), [row[1:] for row in OTHER_DECLARATIONS], ids=[row[0] for row in OTHER_DECLARATIONS]
+)
+def test_a_fee_that_differs_from_its_declaration_is_told(declared: Any, words: str) -> None:
+    """Share and wallet have to be those that the service declares, to one base unit."""
+    found = declared_fee(FEE, protocolFee=declared)
+
+    assert ("look", {"fee_differs"}) == (found.verdict, codes(found, "warning"))
+    assert words in str(found.warnings)
+    assert "rely on the transactions" in str(found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ({}, "the service declares none."),
+        ({"protocolFee": None}, "the service declares none."),
+        ({"protocolFee": "0.1 %"}, "the service declares none."),  # not in the documented form
+    ],
+)
+def test_an_undeclared_fee_is_a_warning(metadata: Any, words: str) -> None:
+    """A fee that the service does not declare is a warning, as it always was."""
+    found = declared_fee(FEE, **metadata)
+
+    assert ("look", {"fee"}) == (found.verdict, codes(found, "warning"))
+    assert words in str(found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "fees", "expected"),
+    [
+        (TOKEN_PAYMENT, {"protocolFee": DECLARED}, {"fee_missing"}),  # it may be taken in another way
+        (FEE, {"protocolFee": DECLARED, "platformFee": {"percentage": 1, "address": PAYEE}}, {"fee", "fee_missing"}),
+        (FEE, {"protocolFee": DECLARED, "platformFee": {"percentage": 0, "address": PAYEE}}, {"fee"}),
+        (TOKEN_PAYMENT, {"protocolFee": {"percentage": 0, "address": OTHER}}, set()),
+        (
+            (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, "0x" + "0" * 40), 0),
+            {"protocolFee": DECLARED},
+            {"fee", "fee_differs"},  # for the zero address, which is not the declared wallet
+        ),
+    ],
+    ids=["no fee", "one of two", "one of two is zero", "zero", "burned"],
+)
+def test_a_declared_fee_that_is_missing_is_told(transaction: Any, fees: Any, expected: set[str]) -> None:
+    """A declared fee that the payment does not have is a warning, unless it is nothing."""
+    found = declared_fee(transaction, **fees)
+
+    assert expected == codes(found, "warning")
+    assert ("look" if expected else "ok") == found.verdict
+
+
+@pytest.mark.parametrize(("amount", "fee"), [(999, 0), (999, 1), (1001, 1), (1001, 2)])
+def test_a_fee_may_be_rounded(amount: int, fee: int) -> None:
+    """A share that is no whole number of base units is rounded up or down, and is the declared one all the same."""
+    call = data("c219a14d", TOKEN, PAYEE, amount, REFERENCE, fee, OTHER if fee else DEAD)
+    asked = order("fUSDC-sepolia", amount=f"{amount}e-6")
+    found = check_payment(payment((FEE_PROXY, call, 0), asked=asked, metadata={"protocolFee": DECLARED}))
+
+    assert codes(found, "warning") <= {"fee"}
+    assert bool(fee) == ("the service declares it as its protocol fee" in str(found))
+
+
+def test_a_huge_fee_is_compared_exactly() -> None:
+    """No digit of a large amount is rounded away before the comparison."""
+    amount = 10**72
+    calls = [data("c219a14d", TOKEN, PAYEE, amount, REFERENCE, amount // 1000 + more, OTHER) for more in (0, 2)]
+    found = [declared_fee((FEE_PROXY, call, 0), protocolFee=DECLARED) for call in calls]
+
+    assert [False, True] == ["fee_differs" in codes(each, "warning") for each in found]
 
 
 MESSAGES = list(rows("payerkit.onchain", "review"))

@@ -89,6 +89,7 @@ from payerkit.models import (
     Transaction as Transaction,
 )
 from payerkit.models.files import read_payment as read_payment
+from payerkit.onchain.currency_table import currencies as currencies
 from payerkit.onchain.frames import decode_calldata as decode_calldata
 from payerkit.onchain.frames import decode_transactions as decode_transactions
 from payerkit.onchain.review import check_payment as check_payment

@@ -201,7 +201,7 @@ class RealMoneyWarning(UserWarning):
         >>> import warnings
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("error", RealMoneyWarning)
-        ...     initiate_payment(client, {**order, "payment_currency": "ETH-mainnet"})
+        ...     initiate_payment(client, {**order, "paymentCurrency": "ETH-mainnet"})
         Traceback (most recent call last):
             ...
         payerkit.errors.RealMoneyWarning: ETH-mainnet is a coin of Ethereum, not of a test network: ...

@@ -282,14 +282,50 @@ def test_currencies_are_found_while_typing(notebook: NotebookPage) -> None:
 
 @form_of("walk")
 def test_the_walkthrough_opens_form_after_form(notebook: NotebookPage) -> None:
-    """Bank details wait for the payer, then are theirs."""
+    """Bank details wait for the payer, and the box, ticked with the keyboard, makes the payer the holder."""
     expect(notebook.page.get_by_text("Onboard the payer first.")).to_be_visible()
     notebook.ask(f"form.payer.fill({TYPED_PAYER!r})")
     notebook.control("Onboard payer").click()
     expect(notebook.page.get_by_text("Onboard the payer first.")).to_be_hidden()
     expect(notebook.page.get_by_text("for typed-001")).to_be_visible()
+    expect(notebook.control("Holder type")).to_have_value("")
+    box = notebook.page.get_by_role("checkbox", name="The payer is also the account holder")
+    notebook.control("Bank name").press("Tab")
+    expect(box).to_be_focused()
+    notebook.page.keyboard.press("Space")
+    expect(notebook.control("Account holder")).to_have_value("Zanzibar Quartermaine")
+    expect(notebook.page.get_by_text("8 fields filled in.")).to_be_visible()
+    expect(box).to_be_checked()
+    type_into_last(notebook, "City", "Elsewhere")
+    box.click()
+    expect(notebook.control("Account holder")).to_have_value("")
 
-    expect(notebook.control("Holder type")).to_have_value("individual")
+    expect(notebook.control("City").last).to_have_value("Elsewhere")
+    assert "'False Elsewhere'" == notebook.ask(
+        "f'{form.bank_details.holder_is_payer} {form.bank_details._entries.visible_values()[\"city\"]}'"
+    )
+
+
+def type_into_last(notebook: NotebookPage, label: str, text: str) -> None:
+    """Type into the last of several fields with a label, and leave it with the next click."""
+    control = notebook.control(label).last
+    control.focus()
+    control.press("ControlOrMeta+a")
+    control.press_sequentially(text)
+
+
+@form_of("payment")
+def test_real_money_is_told_before_the_button_is_pressed(notebook: NotebookPage) -> None:
+    """The environment is in the header, and the note is part of the field's description, for screen readers, too."""
+    expect(notebook.page.locator(".payerkit .title")).to_have_text("Payment Sandbox ")
+    type_into(notebook, "Payment currency", "USDC-mainnet")
+    expect(notebook.page.get_by_text("USDC-mainnet is a token of Ethereum, not of a test network")).to_be_visible()
+    described = str(notebook.control("Payment currency").get_attribute("aria-describedby")).split()
+    words = [notebook.page.locator(f"#{each}").text_content() for each in described]
+
+    assert "moves real money, although the service is a sandbox." in " ".join(map(str, words))
+    type_into(notebook, "Payment currency", "fUSDC-sepolia")
+    expect(notebook.page.get_by_text("moves real money")).to_have_count(0)
 
 
 @form_of("payer")
@@ -426,13 +462,17 @@ def test_forms_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
     notebook.control("Nationality").press("ArrowDown")
     errors = notebook.violations()
     notebook.ask(f"form.payer.fill({TYPED_PAYER!r}); form.payer.submit()")
+    notebook.ask("form.payment.fill(payment_currency='USDC-mainnet')")
+    notebook.control("The payer is also the account holder").click()
+    expect(notebook.page.get_by_text("8 fields filled in.")).to_be_visible()
+    ticked = notebook.violations()
     notebook.ask(f"form.bank_details.fill({TYPED_ACCOUNT!r}); form.bank_details.submit()")
     order = "payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10'"
     notebook.ask(f"form.payment.fill({order}, invoice_currency='USD', payment_currency='fUSDC-sepolia')")
     notebook.ask("form.payment.submit()")
     expect(notebook.page.get_by_text("LOOK: read what is marked")).to_be_visible()
 
-    assert ([], [], []) == (empty, errors, notebook.violations())
+    assert ([], [], [], []) == (empty, errors, ticked, notebook.violations())
 
 
 @pytest.mark.browser_all

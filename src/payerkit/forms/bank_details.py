@@ -118,7 +118,7 @@ class BankDetailsForm(Form):
             self._refresh_pages()
 
     def offer_holder(self, payer: PayerForm) -> None:
-        """Offer a payer's data for the account holder; nothing is filled in before somebody says that they are the same.
+        """Offer a payer's data for the account holder; nothing is filled in until somebody says that both are the same.
 
         The data offered before are forgotten, and what was filled in from them is removed, unless it was changed.
 
@@ -132,7 +132,7 @@ class BankDetailsForm(Form):
             >>> bank_details.offer_holder(form)
             >>> bank_details.holder_is_payer = True
             >>> bank_details
-            <BankDetailsForm: 9 of 27 fields>
+            <BankDetailsForm: 8 of 26 fields>
         """
         offered = payer.as_holder()
         with self._lock:

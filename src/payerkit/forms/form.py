@@ -2,8 +2,8 @@
 
 Browser (form.js) and kernel exchange custom messages, because JupyterLab may save widget state in the notebook.
 
-- To the kernel: `type` ("ready", "change", "search", "submit", "action" or "tick"), `page` (the sender), `touched` (fields
-  that were left: the new value, or None if it is unchanged), and the parameters of the type.
+- To the kernel: `type` ("ready", "change", "search", "submit", "action" or "tick"), `page` (the sender), `touched`
+  (fields that were left: the new value, or None if it is unchanged), and the parameters of the type.
 - To the browser: the view of the form, which all pages show; or the options that a search found. `page` names the page
   that a message replies to.
 """

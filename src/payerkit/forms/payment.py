@@ -66,7 +66,7 @@ class PaymentForm(Form):
             PayerkitError: The call failed, as `initiate_payment` would raise it. Also kept as `error`.
 
         Warns:
-            RealMoneyWarning: Before sending, as `initiate_payment` does. In the browser, the note at the field tells it.
+            RealMoneyWarning: Before sending, as `initiate_payment` does. In the browser, a note at the field says it.
 
         Example:
             >>> form = PaymentForm(client)

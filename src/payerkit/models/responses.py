@@ -364,7 +364,7 @@ class PaymentMetadata(Response):
 
     @classmethod
     def read(cls, content: Any) -> Self:
-        """Return parsed JSON as an object; a fee with an odd field is odd. Raises ValueError if it is no JSON object."""
+        """Return parsed JSON as an object; a fee with an odd field is odd. Raises ValueError for other JSON."""
         metadata = super().read(content)
         fees = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}
         metadata._odd += tuple(name for name, fee in fees.items() if fee is not None and fee.odd)

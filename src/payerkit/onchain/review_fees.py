@@ -96,4 +96,6 @@ def _share_words(fee: FeeLike) -> str:
 
 
 def _wallet_words(fee: FeeLike) -> str:
-    return "an unknown wallet" if address_problem(fee.address) == "address_malformed" else str(with_checksum(fee.address))
+    return (
+        "an unknown wallet" if address_problem(fee.address) == "address_malformed" else str(with_checksum(fee.address))
+    )

@@ -7,7 +7,7 @@ from decimal import ROUND_UP, Context, Decimal
 
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import BURN_ADDRESSES, is_same, with_checksum
-from payerkit.onchain.amounts import EXACT, format_amount, format_effect_amount, positive_number, to_units
+from payerkit.onchain.amounts import EXACT, format_amount, positive_number, to_units
 from payerkit.onchain.currencies import Currency, currency_hash, find_currency, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
