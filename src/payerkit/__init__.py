@@ -88,6 +88,7 @@ _MODULES = {
     "read_bank_details": "bulk.read",
     "read_payers": "bulk.read",
     "read_payment": "models.files",
+    "rules": "checks.catalogue",
     "sandbox": "connection",
     "statuses": "explanations",
     "update_agreement": "endpoints",

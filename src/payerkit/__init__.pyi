@@ -19,6 +19,7 @@ from payerkit.bulk.wait_for import (
     WaitReport as WaitReport,
     wait_for as wait_for,
 )
+from payerkit.checks.catalogue import rules as rules
 from payerkit.checks.many import (
     check_all_bank_details as check_all_bank_details,
     check_payers as check_payers,

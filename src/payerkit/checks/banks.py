@@ -15,9 +15,14 @@ _IBAN = re.compile("[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}").fullmatch
 _BIC = re.compile("[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?").fullmatch
 _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]", "e": " "}
 _SHARED_BANKS = {
+    "AU": {"CC", "CX", "NF"},
+    "DK": {"FO", "GL"},
+    "FI": {"AX"},
     "FR": {"GF", "GP", "MQ", "RE", "PM", "YT", "NC", "PF", "WF", "BL", "MF", "TF", "MC"},
     "GB": {"IM", "JE", "GG"},
-    "FI": {"AX"},
+    "NO": {"SJ"},
+    "NZ": {"CK", "NU", "TK"},
+    "US": {"AS", "GU", "MP", "PR", "VI"},
 }
 """Territories that share the banks of a country: a BIC may have the code of one, and an IBAN that of the other."""
 
@@ -103,8 +108,23 @@ def bic_and_iban_differ(value: str, iban: str | None) -> bool | str:
     if iban is None or _BIC(bic) is None or bic[4:6] not in countries() or not is_iban(iban):
         return False
     bank, account = bic[4:6], compact(iban)[:2]
-    agree = bank == account or bank in _SHARED_BANKS.get(account, ()) or account in _SHARED_BANKS.get(bank, ())
-    return False if agree else f"{bank}, the account in {account}"
+    return False if share_banks(bank, account) else f"{bank}, the account in {account}"
+
+
+def share_banks(one: str, other: str) -> bool:
+    """Return True if two countries are the same, or one is a territory that shares the banks of the other."""
+    return one == other or one in _SHARED_BANKS.get(other, ()) or other in _SHARED_BANKS.get(one, ())
+
+
+def country_of_bic(value: str | None) -> str | None:
+    """Return the country that a well-formed BIC names; None for any other value."""
+    bic = compact(value or "")
+    return bic[4:6] if _BIC(bic) is not None and bic[4:6] in countries() else None
+
+
+def country_of_iban(value: str | None) -> str | None:
+    """Return the country of a valid IBAN; None for any other value."""
+    return compact(value)[:2] if value is not None and is_iban(value) else None
 
 
 def is_bic(value: str) -> bool:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from payerkit.checks.places import is_us
+from payerkit.checks.schema import FORMATS
 
 _ODD_EMAIL = re.compile(
     r"""\.|.*\.@ | [^@]*\.\. | "        # before the @: a dot at either end, two dots in a row, quotes
@@ -26,6 +27,11 @@ _MIN_AGE, _MAX_AGE = 18, 120
 def email_odd(value: str) -> bool:
     """Return True if a well-formed e-mail address is probably not deliverable."""
     return _ODD_EMAIL(value) is not None
+
+
+def id_is_email(value: str) -> bool:
+    """Return True if an id is an e-mail address."""
+    return FORMATS["email"].matches(value.strip()) is not None
 
 
 def phone_without_plus(value: str) -> bool:

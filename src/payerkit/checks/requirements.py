@@ -22,14 +22,16 @@ _CHARACTERS = {"digits": "[0-9]", "letters or digits": "[0-9A-Za-z]"}
 class Requirement:
     """The fields that one currency needs on one kind of rails.
 
-    needs: groups of fields, at least one of each is needed; None if nothing is published. formats: by field, a
-    description and its matcher.
+    needs: groups of fields, at least one of each is needed; None if nothing is published. also: identifiers that may
+    stand beside them. formats: by field, a description and its matcher. identifiers: all of these fields.
     """
 
     rails: str
     needs: tuple[tuple[str, ...], ...] | None
+    also: frozenset[str]
     formats: Mapping[str, tuple[str, Callable[[str], object]]]
     basis: str
+    identifiers: frozenset[str]
 
 
 @cache
@@ -40,8 +42,10 @@ def requirements() -> Mapping[tuple[str, str], Requirement]:
 
 def _requirement(row: dict[str, str]) -> Requirement:
     needs = None if row["needs"] == "?" else tuple(tuple(group.split("|")) for group in row["needs"].split())
+    also = frozenset(row["also"].split())
     formats = dict(_parse_format(item) for item in row["formats"].split("; ") if item)
-    return Requirement(row["rails"], needs, formats, row["basis"])
+    identifiers = also.union(formats, *(needs or ()))
+    return Requirement(row["rails"], needs, also, formats, row["basis"], identifiers)
 
 
 def _parse_format(item: str) -> tuple[str, tuple[str, Callable[[str], object]]]:
@@ -87,7 +91,7 @@ def _format_rule(name: str, basis: str) -> Rule:
     )
 
 
-def _find_requirement(currency: str, rails: str | None) -> Requirement | None:
+def find_requirement(currency: str, rails: str | None) -> Requirement | None:
     """Return the requirement of the rails, or of the only listed ones: rails_unusual reports the difference."""
     listed = _rails_of(currency.upper())
     is_other = len(listed) == 1 and (rails or "local") not in listed
@@ -100,7 +104,7 @@ def _check_group(
     """Return the currency and rails that need one of the fields; False if one has a value, or none is needed."""
     if any(have_values):
         return False
-    row = _find_requirement(currency, rails)
+    row = find_requirement(currency, rails)
     if row is None or row.basis != basis or row.needs is None or group not in row.needs:
         return False
     return f"{currency.upper()} over {row.rails} rails"
@@ -108,7 +112,7 @@ def _check_group(
 
 def _check_format(name: str, basis: str, value: str, currency: str | None, rails: str | None) -> bool | str:
     """Return the format that a value does not match; False if it does, or has none."""
-    row = _find_requirement(currency or "", rails)
+    row = find_requirement(currency or "", rails)
     if row is None or row.basis != basis or name not in row.formats:
         return False
     words, matches = row.formats[name]
@@ -129,7 +133,7 @@ def rails_unusual(currency: str, rails: str | None) -> bool | str:
 
 def needed_fields(currency: str, rails: str | None) -> tuple[tuple[str, ...], ...] | None:
     """Return groups of fields, of which a currency needs one each on its rails; None if they are not published."""
-    row = _find_requirement(currency, rails)
+    row = find_requirement(currency, rails)
     return None if row is None else row.needs
 
 
@@ -140,5 +144,5 @@ def currency_unlisted(currency: str) -> bool:
 
 def needs_unpublished(currency: str, rails: str | None) -> bool:
     """Return True if the operator lists a currency on these rails without its requirements."""
-    row = _find_requirement(currency, rails)
+    row = find_requirement(currency, rails)
     return row is not None and row.needs is None

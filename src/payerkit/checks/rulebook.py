@@ -1,4 +1,4 @@
-"""The rules of a schema, read from `rules.tsv` and `requirements.tsv`."""
+"""The rules of a schema, read from `rules.tsv`, `requirements.tsv` and `identifiers.tsv`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import cast
 
 from payerkit._tables import rows
+from payerkit.checks.identifiers import identifier_rules
 from payerkit.checks.requirements import requirement_rules
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
@@ -19,7 +20,8 @@ from payerkit.findings import Severity
 def load_rules(schema_name: str) -> tuple[Rule, ...]:
     """Return the rules of a schema in the order of the tables."""
     schema = SCHEMAS[schema_name]
-    return (*_read_rules(schema), *(requirement_rules() if schema is BANK_DETAILS else ()))
+    computed = (*requirement_rules(), *identifier_rules()) if schema is BANK_DETAILS else ()
+    return (*_read_rules(schema), *computed)
 
 
 def rules_except(schema: Schema, ignore: Iterable[str]) -> list[Rule]:

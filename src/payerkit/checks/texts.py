@@ -22,6 +22,11 @@ def compact(value: str) -> str:
     return value.replace(" ", "").replace("-", "").upper()
 
 
+def inner_separators(value: str) -> bool:
+    """Return True if a code has blanks or hyphens inside, which are sent with it."""
+    return compact(value) != value.strip().upper()
+
+
 def upper_code(code: str | None) -> str:
     """Return a code in upper case; "" for None."""
     return (code or "").upper()

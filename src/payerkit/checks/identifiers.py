@@ -1,0 +1,114 @@
+"""Rules for identifiers that contradict the currency, the rails or the country of the bank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+
+from payerkit._tables import rows
+from payerkit.checks.banks import country_of_bic, country_of_iban, share_banks
+from payerkit.checks.places import countries
+from payerkit.checks.requirements import Requirement, find_requirement
+from payerkit.checks.rules import Rule
+from payerkit.checks.texts import upper_code
+
+
+@cache
+def _identifiers() -> Mapping[str, tuple[str, ...]]:
+    """Return the countries whose banks have an identifier, by its field."""
+    return {row["field"]: tuple(row["countries"].split()) for row in rows(__package__, "identifiers")}
+
+
+@cache
+def identifier_rules() -> tuple[Rule, ...]:
+    """Return two rules for each identifier: by the currency and rails, and by the country of the bank."""
+    bases = {row["field"]: row["basis"] for row in rows(__package__, "identifiers")}
+    return (
+        *(_unused_rule(field, basis) for field, basis in bases.items()),
+        *(_country_rule(field, basis) for field, basis in bases.items() if _identifiers()[field]),
+    )
+
+
+def _unused_rule(field: str, basis: str) -> Rule:
+    return Rule(
+        code="identifier_unused",
+        field=field,
+        reads=(field, "currency", "rails", "swift_bic", "iban"),
+        checker=partial(_check_use, field),
+        message="Not used for {}.",
+        hint="Remove it, or correct the currency or the rails.",
+        basis=basis,
+    )
+
+
+def _country_rule(field: str, basis: str) -> Rule:
+    return Rule(
+        code="identifier_country",
+        field=field,
+        reads=(field, "currency", "rails", "swift_bic", "iban"),
+        checker=partial(_check_country, field),
+        message="Identifies a bank in {}.",
+        hint="Remove it, or correct the one that is wrong.",
+        basis=basis,
+    )
+
+
+def _check_use(
+    field: str, _value: str, currency: str | None, rails: str | None, bic: str | None, iban: str | None
+) -> bool | str:
+    """Return the currency and rails that do not use an identifier; False if they do, or nothing is published.
+
+    A SWIFT transfer takes an account of any country, so there an identifier is measured against the country of the
+    bank, if that is known.
+    """
+    row = find_requirement(currency or "", rails)
+    if row is None or row.needs is None or field in row.identifiers:
+        return False
+    if row.rails == "swift" and (field == "iban" or _bank_country(row, bic, iban) is not None):
+        return False
+    return f"{upper_code(currency)} over {row.rails} rails"
+
+
+def _check_country(
+    field: str, _value: str, currency: str | None, rails: str | None, bic: str | None, iban: str | None
+) -> bool | str:
+    """Return the country of an identifier and that of the bank if they differ; else False."""
+    row = find_requirement(currency or "", rails)
+    if row is None or row.needs is None or field in row.also:
+        return False
+    if row.rails != "swift" and field not in row.identifiers:
+        return False  # reported by identifier_unused
+    bank = _bank_country(row, bic, iban)
+    countries = _identifiers()[field]
+    if bank is None or any(share_banks(country, bank[1]) for country in countries):
+        return False
+    return f"{countries[0]}, but the {bank[0]} is of {bank[1]}"
+
+
+def _bank_country(row: Requirement, bic: str | None, iban: str | None) -> tuple[str, str] | None:
+    """Return whether the BIC or the IBAN tells the country of the bank, and the country; None if neither does."""
+    if country := country_of_bic(bic):
+        return "BIC", country
+    is_iban_used = row.rails == "swift" or "iban" in row.identifiers
+    if is_iban_used and (country := country_of_iban(iban)):
+        return "IBAN", country
+    return None
+
+
+_CODES = ("routing_number", "sort_code", "bsb_number", "ncc", "ifsc")
+
+
+def holder_abroad(
+    country: str, iban: str | None, bic: str | None, *have_codes: bool | None
+) -> bool | str:
+    """Return the country of the account and that of its holder if they differ; False if they agree or share banks.
+
+    have_codes: whether there is a routing number, sort code, BSB number, NCC or IFSC. One of them tells the country of
+    an account without IBAN and BIC.
+    """
+    codes = [field for field, has_value in zip(_CODES, have_codes, strict=True) if has_value]
+    code_country = _identifiers()[codes[0]][0] if len(codes) == 1 else None
+    account, holder = country_of_iban(iban) or country_of_bic(bic) or code_country, upper_code(country)
+    if account is None or holder not in countries() or share_banks(account, holder):
+        return False
+    return f"{account}, its holder in {holder}"
