@@ -333,6 +333,159 @@ EXAMPLES += [
     Example("rails_unusual", "us", {"currency": "NOK", "rails": "wire"}, {"currency": "NOK"}, "wires are for dollars"),
 ]
 
+_PERSON = {"beneficiaryType": "individual"}
+_EUR = {"currency": "EUR", "accountNumber": None, "routingNumber": None, "iban": _DE}
+_GBP = {"currency": "GBP", "accountNumber": "12345678", "routingNumber": None, "sortCode": "200000"}
+_AUD = {"currency": "AUD", "rails": "swift", "accountNumber": "12345678", "routingNumber": None}
+
+
+def _identifier(code: str, bad: dict[str, Any], good: dict[str, Any], why: str) -> Example:
+    """Return an example of identifiers, in the account of a US business."""
+    return Example(code, "us", bad, good, why)
+
+
+EXAMPLES += [
+    Example("id_is_email", "payer", {"clientUserId": "a@example.com"}, {"clientUserId": "a@host"}, "personal data"),
+    Example(
+        "id_is_email", "payer", {"clientUserId": " a@b.example "}, {"clientUserId": "@acme/7"}, "ids stay as typed"
+    ),
+    Example("blanks_or_hyphens", "sepa", {"iban": "DE89 3704 0044 0532 0130 00"}, {"iban": _DE}, "as printed"),
+    Example("blanks_or_hyphens", "sepa", {"swiftBic": "DEUT-DE-FF"}, {"swiftBic": " deutdeff "}, "outer_blanks tells"),
+    _identifier("identifier_unused", _EUR | {"routingNumber": "026013356"}, _EUR, "a US number beside an IBAN"),
+    _identifier(
+        "identifier_unused", _EUR | {"sortCode": "200000"}, _EUR | {"swiftBic": "COBADEFF"}, "a BIC harms nobody"
+    ),
+    _identifier(
+        "identifier_unused", _EUR | {"bsbNumber": "062-000"}, _EUR | {"ribNumber": "x"}, "a RIB is of the euro"
+    ),
+    _identifier("identifier_unused", {"iban": _DE}, {"iban": _DE, "rails": "swift"}, "no IBANs within the US"),
+    _identifier("identifier_unused", {"sortCode": "200000"}, {"currency": "KES", "sortCode": "200000"}, "unpublished"),
+    _identifier("identifier_unused", {"ifsc": "HDFC0000001"}, {"currency": "NOK", "ifsc": "HDFC0000001"}, "not listed"),
+    _identifier("identifier_unused", _GBP | {"ncc": "010902"}, _GBP | {"iban": _GB}, "pounds take both"),
+    _identifier(
+        "identifier_unused", _AUD | {"ncc": "010902"}, _AUD | {"bsbNumber": "062000"}, "without BIC: by currency"
+    ),
+    _identifier("identifier_unused", {"ribNumber": "x", "rails": "wire"}, {"rails": "wire"}, "wires as local"),
+    _identifier(
+        "identifier_country",
+        _AUD | {"swiftBic": "CTBAAU2S", "routingNumber": "026013356"},
+        _AUD | {"swiftBic": "CHASUS33", "routingNumber": "026013356"},
+        "by SWIFT, the country of the bank counts",
+    ),
+    _identifier(
+        "identifier_country",
+        _EUR | {"rails": "swift", "sortCode": "200000"},
+        _EUR | {"rails": "swift", "sortCode": "200000", "iban": _GB},
+        "a euro account in the United Kingdom",
+    ),
+    _identifier(
+        "identifier_country",
+        _EUR | {"rails": "swift", "sortCode": "200000", "iban": _FR},
+        _EUR | {"rails": "swift", "sortCode": "200000", "swiftBic": "BARCJESH"},
+        "Jersey has sort codes",
+    ),
+    _identifier("identifier_country", {"swiftBic": "COBADEFF"}, {"swiftBic": "BPPRPRSX"}, "Puerto Rico"),
+    _identifier(
+        "identifier_country",
+        {"rails": "swift", "bsbNumber": "062000", "swiftBic": "COBADEFF"},
+        {"rails": "swift", "swiftBic": "COBADEFF"},
+        "the operator lists the routing number of a correspondent",
+    ),
+    _identifier("identifier_country", _GBP | {"iban": _DE}, _GBP | {"iban": "DE12"}, "a wrong IBAN tells nothing"),
+    Example("holder_abroad", "sepa", {"country": "FR"}, {"country": "de"}, "the payer's country, perhaps"),
+    Example("holder_abroad", "us", {"country": "DE"}, {"country": "PR"}, "a routing number is of the US"),
+    Example("holder_abroad", "uk", {"country": "US"}, {"country": "JE"}, "a sort code is of the United Kingdom"),
+    Example("holder_abroad", "sepa", {"iban": _FI}, {"iban": "x", "swiftBic": None}, "not known without an IBAN"),
+    Example("holder_abroad", "sepa", {"iban": None, "country": "AT"}, {"country": "UK"}, "country_habit tells"),
+    Example("holder_abroad", "us", {"country": "MX"}, {"country": "MX", "sortCode": "1"}, "two codes contradict"),
+    Example("name_script", "us", {"currency": "JPY", "accountName": "山田"}, {"accountName": "山田"}, "kanji"),
+    Example("name_script", "us", {"currency": "JPY", "accountName": "やまだ"}, {"accountName": "ヤマダ"}, "hiragana"),
+    Example("name_script", "us", {"swiftBic": "VCBCVNVX", "accountName": "Nguyễn"}, {"currency": "VND"}, "accents"),
+    Example(
+        "name_script",
+        "us",
+        {"currency": "IDR", "accountName": "Иван"},
+        {"currency": "IDR", "accountName": "José 1\u00b2"},
+        "Indonesia takes accents",
+    ),
+    Example(
+        "name_script",
+        "us",
+        {"currency": "VND", "accountName": "e\u0301"},
+        {"currency": "VND", "accountName": "é", "swiftBic": "CHASUS33"},
+        "an account in dong elsewhere",
+    ),
+    Example(
+        "name_script",
+        "us",
+        {"currency": "JPY", "accountName": "Иван"},
+        {"currency": "JPY", "accountName": "ﾔﾏﾀﾞ・タロー é"},
+        "katakana of either width",
+    ),
+]
+
+LEGAL_FORMS = [
+    ("Example GmbH", "Lee Sa", "capitals make the form"),
+    ("EXAMPLE GMBH", "EXAMPLE SA", "in a name in capitals, SA may be a surname"),
+    ("example llc", "example sa", "small letters are nobody's form"),
+    ("Example SA", "SA", "a name that is nothing else"),
+    ("Example S.A.", "S.A.", "dots"),
+    ("Example S. A.", "Example S A", "two words"),
+    ("Example Inc.", "Incorporeal", "whole words"),
+    ("Example, Inc", "Inc Example", "the last word"),
+    ("Example Ltd", "Example Ltd of Wales", "the last word"),
+    ("Example Pty. Ltd.", "Example Pt", "two forms"),
+    ("Example LLC", "Example C", "the letters"),
+    ("Example L.L.C.", "Example L.", "dots"),
+    ("Example BV", "Example Bv", "capitals"),
+    ("Example B.V.", "Maria Vos", "a form in the Netherlands, and a surname"),
+    ("Example KK", "KK Example", "Japan"),
+    ("Example K.K.", "Example Kk", "dots"),
+    ("例株式会社", "株式会社例", "no blank in front"),
+    ("Example UG (haftungsbeschränkt)", "Example (haftungsbeschränkt)", "brackets"),
+    ("EXAMPLE GMBH & CO. KG", "EXAMPLE KG", "the longer form is nobody's name"),
+    ("Example Sp. z o.o.", "Example z o.o.", "three words"),
+    ("Example sp. z o. o.", "Example z o", "four words"),
+    ("Example s.r.o.", "Example S.", "small letters"),
+    ("Example d.o.o.", "Inga Doo", "a surname"),
+    ("Example S.A. de C.V.", "Ana de la O", "three words"),
+    ("EXAMPLE SpA", "EXAMPLE SPA", "capitals and small letters"),
+    ("Example Co.", "Maria Co", "a surname in the Philippines"),
+    ("Example & Co", "Example Co &", "a partner"),
+    ("Example OY", "Example Oy", "a Finnish form, outside Finland"),
+    ("Example A/S", "Example AS/", "a slash"),
+    ("Example FZ-LLC", "Anna Smith-Ag", "a hyphen"),
+    ("Example OÜ", "Example Ou", "beyond ASCII"),
+    ("Example\u00a0GmbH ", "Example GmbHs", "any blank"),
+]
+"""Names that end in a legal form, names that do not, and why."""
+
+EXAMPLES += [
+    *(
+        Example("legal_form", "us", _PERSON | {"accountName": bad}, _PERSON | {"accountName": good}, f"{bad}: {why}")
+        for bad, good, why in LEGAL_FORMS
+    ),
+    Example("legal_form", "us", _PERSON | {"accountName": "A GmbH"}, {"accountName": "A GmbH"}, "a company is one"),
+    Example("legal_form", "sepa", {"accountName": "Example AG"}, {"accountName": "Example Person"}, "Germany"),
+    Example(
+        "legal_form",
+        "sepa",
+        {"accountName": "Esimerkki Oy", "country": "FI"},
+        {"accountName": "Jan Oy"},
+        "in Finland it is a form",
+    ),
+    Example(
+        "legal_form",
+        "us",
+        _PERSON | {"accountName": "Kumar S.A.", "country": "FR"},
+        _PERSON | {"accountName": "Kumar S.A.", "country": "IN"},
+        "in India, initials follow the name",
+    ),
+    Example("legal_form", "payer", {"lastName": "Trading GmbH"}, {"lastName": "Sa"}, "a company in the wrong place"),
+    Example("legal_form", "payer", {"lastName": "Ltd"}, {"firstName": "Ltd"}, "the last word of the name"),
+    Example("legal_form", "company", {**_PERSON, "lastName": "Inc"}, {"lastName": "Inc"}, "a company is one"),
+]
+
 ACCOUNTS: dict[tuple[str, str], dict[str, str]] = {
     ("USD", "local"): {"accountNumber": "253009233489", "routingNumber": "026013356"},
     ("USD", "wire"): {"accountNumber": "253009233489", "routingNumber": "026013356"},

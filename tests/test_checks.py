@@ -67,6 +67,8 @@ INFOS = {
     "needs_unpublished",
     "iban_unregistered",
     "bic_digits",
+    "id_is_email",
+    "holder_abroad",
     "account_name_long",
     "document_unchecked",
 }
@@ -289,6 +291,42 @@ def test_example_phones_of_all_countries_are_possible(region: str) -> None:
         assert people.phone_impossible(other) is not people._is_possible(other[1:])
 
 
+SURNAMES = ["Ab", "Ag", "As", "Asa", "Co", "Doo", "Kg", "Oy", "Sa", "Sal", "Sas", "Se", "Sia", "Vos"]
+
+
+@pytest.mark.parametrize("surname", SURNAMES)
+def test_people_called_like_a_legal_form_are_people(surname: str) -> None:
+    """A surname that is written like one has no finding, for a payer and for an account holder."""
+    holder = {"beneficiaryType": "individual", "accountName": f"Jane {surname}"}
+
+    assert () == check_payer({**PAYER, "lastName": surname})
+    assert () == check_bank_details({**BANK_DETAILS, **holder})
+
+
+def test_an_identifier_of_another_country_is_found_with_its_source() -> None:
+    """An ABA number and a sort code beside an IBAN are found, each with its source; the IBAN is not."""
+    account = {**BANK_DETAILS, "currency": "EUR", "iban": "DE89370400440532013000", "sortCode": "200000"}
+    found = check_bank_details(
+        {**account, "accountNumber": None, "country": "DE", "state": None, "postalCode": "10117"}
+    )
+
+    assert [
+        ("routing_number", "Not used for EUR over local rails."),
+        ("sort_code", "Not used for EUR over local rails."),
+    ] == [(finding.field, finding.message) for finding in found]
+    assert ["ABA", "Vocalink"] == [finding.basis.split()[0] for finding in found]
+
+
+def test_a_company_sent_as_a_person_of_another_country_is_found() -> None:
+    """A GmbH with a German IBAN that was given the payer's type and country has a warning and an info."""
+    account = {**PUBLISHED["bank_details"]["swift"], "accountName": "Example GmbH", "country": "US"}
+    found = check_bank_details({**account, "city": "New York", "state": "NY", "postalCode": "10001"})
+
+    assert {("legal_form", "warning"), ("holder_abroad", "info")} == {(item.code, item.severity) for item in found}
+    assert "Ends in GmbH" in str(found)
+    assert "The account is in DE, its holder in US." in str(found)
+
+
 def test_every_schema_has_a_section() -> None:
     """Each schema names its section of the specification."""
     assert {"Payer": "2.4", "BankDetails": "2.1", "PaymentOrder": "2.7"} == {
@@ -375,7 +413,7 @@ def test_missing_fields_are_those_of_the_only_listed_rails() -> None:
     """With rails that the operator does not list, the findings name the listed ones and the fields that they need."""
     found = check_bank_details({**BANK_DETAILS, "currency": "AUD", "rails": "local"})
 
-    assert {"rails", "swift_bic", "bsb_number"} == {finding.field for finding in found.warnings}
+    assert {"rails", "swift_bic", "bsb_number", "routing_number"} == {finding.field for finding in found.warnings}
     assert "AUD over swift rails" in str(found)
 
 

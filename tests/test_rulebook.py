@@ -14,20 +14,63 @@ import schwifty
 from babel import Locale
 
 from payerkit._tables import rows
-from payerkit.checks import banks, places
+from payerkit.checks import banks, names, places
+from payerkit.checks.requirements import requirements
 
 CHECKS = "payerkit.checks"
 COUNTRIES = {row["code"]: row for row in rows(CHECKS, "countries")}
 POSTAL = [(code, row["postal_example"]) for code, row in COUNTRIES.items() if row["postal"]]
+TABLES = {"countries", "currencies", "identifiers", "legal_forms", "name_scripts", "requirements", "rules", "states"}
 IBANS = sorted(code for code, row in COUNTRIES.items() if row["bban"])
 
 
-@pytest.mark.parametrize("name", ["countries", "currencies", "states", "requirements"])
+@pytest.mark.parametrize("name", sorted(TABLES))
 def test_tables_name_their_source_and_date(name: str) -> None:
     """The head of each table has the date of its data."""
     head = [line for line in files(CHECKS).joinpath(f"{name}.tsv").read_text("utf-8").splitlines() if line[0] == "#"]
 
     assert re.search("20[0-9]{2}-[0-9]{2}-[0-9]{2}", " ".join(head))
+
+
+LEGAL_FORMS = list(rows(CHECKS, "legal_forms"))
+FORMS_OF_PEOPLE = [row for row in LEGAL_FORMS if row["also"]]
+
+
+@pytest.mark.parametrize("row", LEGAL_FORMS, ids=lambda row: row["form"])
+def test_each_legal_form_is_found(row: dict[str, str]) -> None:
+    """At the end of a name, a legal form is found as the table writes it, and always if people are not called so."""
+    country = row["countries"].partition(" ")[0]
+    written = row["form"] if row["countries"] else f"{row['form']}."  # a form of no country needs its dot
+
+    assert names.legal_form(f"Example {written}", "individual", country)
+    assert row["also"] or names.legal_form(f"EXAMPLE {written.upper()}", "individual", None)
+    assert not names.legal_form(f"Example {written}", "business", country)
+
+
+@pytest.mark.parametrize("row", FORMS_OF_PEOPLE, ids=lambda row: row["form"])
+def test_a_surname_is_no_legal_form(row: dict[str, str]) -> None:
+    """What people are called, too, is no legal form as a surname, nor in a name in capitals."""
+    letters = row["form"].replace(".", "")
+    found = [
+        names.legal_form(name, "individual", "US") for name in (f"Lee {letters.title()}", f"LEE {letters.upper()}")
+    ]
+
+    assert [False, False] == found
+
+
+def test_legal_forms_stand_once_with_known_countries() -> None:
+    """No two rows have the same letters, and each country exists."""
+    letters = [re.sub(r"[^\w/&]", "", row["form"]).upper() for row in LEGAL_FORMS]
+
+    assert len(letters) == len(set(letters))
+    assert {code for row in LEGAL_FORMS for code in row["countries"].split()} <= set(COUNTRIES)
+
+
+def test_identifiers_that_may_stand_beside_others_have_rows() -> None:
+    """Each field in the column `also` of the requirements is an identifier of the other table."""
+    known = {row["field"] for row in rows(CHECKS, "identifiers")}
+
+    assert set() == {field for row in requirements().values() for field in row.also} - known
 
 
 def test_countries_agree_with_babel() -> None:

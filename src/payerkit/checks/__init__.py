@@ -1,7 +1,7 @@
 """Find what a bank or the service would reject before it is sent; nothing here talks to the service.
 
 `schema` holds the errors: what the specification states, and nothing else. `rules.tsv`, `requirements.tsv` and
-`identifiers.tsv` hold the rest, the warnings and infos: a new rule is one row in the first and one checker in the module
-of its subject. `one` checks a single record, `many` a whole DataFrame, with the same schemas and rules; `catalogue`
-lists them.
+`identifiers.tsv` hold the rest, the warnings and infos: a new rule is one row in `rules.tsv` and one checker in the
+module of its subject. `one` checks a single record, `many` a whole DataFrame, with the same schemas and rules;
+`catalogue` lists them.
 """

@@ -15,7 +15,7 @@ from payerkit.checks.texts import upper_code
 _MAX_WORDS = 4
 """Words of the longest legal form, such as `Sp. z o. o.`."""
 
-_IGNORED = str.maketrans("", "", ".,;-()'\"׳״")
+_IGNORED = str.maketrans("", "", ".,;-()'\"\u05f3\u05f4")
 _HAS_INNER_DOT = re.compile(r"[^\W\d_]\.[^\W\d_]").search
 _INITIALS_LAST = {"IN", "LK"}
 """Countries where initials such as S.A. often follow a person's name."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import cast
 
 from payerkit._tables import rows
-from payerkit.checks.identifiers import identifier_rules
+from payerkit.checks.contradictions import identifier_rules
 from payerkit.checks.requirements import requirement_rules
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema

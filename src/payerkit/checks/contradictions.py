@@ -98,9 +98,7 @@ def _bank_country(row: Requirement, bic: str | None, iban: str | None) -> tuple[
 _CODES = ("routing_number", "sort_code", "bsb_number", "ncc", "ifsc")
 
 
-def holder_abroad(
-    country: str, iban: str | None, bic: str | None, *have_codes: bool | None
-) -> bool | str:
+def holder_abroad(country: str, iban: str | None, bic: str | None, *have_codes: bool | None) -> bool | str:
     """Return the country of the account and that of its holder if they differ; False if they agree or share banks.
 
     have_codes: whether there is a routing number, sort code, BSB number, NCC or IFSC. One of them tells the country of

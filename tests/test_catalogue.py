@@ -1,0 +1,71 @@
+"""The table of all findings, compared with what the checks find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import payerkit
+from examples import EXAMPLES
+from payerkit.checks.one import check_bank_details, check_payer
+from payerkit.findings import Finding, Findings
+from published import BANK_DETAILS, PAYER
+
+TABLE = payerkit.rules()
+ABOUT: dict[str, tuple[str, Callable[..., Findings], dict[str, Any]]] = {
+    "Payer": ("payer", check_payer, PAYER),
+    "BankDetails": ("bank details", check_bank_details, BANK_DETAILS),
+}
+WRONG: tuple[Any, ...] = (None, "", "x", "x" * 300, ".", "\n", "\ud800", "••••", 5, [], "example ")
+
+
+def found(body: str) -> Iterator[Finding]:
+    """Yield the findings of all examples, and of records that are wrong in each way."""
+    _, check, record = ABOUT[body]
+    for example in EXAMPLES:
+        if example.body == body:
+            yield from check(example.record(example.bad))
+    for name in record:
+        for value in WRONG:
+            yield from check({**record, name: value})
+    yield from check({**record, "shoeSize": "9", "dateOfBirth": "2000-01-01", "date_of_birth": "2000-01-01"})
+
+
+@pytest.mark.parametrize("body", ABOUT)
+def test_every_finding_is_in_the_table(body: str) -> None:
+    """Each finding of the checks has a row with its code, severity, field and source."""
+    rows = list(TABLE[TABLE["about"] == ABOUT[body][0]].itertuples())
+    of_names = {"unknown_member", "given_twice"}
+    seen = {(item.code, "" if item.code in of_names else item.field, item.severity, item.basis) for item in found(body)}
+    missing = {
+        (code, field, severity, basis)
+        for code, field, severity, basis in seen
+        if not any(
+            (code, severity) == (row.code, row.severity) and field in row.fields.split(", ") and basis in row.basis
+            for row in rows
+        )
+    }
+
+    assert set() == missing
+    assert of_names | {"required", "legal_form"} <= {code for code, *_ in seen}
+
+
+@pytest.mark.parametrize("body", ABOUT)
+def test_warnings_and_infos_of_the_table_can_be_ignored(body: str) -> None:
+    """`ignore=` takes each code of the table that is not an error."""
+    about, check, record = ABOUT[body]
+    codes = TABLE[(TABLE["about"] == about) & (TABLE["severity"] != "error")]["code"].unique()
+
+    assert () == check(record, ignore=list(codes))
+
+
+def test_the_table_is_text_and_complete() -> None:
+    """All columns are text, each row says what is wrong and by which source, and no row stands twice."""
+    assert {"string"} == {str(dtype) for dtype in TABLE.dtypes}
+    assert ["code", "about", "fields", "severity", "message", "hint", "basis"] == list(TABLE.columns)
+    assert (TABLE[["code", "message", "basis"]] != "").all(axis=None)
+    assert not TABLE.duplicated(["code", "about", "message", "hint"]).any()
+    assert not TABLE["message"].str.contains("{}", regex=False).any()
+    assert list(TABLE["severity"] == "error") == sorted(TABLE["severity"] == "error", reverse=True)
