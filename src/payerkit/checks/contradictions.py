@@ -10,7 +10,7 @@ from payerkit.checks.banks import country_of_bic, country_of_iban, share_banks
 from payerkit.checks.places import countries
 from payerkit.checks.requirements import Requirement, find_requirement
 from payerkit.checks.rules import Rule
-from payerkit.checks.texts import upper_code
+from payerkit.checks.texts import compact, upper_code
 
 
 @cache
@@ -79,10 +79,10 @@ def _check_country(
     if row.rails != "swift" and field not in row.identifiers:
         return False  # reported by identifier_unused
     bank = _bank_country(row, bic, iban)
-    countries = _identifiers()[field]
-    if bank is None or any(share_banks(country, bank[1]) for country in countries):
+    homes = _identifiers()[field]
+    if bank is None or any(share_banks(country, bank[1]) for country in homes):
         return False
-    return f"{countries[0]}, but the {bank[0]} is of {bank[1]}"
+    return f"{homes[0]}, but the {bank[0]} is of {bank[1]}"
 
 
 def _bank_country(row: Requirement, bic: str | None, iban: str | None) -> tuple[str, str] | None:
@@ -95,18 +95,14 @@ def _bank_country(row: Requirement, bic: str | None, iban: str | None) -> tuple[
     return None
 
 
-_CODES = ("routing_number", "sort_code", "bsb_number", "ncc", "ifsc")
-
-
-def holder_abroad(country: str, iban: str | None, bic: str | None, *have_codes: bool | None) -> bool | str:
+def holder_abroad(country: str, iban: str | None, bic: str | None) -> bool | str:
     """Return the country of the account and that of its holder if they differ; False if they agree or share banks.
 
-    have_codes: whether there is a routing number, sort code, BSB number, NCC or IFSC. One of them tells the country of
-    an account without IBAN and BIC.
+    Only an IBAN or a BIC tells the country: people abroad often hold dollars or pounds with a routing number or sort
+    code.
     """
-    codes = [field for field, has_value in zip(_CODES, have_codes, strict=True) if has_value]
-    code_country = _identifiers()[codes[0]][0] if len(codes) == 1 else None
-    account, holder = country_of_iban(iban) or country_of_bic(bic) or code_country, upper_code(country)
-    if account is None or holder not in countries() or share_banks(account, holder):
-        return False
-    return f"{account}, its holder in {holder}"
+    holder = upper_code(country)
+    if holder not in countries() or compact(iban or "")[:2] == holder:
+        return False  # the usual case
+    account = country_of_iban(iban) or country_of_bic(bic)
+    return False if account is None or share_banks(account, holder) else f"{account}, its holder in {holder}"

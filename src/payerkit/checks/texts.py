@@ -24,7 +24,7 @@ def compact(value: str) -> str:
 
 def inner_separators(value: str) -> bool:
     """Return True if a code has blanks or hyphens inside, which are sent with it."""
-    return compact(value) != value.strip().upper()
+    return "-" in value or " " in value.strip()
 
 
 def upper_code(code: str | None) -> str:
