@@ -36,14 +36,16 @@ def found(body: str) -> Iterator[Finding]:
 @pytest.mark.parametrize("body", ABOUT)
 def test_every_finding_is_in_the_table(body: str) -> None:
     """Each finding of the checks has a row with its code, severity, field and source."""
-    rows = list(TABLE[TABLE["about"] == ABOUT[body][0]].itertuples())
+    rows: list[dict[Any, str]] = TABLE[TABLE["about"] == ABOUT[body][0]].to_dict("records")
     of_names = {"unknown_member", "given_twice"}
     seen = {(item.code, "" if item.code in of_names else item.field, item.severity, item.basis) for item in found(body)}
     missing = {
         (code, field, severity, basis)
         for code, field, severity, basis in seen
         if not any(
-            (code, severity) == (row.code, row.severity) and field in row.fields.split(", ") and basis in row.basis
+            (code, severity) == (row["code"], row["severity"])
+            and field in row["fields"].split(", ")
+            and basis in row["basis"]
             for row in rows
         )
     }
