@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PayerkitError(Exception):
         request: Method and route, without ids.
     """
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     advice: str = ""
 
     def __init__(
@@ -108,9 +108,13 @@ class Refused(PayerkitError):  # noqa: N818
     """The service read the request and refused it; nothing was changed.
 
     Attributes:
+        code: The machine-readable reason, such as "not_yet_passed_kyc_kyb", if the service gave one, else "". It is
+            read from `code`, `errorCode`, `error`, `message` or the `code` of an entry of `errors`, whichever first is
+            one word in snake_case, with an underscore. A word that contains a private value of the request is left out.
         foreign: True if the response is not the API's, but a proxy's, say, or another service's at this address.
     """
 
+    code: str = ""
     foreign: bool = False
     advice = "Nothing was changed. Correct what the service names, then call again."
 

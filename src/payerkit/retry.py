@@ -84,6 +84,13 @@ LONGEST_WAIT = 3600.0
 MAX_UNREACHABLE = 20
 """Calls in a row that never left this machine; then the run ends."""
 
+WAITING_CODES = {
+    "not_yet_passed_kyc_kyb": "the payer has passed the identity check",
+    "not_approved_for_payout_rail": "the payer is approved for these rails",
+    "payment_detail_not_approved": "the bank details are approved",
+}
+"""Codes of refusals that end by themselves, and until when each holds. Source: the operator's documentation."""
+
 MAX_FORBIDDEN = 3
 """Answers 403 before anything is accepted; then it is the key, and the run ends."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,14 @@ from pydantic_core import from_json
 
 from payerkit.errors import FieldProblem
 from payerkit.masking import redact
+from payerkit.retry import WAITING_CODES
 from payerkit.wire import our_name
 
 _MAX_ENTRIES = 50
 """Entries of an error list that are read: more than a body has fields."""
+
+_CODE = re.compile(r"(?=.{3,64}\Z)[a-z][a-z0-9]*(_[a-z0-9]+)+")
+"""A machine-readable code: one word in snake_case. A word without an underscore may be part of a sentence."""
 
 
 def parse_json(content: bytes) -> Any:
@@ -23,10 +28,11 @@ def parse_json(content: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """An error body: its message and the fields it names. is_from_api: False for a proxy's page, say."""
+    """An error body: its message, its code, the fields it names. is_from_api: False for a proxy's page, say."""
 
     message: str
     fields: tuple[FieldProblem, ...]
+    code: str = ""
     is_from_api: bool = True
 
 
@@ -48,7 +54,26 @@ def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
     repeated.add("; ".join(f"{problem.wire_name} {problem.message}" for problem in fields))
     texts = dict.fromkeys(redact(_text(entry), private) for entry in entries if not _field_name(entry))
     message = "; ".join(text for text in texts if text and text not in repeated)
-    return ErrorBody(message or ("" if fields else redact(_text(body.get("error")), private)), fields)
+    message = message or ("" if fields else redact(_text(body.get("error")), private))
+    return ErrorBody(message, fields, _find_code(body, private))
+
+
+def _find_code(body: dict[str, Any], private: Iterable[str]) -> str:
+    """Return the first code in an error body that repeats no private value, "" if there is none."""
+    codes = (text for text in _code_places(body) if isinstance(text, str) and _CODE.fullmatch(text))
+    return next((code for code in codes if code in WAITING_CODES or not _repeats(code, private)), "")
+
+
+def _code_places(body: dict[str, Any]) -> Iterator[Any]:
+    """Yield the values of an error body that may be its code."""
+    yield from (body.get(name) for name in ("code", "errorCode", "error", "message"))
+    yield from (entry.get("code") for entry in _as_list(body.get("errors")) if isinstance(entry, dict))
+
+
+def _repeats(code: str, private: Iterable[str]) -> bool:
+    """Return True if a code contains a private value, as a part between underscores or in another form."""
+    parts = code.split("_")
+    return redact(code, private) != code or any(value.casefold() in parts for value in private)
 
 
 def _as_list(value: Any) -> list[Any]:

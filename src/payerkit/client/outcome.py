@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from payerkit.errors import (
     WrongKey,
 )
 from payerkit.masking import ApiKey, holds_email, redact
+from payerkit.retry import WAITING_CODES
 
 T = TypeVar("T")
 E = TypeVar("E", bound=PayerkitError)
@@ -94,17 +96,23 @@ class Outcome(Generic[T]):
         return self._error(UnreadableAnswer, f"{self.call.name}: the service responded with {status}, but {problem}.")
 
     def _refusal(self, status: int) -> PayerkitError:
-        kind, words = _REFUSALS.get(status, (Refused, "The service refused the request"))
+        content = self.end.content if isinstance(self.end, HttpResponse) else b""
+        body = read_error_body(content, self._private())
+        until = WAITING_CODES.get(body.code)
+        # A 403 with such a code is about the payer, and the key is fine.
+        known = {} if until and status == HTTPStatus.FORBIDDEN else _REFUSALS
+        kind, words = known.get(status, (Refused, "The service refused the request"))
         wait = self._retry_after()
         if kind is RateLimited and wait is not None:
             words = f"{words} {wait:g} seconds"
-        content = self.end.content if isinstance(self.end, HttpResponse) else b""
-        body = read_error_body(content, self._private())
         says = f" It says: {body.message}" if body.message else ""
         is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
+        if until and kind is Refused:
+            advice = f"Nothing was changed. Call again once {until}."
         error = self._error(kind, f"{words} ({status} on {self.call.name}).{says}", fields=body.fields, advice=advice)
-        error.foreign = not body.is_from_api
+        error.code, error.foreign = body.code, not body.is_from_api
+        error.retryable = error.retryable or (until is not None and kind is Refused)
         return error
 
     def _redirect(self, status: int) -> PayerkitError:
