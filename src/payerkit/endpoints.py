@@ -286,6 +286,22 @@ def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T])
         read=read,
         if_unknown="Call create_payer() again: the same client_user_id does not create a second payer, as the API's "
         "documentation says.",
+        hints={409: "A payer with this id exists already: get_payer_status() returns the status."},
+    )
+
+
+def payer_status_call(client_user_id: str, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that reads a payer's status. read: makes the result from the parsed response.
+
+    Raises InvalidInput for an id that cannot be sent.
+    """
+    return Call(
+        operation="get_payer_status",
+        method="GET",
+        route="/v2/payer/{clientUserId}",
+        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
+        read=read,
+        hints={404: _MAY_BE_MISSING, 405: _MAY_BE_MISSING},
     )
 
 

@@ -17,7 +17,9 @@ from pydantic_core import from_json, to_json
 
 from payerkit.errors import InvalidInput
 
-State = Literal["sent", "done", "refused", "unknown", "not_sent"]
+State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting"]
+Deferred = Literal["not_sent", "waiting"]
+"""States of a task that the next run sends."""
 
 KEY_SIZE = 16
 """Bytes of a digest."""
@@ -131,9 +133,18 @@ class Journal:
             [state, final, known, reason, key],
         )
 
-    def defer(self, key: bytes, reason: str) -> None:
-        """Record why a task could not be sent yet."""
-        self._write("INSERT OR IGNORE INTO task VALUES (?, 'not_sent', 0, 0, 0, 0, '{}', ?, 0)", [key, reason])
+    def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
+        """Add facts to the record of a task that is done, or replace older ones."""
+        if facts and (entry := self.entry(key)) is not None and entry.state == "done":
+            self.record(key, "done", reason=entry.reason, final=entry.final, facts=entry.facts | dict(facts))
+
+    def defer(self, key: bytes, state: Deferred, reason: str) -> None:
+        """Record why a task is not sent in this run; it never was, or had no effect."""
+        self._write(
+            "INSERT INTO task VALUES (?, ?, 0, 0, 0, 0, '{}', ?, 0) ON CONFLICT (key) DO UPDATE "
+            "SET state = excluded.state, reason = excluded.reason WHERE state IN ('not_sent', 'waiting') AND NOT final",
+            [key, state, reason],
+        )
 
     def mark_unknown(self, key: bytes, reason: str) -> None:
         """Record that the outcome of a task is unknown, from now on: the wait until it is reconciled begins."""

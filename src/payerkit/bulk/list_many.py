@@ -79,7 +79,10 @@ def request_lists(
 ) -> dict[str, Records | str]:
     """Return the records of each payer, in the order of the ids; the message of the error where there was one."""
     results: dict[str, Records | str] = {}
-    with client.without_retries(pool_size=options.workers) as own, Progress(len(ids), shown=progress) as bar:
+    with (
+        client.without_retries(pool_size=options.workers) as own,
+        Progress(len(ids), shown=progress, where=client.environment) as bar,
+    ):
 
         def request(client_user_id: str) -> None:
             try:

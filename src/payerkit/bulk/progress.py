@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from typing import Any, Self
 
 
 class Progress:
-    """A tqdm bar that counts how many tasks are done, failed or unknown; nothing if it is not shown."""
+    """A tqdm bar that counts how many tasks are done, failed, unknown or waiting; nothing if it is not shown.
 
-    def __init__(self, total: int, *, shown: bool) -> None:
+    where: shown before the bar, such as the environment that the calls go to.
+    """
+
+    def __init__(self, total: int, *, shown: bool, where: str = "") -> None:
+        self._where = where
         self._lock = threading.Lock()
         self._states: Counter[str] = Counter()
         self._bar: Any = None
         if shown:
             from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
 
-            self._bar = tqdm(total=total, unit="sent", dynamic_ncols=True)
+            self._bar = tqdm(total=total, unit="sent", dynamic_ncols=True, desc=where or None)
 
     def count(self, state: str) -> None:
         """Count one more task in a state; from any thread."""
@@ -33,14 +38,21 @@ class Progress:
         failed = states["refused"] + states["not_sent"]
         try:
             self._bar.update(states.total() - self._bar.n)
-            self._bar.set_postfix(done=states["done"], failed=failed, unknown=states["unknown"], refresh=False)
+            waiting = {"waiting": states["waiting"]} if states["waiting"] else {}
+            counts = {"done": states["done"], "failed": failed, "unknown": states["unknown"], **waiting}
+            self._bar.set_postfix(counts, refresh=False)
         except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
             self._bar = None
 
     def describe(self, text: str) -> None:
         """Show what the run does now."""
         if self._bar is not None:
-            self._bar.set_description(text)
+            self._bar.set_description(": ".join(filter(None, [self._where, text])))
+
+    def announce(self, text: str) -> None:
+        """Show a line above the bar."""
+        if self._bar is not None:
+            self._bar.write(text, file=sys.stderr)
 
     def __enter__(self) -> Self:
         return self
@@ -49,3 +61,19 @@ class Progress:
         self.refresh()
         if self._bar is not None:
             self._bar.close()
+
+
+def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
+    """Return how long a run takes at a limited rate: it makes more calls than it has tasks, since it reads, too."""
+    counted = [f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in ((payers, "payer"), (accounts, "account"))]
+    tasks = " and ".join(text for text in counted if not text.startswith("0 "))
+    if not tasks:
+        return "Nothing is left to send."
+    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({calls:,} calls)."
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in the unit that suits it."""
+    unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
+    number = max(1, round(seconds / size))
+    return f"{number:,} {unit}{'s' * (number != 1)}"

@@ -14,12 +14,16 @@ Its next state depends on the evidence alone:
                                   no new account; lookups below the limit         unknown, looked up again later
                                   no new account; lookups at the limit, sends     sent
                                   with unknown outcome below the limit
+                                  the same; accounts="when_compliant", and the    unknown, left to the next run
+                                  payer is not compliant
                                   no new account; both at the limit               unknown, final
                                   an error, or not even an account that was       unknown, left to the next run
                                   stored for certain
     any      sent again           success                                         done
                                   an unknown outcome                              unknown, one more send
-                                  a refusal                                       unknown, final
+                                  an account that waits                           unknown, left to the next run
+                                  any other refusal                               unknown, final
+                                  a payer that is there already                   done, if its status can be read
                                   not sent, rate limited, key not accepted        unknown, left to the next run
 
 When: RECONCILE_AFTER seconds after the outcome became unknown, or twice the time of the slowest response if that is
@@ -60,10 +64,13 @@ _TRUNCATED = re.compile(r"[•*xX.]{2,} ?(\w{1,4})")
 
 
 class Reconciler:
-    """Finds out the outcome of tasks that are due, and records it; safe to share by threads."""
+    """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    def __init__(self, sender: Sender, journal: Journal) -> None:
-        self._sender, self._journal = sender, journal
+    when_compliant: an account is sent again only if its payer is compliant.
+    """
+
+    def __init__(self, sender: Sender, journal: Journal, *, when_compliant: bool = False) -> None:
+        self._sender, self._journal, self._when_compliant = sender, journal, when_compliant
 
     def reconcile(self, tasks: Sequence[Task], delay: float) -> None:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
@@ -99,6 +106,7 @@ class Reconciler:
             if _may_be_listed(entries[task.key])
         }
         explained = set[int]().union(*fitting.values())
+        missing = []
         for task, entry in due:
             places = fitting[task.key]
             claims = sum(len(places & others) for others in fitting.values())  # its own, and those of other tasks
@@ -109,17 +117,27 @@ class Reconciler:
             elif places or len(explained) < len(new):
                 self._leave(task, "One of several accounts could be this one. Compare them: list_payment_details().")
             else:
-                self._handle_missing(task, entry)
+                missing.append((task, entry))
+        for task, entry in missing:  # last, since the first error ends it for all
+            self._handle_missing(task, entry)
 
     def _handle_missing(self, task: Task, entry: Entry) -> None:
         """Look an account that is not listed up again later, send it again, or leave it to the user."""
         if entry.lookups + 1 < MAX_LOOKUPS:
             self._journal.count_lookup(task.key)
         elif entry.unknown_sends < MAX_UNKNOWN_SENDS:
-            self._sender.send_or_raise(task)
+            self._send_account_again(task)
         else:
             times = f"Sent {entry.unknown_sends} times, outcome unknown, and not in the payer's list of accounts."
             self._leave(task, f"{times} Check it with list_payment_details().")
+
+    def _send_account_again(self, task: Task) -> None:
+        waits = self._sender.check_compliance(task.client_user_id).reason_to_wait if self._when_compliant else ""
+        if waits:
+            reason = f"The outcome is unknown; the account is not in the payer's list. {waits}"
+            self._journal.record(task.key, "unknown", reason=reason, final=False)
+            raise PayerkitError(waits)
+        self._sender.send_or_raise(task)
 
     def _leave(self, task: Task, reason: str) -> None:
         self._journal.record(task.key, "unknown", reason=reason)

@@ -11,8 +11,10 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.links import collect_links, write_links
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.errors import without_internal_frames
 from payerkit.html import visible
 from payerkit.masking import mask
 
@@ -24,8 +26,14 @@ _COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}
 PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
 
 _WIDTH = 50
-_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·"}
-_COLOURS = {"done": "#2e7d32", "refused": "#c62828", "unknown": "#ef6c00", "not_sent": "#9e9e9e"}
+_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~"}
+_COLOURS = {
+    "done": "#2e7d32",
+    "refused": "#c62828",
+    "unknown": "#ef6c00",
+    "not_sent": "#9e9e9e",
+    "waiting": "#1565c0",
+}
 
 
 class Report:
@@ -37,10 +45,10 @@ class Report:
         frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
             noted: `client_user_id` (an e-mail address is masked); `step`, the last one that was tried (payer,
             bank_details); `state`: done, refused (the service refused it), unknown (it was sent, the outcome is
-            unknown) or not_sent; `user_id`, `payment_details_id`, `kyc_status`, `agreement_status`, `status` (of the
-            bank details), `agreement_url` and `kyc_url`, as the service returned them; `attempts` (int64), times that
-            the row's requests were sent; `retryable` (bool), True if the same call again may do more; `reason`, empty
-            for most rows that are done.
+            unknown), not_sent, or waiting (an account that is sent once its payer is compliant); `user_id`,
+            `payment_details_id`, `kyc_status`, `agreement_status`, `status` (of the bank details), `agreement_url` and
+            `kyc_url`, as the service returned them; `attempts` (int64), times that the row's requests were sent;
+            `retryable` (bool), True if the same call again may do more; `reason`, empty for most rows that are done.
         stopped: Why the run stopped before all rows were tried; "" if it did not.
 
     Example:
@@ -73,16 +81,53 @@ class Report:
         labels = ["row" if name is None else str(name) for name in self.frame.index.names]
         self.frame.to_csv(path, index_label=labels)
 
+    @without_internal_frames
+    def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
+        """Write a CSV file for a mail merge: one row for each payer that is done, with the links to its pages.
+
+        The file has **personal data**: ids and e-mail addresses in full, and links that let their reader act as the
+        payer. Hence it is never written unasked, and only its owner may read it. Its columns: `client_user_id`,
+        `email`, `agreement_url`, `kyc_url`. A link is empty if the service did not return it as a web address; so is
+        one that contains the payer's id, since a journal keeps no ids. A payer without any link has no row.
+
+        Args:
+            path: The file to write; an existing one is replaced.
+            rows: The table of the run, for the e-mail addresses, which a report does not have.
+
+        Returns:
+            The number of rows `written`, and of payers `without_links`, who are done and have no row.
+
+        Raises:
+            InvalidInput: If the table is not the one of this report. Nothing was written.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> rows = pd.DataFrame([payer])
+            >>> report = onboard(client, rows, journal="run.journal", progress=False)
+            >>> report.save_links("links.csv", rows)
+            {'written': 1, 'without_links': 0}
+        """
+        links = collect_links(self.frame, rows)
+        written = [link for link in links if link["agreement_url"] or link["kyc_url"]]
+        write_links(Path(path), written)
+        return {"written": len(written), "without_links": len(links) - len(written)}
+
     def _summary(self) -> str:
         counts = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in self.counts.items() if count)
         return f"{count_of(len(self.frame), 'row')}: {counts or 'nothing to do'}."
 
     def _advice(self) -> list[str]:
-        again = len(self.retryable)
+        waiting = self.counts["waiting"]
+        again = len(self.retryable) - waiting
         left = int(((self.frame["state"] == "unknown") & ~self.frame["retryable"]).sum())
         return [
             *([f"The run stopped early: {self.stopped}"] if self.stopped else []),
             *([f"Call again with the same journal: {count_of(again, 'row')} may still be done."] if again else []),
+            *(
+                [f"Call again later: {_rows_wait(waiting)} until the payer is compliant, see reason."]
+                if waiting
+                else []
+            ),
             *([f"Check {count_of(left, 'row')} yourself: the outcome stays unknown, see reason."] if left else []),
         ]
 
@@ -103,6 +148,10 @@ class Report:
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _rows_wait(number: int) -> str:
+    return f"{count_of(number, 'row')} wait{'s' * (number == 1)}"
 
 
 def _text_bar(counts: Mapping[str, int]) -> str:
@@ -145,7 +194,7 @@ class RowOutcome:
         """Return the outcome with one more step, from the journal's record of its task."""
         if entry is None:
             return replace(self, step=step, state="not_sent", retryable=True, reason=stopped or "Not sent yet.")
-        is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent"} and not entry.final)
+        is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent", "waiting"} and not entry.final)
         return replace(
             self,
             **{_COLUMNS[name]: value for name, value in entry.facts.items() if name in _COLUMNS},

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.progress import Progress
+from payerkit.bulk.journal import Deferred, Entry, Journal, digest
+from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler, is_due
 from payerkit.bulk.report import Report, count_of, make_report
-from payerkit.bulk.sending import Sender
+from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.retry import RECONCILE_AFTER, is_non_negative
+
+Accounts = Literal["now", "when_compliant"]
+"""When a run sends accounts: once their payer is registered, or once the payer is compliant."""
 
 MAX_WORKERS = 256
 
@@ -42,13 +45,18 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     progress: bool = True,
     reconcile_after: float = RECONCILE_AFTER,
     durable: bool = False,
+    accounts: Accounts = "now",
 ) -> Report:
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
     The journal makes a run safe to repeat: after a crash, an interrupt or a failure, the same call with the same
     journal resumes the run. It does not repeat what is done, and reconciles writes whose outcome is unknown: a payer
     is sent again; an account is looked up twice in the payer's list and sent again if it is not there; each at most
-    once. What is still unknown then is left to you, with the reason in the report.
+    once. What is still unknown then is left to you, with the reason in the report. A payer that the service refuses as
+    there already (409) is done, if its status can be read.
+
+    An account that the service does not take yet, since its payer is not compliant, is *waiting*: the same call on
+    another day sends it.
 
     Rows with errors are not sent; rows with warnings are. Agreements and payments are never sent.
 
@@ -60,12 +68,15 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
             serves one table, service and API key. It is written before each request leaves.
         workers: Requests at the same time, 1 to 256.
         rate: At most this many requests per second; None for no limit. A `Retry-After` of the service pauses all.
-        progress: Show a progress bar.
+        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest response if
             that is longer. It must exceed the service's slowest write.
         durable: False: the journal survives the end of the process, killed or crashed; after a power cut or a crash of
             the operating system, its last moments may be missing. True: it survives that, too; each write of the
             journal then waits for the disk, for some milliseconds.
+        accounts: "now": send them once their payer is registered; the service decides whether they wait.
+            "when_compliant": read the status of each payer first, which is beyond the specification, and send the
+            accounts of compliant payers only; those of the others are waiting, and were not sent.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
@@ -78,9 +89,9 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     Example:
         >>> report = onboard(client, pd.DataFrame([payer | details]), journal="run.journal", progress=False)
         >>> report.counts
-        {'done': 1, 'refused': 0, 'unknown': 0, 'not_sent': 0}
+        {'done': 1, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0}
     """
-    options = Options(workers, rate, reconcile_after, durable)
+    options = Options(workers, rate, reconcile_after, durable, accounts)
     return run_table(client, Table(rows), journal, options, progress=progress)
 
 
@@ -95,6 +106,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     progress: bool = True,
     reconcile_after: float = RECONCILE_AFTER,
     durable: bool = False,
+    accounts: Accounts = "now",
 ) -> Report:
     """Send the bank details of a table, for payers who are already registered, and report the outcome of every row.
 
@@ -109,6 +121,8 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
         durable: True: the journal survives a power cut or a crash of the operating system, too.
+        accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
+            waiting, and the same call on another day sends them.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table.
@@ -123,7 +137,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         >>> add_bank_details(client, rows, journal="accounts.journal", progress=False).frame["status"].tolist()
         ['approved']
     """
-    options = Options(workers, rate, reconcile_after, durable)
+    options = Options(workers, rate, reconcile_after, durable, accounts)
     return run_table(client, Table(rows, ("bank_details",)), journal, options, progress=progress)
 
 
@@ -135,6 +149,7 @@ class Options:
     rate: float | None = None
     reconcile_after: float = RECONCILE_AFTER
     durable: bool = False
+    accounts: Accounts = "now"
 
     def __post_init__(self) -> None:
         if not (is_non_negative(self.workers) and 1 <= self.workers <= MAX_WORKERS and isinstance(self.workers, int)):
@@ -145,6 +160,8 @@ class Options:
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
         if not isinstance(self.durable, bool):
             raise InvalidInput("durable: expected True or False.")
+        if self.accounts not in get_args(Accounts):
+            raise InvalidInput('accounts: expected "now" or "when_compliant".')
 
 
 def run_table(
@@ -211,19 +228,49 @@ class _Run:
     def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter) -> None:
         self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
         self._limiter, self._stop = limiter, limiter.stop
-        self._sender = Sender(client, journal, limiter)
-        self._reconciler = Reconciler(self._sender, journal)
+        self._client, self._sender = client, Sender(client, journal, limiter)
+        self._when_compliant = options.accounts == "when_compliant"
+        self._reconciler = Reconciler(self._sender, journal, when_compliant=self._when_compliant)
         self._postponed: set[Batch] = set()
         """Batches whose reconciliation failed: the next run tries again. Threads only add to it."""
 
     def go(self, *, shown: bool) -> None:
         """Send and reconcile all steps, until the run is stopped."""
         total = sum(len(batch.rows) for step in self._table.steps for batch in self._batches(step))
-        with Progress(total, shown=shown) as self._progress:
+        with Progress(total, shown=shown, where=self._client.environment) as self._progress:
+            if shown and (rate := self._rate()) is not None:
+                self._progress.announce(self._estimate(rate))
             for step in self._table.steps:
                 self._progress.describe(step.replace("_", " "))
                 self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
                 self._reconcile(step)
+
+    def _rate(self) -> float | None:
+        """Return the calls a second to which the run or the client is limited; None if neither is."""
+        rates = (self._options.rate, getattr(getattr(self._client, "pace", None), "rate", None))
+        return min((rate for rate in rates if rate is not None), default=None)
+
+    def _estimate(self, rate: float) -> str:
+        """Return how long the calls take that are still to be made, without retries and lookups."""
+        payers = (
+            sum(self._count_unsent(batch) for batch in self._batches("payer")) if "payer" in self._table.steps else 0
+        )
+        accounts = reads = 0
+        for batch in self._batches("bank_details") if "bank_details" in self._table.steps else ():
+            if unsent := self._count_unsent(batch):
+                client_user_id = str(self._table.client_user_id(batch.rows[0]))
+                accounts += unsent
+                reads += self._when_compliant + (self._journal.baseline(client_user_id) is None)
+        return estimate_duration(payers, accounts, payers + accounts + reads, rate)
+
+    def _count_unsent(self, batch: Batch) -> int:
+        """Return how many tasks of a batch this run sends if nothing goes wrong."""
+        table, rows = self._table, batch.rows
+        if batch.step == "bank_details":
+            rows = tuple(row for row in rows if table.account_row(row) == row and not table.without_payer[row])
+        if self._journal.is_new:
+            return len(rows)
+        return sum(_is_unsent(self._journal.entry(self._tasks.key(batch.step, row))) for row in rows)
 
     def _run_workers(self, task: Callable[[Batch], None], batches: Iterable[Batch]) -> None:
         run_workers(task, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.refresh)
@@ -257,17 +304,47 @@ class _Run:
                 self._progress.count("not_sent")
             return
         tasks = self._unsent_tasks(batch)
-        try:
-            if tasks:
-                self._sender.record_baseline(tasks[0].client_user_id)
-        except PayerkitError as error:
+        if tasks and self._may_be_sent(tasks, payer) and self._is_listed(tasks):
             for task in tasks:
-                reason = f"The payer's accounts must be listed before one is sent, which failed: {error.message}"
-                self._journal.defer(task.key, reason)
-                self._progress.count("not_sent")
-            return
+                self._progress.count(self._sender.send(task))
+
+    def _may_be_sent(self, tasks: Sequence[Task], payer: int) -> bool:
+        """Return True if accounts need not wait for their payer, in row `payer`; else record why they are not sent."""
+        if not self._when_compliant:
+            return True
+        client_user_id = tasks[0].client_user_id
+        try:
+            found = self._sender.check_compliance(client_user_id)
+        except PayerkitError as error:
+            reason = reason_of(error, client_user_id)
+            self._defer(tasks, "not_sent", f"The payer's status must be read before an account is sent: {reason}")
+            return False
+        if "payer" in self._table.steps and payer >= 0:
+            self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
+        if found.reason_to_wait:
+            self._defer(tasks, "waiting", found.reason_to_wait)
+        return not found.reason_to_wait
+
+    def _is_listed(self, tasks: Sequence[Task]) -> bool:
+        """Return True if it is on record which accounts a payer had before; else record why they are not sent."""
+        client_user_id = tasks[0].client_user_id
+        try:
+            self._sender.record_baseline(client_user_id)
+        except PayerkitError as error:
+            if is_waiting(error):
+                self._defer(tasks, "waiting", waiting_reason(error))
+                return False
+            reason = reason_of(error, client_user_id)
+            self._defer(
+                tasks, "not_sent", f"The payer's accounts must be listed before one is sent, which failed: {reason}"
+            )
+            return False
+        return True
+
+    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: str) -> None:
         for task in tasks:
-            self._progress.count(self._sender.send(task))
+            self._journal.defer(task.key, state, reason)
+            self._progress.count(state)
 
     def _is_payer_done(self, row: int) -> bool:
         if self._table.blocked[row]:
@@ -276,11 +353,11 @@ class _Run:
         return entry is not None and entry.state == "done"
 
     def _unsent_tasks(self, batch: Batch) -> list[Task]:
-        """Return the tasks that were never sent, or never reached the service; count the others by their state."""
+        """Return the tasks that never reached the service, or that wait; count the others by their state."""
         unsent = []
         for task in self._batch_tasks(batch):
             entry = None if self._journal.is_new else self._journal.entry(task.key)
-            if entry is None or (entry.state == "not_sent" and not entry.final):
+            if entry is None or _is_unsent(entry):
                 unsent.append(task)
             else:
                 self._progress.count(entry.state)
@@ -323,3 +400,8 @@ class _Run:
             self._reconciler.reconcile(self._batch_tasks(batch), delay)
         except PayerkitError:
             self._postponed.add(batch)
+
+
+def _is_unsent(entry: Entry | None) -> bool:
+    """Return True if a task is to be sent, from the journal's record of it."""
+    return entry is None or (entry.state in {"not_sent", "waiting"} and not entry.final)

@@ -129,6 +129,20 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add("--journal", type=Path, help="journal of the run (default: beside the file, such as payers.csv.journal)")
     add("--durable", action="store_true", help="make the journal survive a power cut, too; slower")
     add(
+        "--accounts",
+        choices=("now", "when-compliant"),
+        default="now",
+        help="when-compliant: read the status of each payer first, and send the accounts of compliant payers only; the "
+        "same command on another day sends the others (default: %(default)s)",
+    )
+    add(
+        "--links",
+        type=Path,
+        metavar="FILE",
+        help="write a CSV file for a mail merge, with the id, the e-mail address and the links of each payer that is "
+        "done: personal data",
+    )
+    add(
         "--report",
         type=Path,
         help="CSV file for the result of each row (default: beside the file, such as payers-report.csv)",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from payerkit.bulk.plan import plan_onboarding
 from payerkit.bulk.read import read_payers
+from payerkit.bulk.report import count_of
 from payerkit.bulk.run import onboard
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.connection import connect
@@ -33,13 +34,24 @@ def run(options: Namespace) -> int:
     with connect() as client:
         try:
             report = onboard(
-                client, rows, journal=journal, workers=options.workers, rate=options.rate, durable=options.durable
+                client,
+                rows,
+                journal=journal,
+                workers=options.workers,
+                rate=options.rate,
+                durable=options.durable,
+                accounts=options.accounts.replace("-", "_"),
             )
         except InterruptedRun as error:
             report, interrupted = error.report, True
     target = options.report or file.with_name(f"{file.stem}-report.csv")
     report.save(target)
     print(report, f"Report with one line per row: {target}", sep="\n")
+    if options.links is not None:
+        saved = report.save_links(options.links, rows)
+        missing = saved["without_links"]
+        lack = f"; {count_of(missing, 'payer')} without links" if missing else ""
+        print(f"Links of {count_of(saved['written'], 'payer')}: {options.links}, personal data{lack}")
     if interrupted:
         return 130
     return 0 if report.counts["done"] == len(report.frame) else 3

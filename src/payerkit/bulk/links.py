@@ -1,0 +1,69 @@
+"""The links file of a run, for a mail merge: it names payers in full, so it is written only on request."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from payerkit.bulk.read import name_columns
+from payerkit.checks.inputs import strip_blanks, unwrap_secret
+from payerkit.checks.schema import PAYER
+from payerkit.errors import InvalidInput
+from payerkit.html import is_web_address, visible
+from payerkit.masking import mask
+
+_LINKS = ("agreement_url", "kyc_url")
+_IDENTITY = ("client_user_id", "email")
+
+_SAME_ROWS = "Give the table of the run, with its rows in the same order and with the same index."
+
+
+def collect_links(report: pd.DataFrame, rows: Any) -> list[dict[str, str]]:
+    """Return id, e-mail and links of each payer that is done; "" for a link that is missing or is no web address.
+
+    rows: the table of the run. Raises InvalidInput for another one.
+    """
+    ids, emails = (_read_cells(report, rows, name) for name in _IDENTITY)
+    shown = [value and visible(str(mask("clientUserId", value))) for value in ids]
+    if shown != ["" if pd.isna(value) else value for value in report["client_user_id"]]:
+        raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
+    # A run takes the second step of a row only after its first, the payer, is done.
+    is_done = (report["step"] == "bank_details") | (report["state"] == "done")
+    links: dict[str, dict[str, str]] = {}
+    for place in is_done.fillna(value=False).to_numpy(bool).nonzero()[0].tolist():
+        if emails[place]:  # else it is an account alone
+            urls = {name: _web_address(report[name].iloc[place]) for name in _LINKS}
+            links.setdefault(ids[place], {"client_user_id": ids[place], "email": emails[place], **urls})
+    return list(links.values())
+
+
+def _read_cells(report: pd.DataFrame, rows: Any, name: str) -> list[str]:
+    """Return a column of the table as it was sent; "" for an empty cell. Raises InvalidInput for another table."""
+    if not isinstance(rows, pd.DataFrame):
+        raise InvalidInput(f"rows: expected the DataFrame of the run, got a {type(rows).__name__}.")
+    if len(rows) != len(report) or not rows.index.equals(report.index):
+        raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
+    columns = [column for column, field in name_columns(rows.columns).items() if field == name]
+    if not columns:
+        raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")
+    cells = (strip_blanks(PAYER, name, unwrap_secret(value))[0] for value in rows[columns[0]])
+    return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _web_address(link: Any) -> str:
+    return link if isinstance(link, str) and is_web_address(link) else ""
+
+
+def write_links(path: Path, links: Sequence[dict[str, str]]) -> None:
+    """Write a CSV file that its owner alone may read."""
+    file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(file, "w", encoding="utf-8", newline="") as text:
+        path.chmod(0o600)  # before anything is written: an older file keeps its mode
+        writer = csv.DictWriter(text, [*_IDENTITY, *_LINKS])
+        writer.writeheader()
+        writer.writerows(links)
