@@ -69,7 +69,7 @@ def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> st
     tasks = " and ".join(text for text in counted if not text.startswith("0 "))
     if not tasks:
         return "Nothing is left to send."
-    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({calls:,} calls)."
+    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({calls:,} call{'s' * (calls != 1)})."
 
 
 def _duration(seconds: float) -> str:
