@@ -177,6 +177,52 @@ def test_other_error_bodies_say_nothing(content: bytes) -> None:
     assert ("", ()) == (complaint.message, complaint.fields)
 
 
+CODES: list[tuple[Any, str]] = [
+    ({"code": "not_yet_passed_kyc_kyb", "message": "Forbidden"}, "not_yet_passed_kyc_kyb"),
+    ({"errorCode": "below_currency_limit"}, "below_currency_limit"),
+    ({"error": "not_yet_passed_kyc_kyb", "message": "Not yet"}, "not_yet_passed_kyc_kyb"),
+    ({"error": "Forbidden", "message": "not_yet_passed_kyc_kyb"}, "not_yet_passed_kyc_kyb"),
+    ({"errors": ["no object", {"code": 7}, {"field": "x", "code": "too_long"}]}, "too_long"),
+    ({"code": "first_code", "message": "second_code", "errors": [{"code": "third_code"}]}, "first_code"),
+    ({"code": 403, "message": "second_code"}, "second_code"),  # a number is no code
+    ({"code": "sort_code2_v1"}, "sort_code2_v1"),
+    ({"error": "forbidden", "message": "no"}, ""),  # a word of a sentence, perhaps
+    ({"message": "payer not_yet_passed"}, ""),  # more than one word
+    ({"message": " not_yet_passed"}, ""),
+    ({"code": "not_yet_passed\n"}, ""),
+    ({"code": "NOT_YET_PASSED"}, ""),
+    ({"code": "not-yet-passed"}, ""),
+    ({"code": "_not_yet_"}, ""),
+    ({"code": "not__yet"}, ""),
+    ({"code": "nöt_yet"}, ""),
+    ({"code": "a_" + "b" * 100}, ""),  # longer than any code
+    ({"code": {"code": "not_yet"}, "errors": {"code": "not_yet_2"}}, "not_yet_2"),
+    ({}, ""),
+    (["not_yet"], ""),
+]
+
+
+@pytest.mark.parametrize(("body", "code"), CODES)
+def test_the_code_of_a_refusal_is_one_word_in_snake_case(body: Any, code: str) -> None:
+    """The first place that has such a word counts."""
+    assert code == read_error_body(json.dumps(body).encode(), []).code
+
+
+@pytest.mark.parametrize(
+    ("code", "private", "expected"),
+    [
+        ("john_doe_blocked", ["John Doe"], ""),  # with another separator
+        ("account_of_mei_blocked", ["Mei"], ""),  # a short value, as one of the words
+        ("ssn_123456789", ["123-45-6789"], ""),
+        ("time_is_over", ["Mei"], "time_is_over"),  # which only contains its letters
+        ("not_yet_passed_kyc_kyb", ["Not", "Passed"], "not_yet_passed_kyc_kyb"),  # a public word tells nothing
+    ],
+)
+def test_a_code_repeats_no_private_value(code: str, private: list[str], expected: str) -> None:
+    """A service could put what it was sent into a code."""
+    assert expected == read_error_body(json.dumps({"code": code}).encode(), private).code
+
+
 ECHOES = ["123-45-6789", "123456789", "123 45 6789", "123.45.6789", "jane.doe%40example.com", "JANE.DOE@EXAMPLE.COM"]
 
 

@@ -355,3 +355,24 @@ def test_a_table_that_cannot_be_sent_is_told(
     run = onboard(*arguments, *options, PAYERKIT_BASE_URL="http://127.0.0.1:9", PAYERKIT_API_KEY=KEY)
 
     assert (1, True) == (run.returncode, words in run.stderr)
+
+
+def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard: Onboard) -> None:
+    """`--accounts when-compliant` ends with 3 while accounts wait, and `--links` has the pages that payers need."""
+    write_rows(tmp_path, ROWS)
+    options = ("payers.csv", "--accounts", "when-compliant", "--links", "links.csv")
+    with payerkit.sandbox(seed=1, decide_after=0) as client:
+        service = {"PAYERKIT_BASE_URL": client.base_url, "PAYERKIT_API_KEY": client.reveal_key()}
+        first = onboard(*options, **service)
+        for row in ROWS:
+            client.sandbox.complete_kyc(row["client_user_id"])
+            payerkit.update_agreement(client, row["client_user_id"])
+        second = onboard(*options, **service)
+
+    links = pd.read_csv(tmp_path / "links.csv", dtype=str)
+    assert (3, 0) == (first.returncode, second.returncode)
+    assert ["3 rows: 3 waiting.", "3 rows: 3 done."] == [run.stdout.splitlines()[0] for run in (first, second)]
+    assert "Links of 3 payers: links.csv, personal data" == first.stdout.splitlines()[-1]
+    assert [row["client_user_id"] for row in ROWS] == links["client_user_id"].to_list()
+    assert links["kyc_url"].str.startswith(service["PAYERKIT_BASE_URL"]).all()
+    assert [] == [row for row in ROWS if row["client_user_id"] in first.stdout + first.stderr]

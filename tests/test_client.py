@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import gzip
 import io
+import json
 import logging
 import os
 import signal
@@ -42,6 +43,7 @@ from payerkit.errors import (
     UnreadableAnswer,
     WrongKey,
 )
+from payerkit.retry import WAITING_CODES
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 Connect = Callable[..., Client]
@@ -142,6 +144,36 @@ def test_refusals(name: str, fault: str, connected: Connect) -> None:
         error = outcome(far.url, CALLS[name], connected)
 
         assert (kind, status, 1) == (type(error), error.status_code, len(far.ledger))
+
+
+@pytest.mark.parametrize("status", [400, 403, 409, 422])
+@pytest.mark.parametrize("code", WAITING_CODES)
+def test_a_refusal_that_ends_by_itself_is_about_the_payer(code: str, status: int, connected: Connect) -> None:
+    """Also with 403: the key is fine, and the error says when to call again."""
+    with FarEnd([reply(status, json.dumps({"message": "Forbidden", "code": code}))]) as far:
+        error = outcome(far.url, CALLS["create_payment_detail"], connected)
+
+    assert isinstance(error, Refused)
+    assert (Refused, code, status, True) == (type(error), error.code, error.status_code, error.retryable)
+    assert f"Call again once {WAITING_CODES[code]}." in str(error)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "code"),
+    [
+        (reply(403, '{"message": "not_your_payer"}'), WrongKey, "not_your_payer"),  # not a code that is listed
+        (reply(401, '{"code": "not_yet_passed_kyc_kyb"}'), WrongKey, "not_yet_passed_kyc_kyb"),  # 401 is always the key
+        (reply(404, '{"code": "no_such_payer"}'), NotFound, "no_such_payer"),
+        (reply(400, "<html>"), Refused, ""),
+    ],
+)
+def test_every_refusal_has_a_code(behaviour: Behaviour, kind: type[Refused], code: str, connected: Connect) -> None:
+    """It is empty if the service gave none; other classes and their advice stay as they are."""
+    with FarEnd([behaviour]) as far:
+        error = outcome(far.url, CALLS["create_payment_detail"], connected)
+
+    assert isinstance(error, Refused)
+    assert (kind, code, False) == (type(error), error.code, error.retryable)
 
 
 @pytest.mark.parametrize("name", WRITES)

@@ -305,21 +305,6 @@ def payer_status_call(client_user_id: str, read: Callable[[Any], T]) -> Call[T]:
     )
 
 
-def payer_status_call(client_user_id: str, read: Callable[[Any], T]) -> Call[T]:
-    """Return the call that reads a payer's status. read: makes the result from the parsed response.
-
-    Raises InvalidInput for an id that cannot be sent.
-    """
-    return Call(
-        operation="get_payer_status",
-        method="GET",
-        route="/v2/payer/{clientUserId}",
-        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        read=read,
-        hints={404: _MAY_BE_MISSING, 405: _MAY_BE_MISSING},
-    )
-
-
 def payment_detail_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T]) -> Call[T]:
     """Return the call that stores an account. read: makes the result from the parsed response.
 

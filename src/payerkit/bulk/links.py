@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from payerkit.bulk.journal import digest
 from payerkit.bulk.read import name_columns
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput
-from payerkit.html import is_web_address, visible
-from payerkit.masking import mask
+from payerkit.html import is_web_address
 
 _LINKS = ("agreement_url", "kyc_url")
 _IDENTITY = ("client_user_id", "email")
@@ -23,14 +24,28 @@ _IDENTITY = ("client_user_id", "email")
 _SAME_ROWS = "Give the table of the run, with its rows in the same order and with the same index."
 
 
-def collect_links(report: pd.DataFrame, rows: Any) -> list[dict[str, str]]:
+class RowIds:
+    """The client user ids of a table's rows, in their order, as a hash: a report recognises them, and holds none."""
+
+    def __init__(self, ids: Iterable[str | None]) -> None:
+        self._salt = secrets.token_bytes(16)
+        self._digest = self._hash(ids)
+
+    def _hash(self, ids: Iterable[str | None]) -> bytes:
+        return digest(self._salt, *(value or "" for value in ids))
+
+    def are(self, ids: Iterable[str | None]) -> bool:
+        """Return True if these are the ids, in this order."""
+        return self._digest == self._hash(ids)
+
+
+def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict[str, str]]:
     """Return id, e-mail and links of each payer that is done; "" for a link that is missing or is no web address.
 
     rows: the table of the run. Raises InvalidInput for another one.
     """
     ids, emails = (_read_cells(report, rows, name) for name in _IDENTITY)
-    shown = [value and visible(str(mask("clientUserId", value))) for value in ids]
-    if shown != ["" if pd.isna(value) else value for value in report["client_user_id"]]:
+    if not row_ids.are(ids):  # the report shows e-mail addresses masked: a link must not reach another payer
         raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
     # A run takes the second step of a row only after its first, the payer, is done.
     is_done = (report["step"] == "bank_details") | (report["state"] == "done")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.links import collect_links, write_links
+from payerkit.bulk.links import RowIds, collect_links, write_links
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.errors import without_internal_frames
@@ -61,9 +61,10 @@ class Report:
         0       user-123  payer  done  not_started         1
     """
 
-    def __init__(self, frame: pd.DataFrame, stopped: str) -> None:
+    def __init__(self, frame: pd.DataFrame, stopped: str, row_ids: RowIds) -> None:
         self.frame = frame
         self.stopped = stopped
+        self._row_ids = row_ids
 
     @property
     def counts(self) -> dict[str, int]:
@@ -103,11 +104,11 @@ class Report:
 
         Example:
             >>> rows = pd.DataFrame([payer])
-            >>> report = onboard(client, rows, journal="run.journal", progress=False)
+            >>> report = onboard(client, rows, journal="links.journal", progress=False)
             >>> report.save_links("links.csv", rows)
             {'written': 1, 'without_links': 0}
         """
-        links = collect_links(self.frame, rows)
+        links = collect_links(self.frame, self._row_ids, rows)
         written = [link for link in links if link["agreement_url"] or link["kyc_url"]]
         write_links(Path(path), written)
         return {"written": len(written), "without_links": len(links) - len(written)}
@@ -216,11 +217,13 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     table = tasks.table
     errors = error_texts(table)
     outcomes: list[Any] = [None] * len(table)
+    ids: list[str | None] = [None] * len(table)
     for row in table.order.tolist():
+        ids[row] = table.client_user_id(row)
         outcomes[row] = _row_outcome(tasks, journal, row, errors.get(row), stopped)
     columns = {field.name: [getattr(outcome, field.name) for outcome in outcomes] for field in fields(RowOutcome)}
     dtypes = dict.fromkeys(columns, "string") | {"attempts": "int64", "retryable": "bool"}
-    return Report(pd.DataFrame(columns, index=table.labels, dtype=object).astype(dtypes), stopped)
+    return Report(pd.DataFrame(columns, index=table.labels, dtype=object).astype(dtypes), stopped, RowIds(ids))
 
 
 def error_texts(table: Table) -> dict[int, str]:
