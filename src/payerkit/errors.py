@@ -4,7 +4,7 @@
     ├── InvalidInput          found here, nothing was sent: correct the fields that it names
     ├── NotSent               the request never left: check the address and the network, then call again
     ├── Refused               the service read the request and refused it: nothing happened
-    │   ├── WrongKey          401, 403: check the key
+    │   ├── WrongKey          401, and 403 unless its code is about the payer: check the key
     │   ├── NotFound          404: create it first, or check the id
     │   └── RateLimited       429: wait `retry_after` seconds
     ├── ServiceError          a read failed on the service's side: nothing to undo, call again later

@@ -67,8 +67,6 @@ def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> st
     """Return how long a run takes at a limited rate: it makes more calls than it has tasks, since it reads, too."""
     counted = [f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in ((payers, "payer"), (accounts, "account"))]
     tasks = " and ".join(text for text in counted if not text.startswith("0 "))
-    if not tasks:
-        return "Nothing is left to send."
     return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({calls:,} call{'s' * (calls != 1)})."
 
 

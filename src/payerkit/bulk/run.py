@@ -238,8 +238,8 @@ class _Run:
         """Send and reconcile all steps, until the run is stopped."""
         total = sum(len(batch.rows) for step in self._table.steps for batch in self._batches(step))
         with Progress(total, shown=shown, where=self._client.environment) as self._progress:
-            if shown and (rate := self._rate()) is not None:
-                self._progress.announce(self._estimate(rate))
+            if shown and (rate := self._rate()) is not None and (estimate := self._estimate(rate)):
+                self._progress.announce(estimate)
             for step in self._table.steps:
                 self._progress.describe(step.replace("_", " "))
                 self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
@@ -251,17 +251,21 @@ class _Run:
         return min((rate for rate in rates if rate is not None), default=None)
 
     def _estimate(self, rate: float) -> str:
-        """Return how long the calls take that are still to be made, without retries and lookups."""
-        payers = (
-            sum(self._count_unsent(batch) for batch in self._batches("payer")) if "payer" in self._table.steps else 0
-        )
-        accounts = reads = 0
-        for batch in self._batches("bank_details") if "bank_details" in self._table.steps else ():
-            if unsent := self._count_unsent(batch):
-                client_user_id = str(self._table.client_user_id(batch.rows[0]))
-                accounts += unsent
-                reads += self._when_compliant + (self._journal.baseline(client_user_id) is None)
-        return estimate_duration(payers, accounts, payers + accounts + reads, rate)
+        """Return how long the calls take that are still to be made, without retries and lookups; "" if there are none.
+
+        An account is more than one call: the payer's accounts are listed before the first, and the status may be read.
+        """
+        unsent: dict[Step, int] = {"payer": 0, "bank_details": 0}
+        reads = 0
+        for step in self._table.steps:
+            for batch in self._batches(step):
+                count = self._count_unsent(batch)
+                unsent[step] += count
+                if count and step == "bank_details":
+                    client_user_id = str(self._table.client_user_id(batch.rows[0]))
+                    reads += self._when_compliant + (self._journal.baseline(client_user_id) is None)
+        calls = sum(unsent.values()) + reads
+        return estimate_duration(unsent["payer"], unsent["bank_details"], calls, rate) if calls else ""
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
@@ -317,7 +321,7 @@ class _Run:
             found = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
             reason = reason_of(error, client_user_id)
-            self._defer(tasks, "not_sent", f"The payer's status must be read before an account is sent: {reason}")
+            self._defer(tasks, "not_sent", f"The payer's status must be read first, which failed: {reason}")
             return False
         if "payer" in self._table.steps and payer >= 0:
             self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
@@ -335,9 +339,8 @@ class _Run:
                 self._defer(tasks, "waiting", waiting_reason(error))
                 return False
             reason = reason_of(error, client_user_id)
-            self._defer(
-                tasks, "not_sent", f"The payer's accounts must be listed before one is sent, which failed: {reason}"
-            )
+            reason = f"The payer's accounts must be listed before one is sent, which failed: {reason}"
+            self._defer(tasks, "not_sent", reason)
             return False
         return True
 

@@ -39,7 +39,6 @@ _NOTHING_HAPPENED = (NotSent, RateLimited, WrongKey)
 
 _THERE_ALREADY = "Was there already."
 
-
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
 
@@ -199,7 +198,8 @@ def _shown(status: str) -> str:
 
 def is_waiting(error: PayerkitError) -> TypeGuard[Refused]:
     """Return True if a refusal of bank details ends by itself. Only its code tells; words are never interpreted."""
-    return isinstance(error, Refused) and error.code in WAITING_CODES
+    is_refused = isinstance(error, Refused) and not isinstance(error, _NOTHING_HAPPENED)
+    return is_refused and getattr(error, "code", "") in WAITING_CODES
 
 
 def waiting_reason(error: Refused) -> str:
