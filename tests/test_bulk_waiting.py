@@ -106,6 +106,11 @@ def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.Report]:
     return run
 
 
+def payer(place: int) -> dict[str, str]:
+    """Return a payer without an account."""
+    return {name: value for name, value in payer_row(place).items() if name in payerkit.Payer.model_fields}
+
+
 def table(*places: int) -> pd.DataFrame:
     """Return payers with an account each."""
     return pd.DataFrame([payer_row(place) for place in places])
@@ -404,9 +409,7 @@ def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) 
     """`create_payer` does not ask by itself; the error names the call that does."""
     service.payers = [reply(409)]
     with pytest.raises(Refused) as caught:
-        payerkit.create_payer(
-            client, {name: payer_row(1)[name] for name in payerkit.Payer.model_fields if name in payer_row(1)}
-        )
+        payerkit.create_payer(client, payer(1))
 
     assert "A payer with this id exists already: get_payer_status() returns the status." == caught.value.advice
 
