@@ -200,7 +200,10 @@ def look_at_payers(
 ) -> dict[str, Look]:
     """Return what is found out about each payer, in the order of the ids; the limiter knows why it ended early."""
     found: dict[str, Look] = {}
-    with client.without_retries(pool_size=options.workers) as own, Progress(len(ids), shown=progress) as bar:
+    with (
+        client.without_retries(pool_size=options.workers) as own,
+        Progress(len(ids), shown=progress, where=client.environment) as bar,
+    ):
 
         def request(client_user_id: str) -> None:
             status: PayerStatus | None = None
