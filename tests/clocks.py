@@ -6,6 +6,7 @@ import threading
 import time
 
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.client.pace import Pace
 
 
 class LeapingClock:
@@ -26,7 +27,7 @@ class LeapingClock:
 
     def limiter(self, rate: float | None = None) -> RateLimiter:
         """Return a limiter with this clock."""
-        return RateLimiter(rate, self._stop, clock=self.now, wait=self.wait)
+        return RateLimiter(Pace(rate, clock=self.now), self._stop, wait=self.wait)
 
 
 class SteppedClock:

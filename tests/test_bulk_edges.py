@@ -30,6 +30,7 @@ from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.workers import run_workers
 from payerkit.client import Client, RequestBody
+from payerkit.client.pace import Pace
 from payerkit.errors import (
     InterruptedRun,
     InvalidInput,
@@ -42,7 +43,7 @@ from payerkit.errors import (
 )
 from payerkit.models import BankDetails, Payer
 from payerkit.models.base import SocialSecurityNumber
-from payerkit.retry import LONGEST_WAIT, RUN_RETRIES
+from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES
 from published import ANSWERS, BANK_DETAILS, PAYER
 
 STATUS = json.dumps(ANSWERS["create_payer"])
@@ -199,7 +200,7 @@ def stamped(moments: list[float], clock: Callable[[], float], behaviour: Any) ->
 def test_the_rate_is_kept_after_a_pause() -> None:
     """After a pause that the service requested, the calls that waited do not all leave at once."""
     clock = SteppedClock(10)
-    limiter = RateLimiter(20, StopSignal(), clock=clock.now, wait=clock.wait)
+    limiter = RateLimiter(Pace(20, clock=clock.now), StopSignal(), wait=clock.wait)
     moments: list[float] = []
 
     def send() -> None:
@@ -237,7 +238,7 @@ def test_every_retry_after_pauses_the_run(connected: Callable[..., Client], jour
     ("error", "attempts"),
     [
         (NotSent("never left"), RUN_RETRIES.attempts),
-        (RateLimited("slow down"), RUN_RETRIES.attempts),
+        (RateLimited("slow down"), MAX_RATE_LIMITED),  # which ends the run
         (RateLimited("slow down", retry_after=1), RUN_RETRIES.attempts),
         (ServiceError("a read failed"), RUN_RETRIES.attempts),
         (UnknownOutcome("a write may have happened"), 1),

@@ -409,7 +409,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(client: SandboxCl
             journal.sent(task.key)
             journal.mark_unknown(task.key, "no response")
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
-        sender = Sender(client, journal, RateLimiter(None, StopSignal()))
+        sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
         Reconciler(sender, journal).reconcile([first, second], 50)
         entries = [journal.entry(task.key) for task in (first, second)]
 

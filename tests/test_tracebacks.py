@@ -80,7 +80,7 @@ def test_an_interrupt_before_anything_left_leaves_no_trace(connected: Callable[.
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    with FarEnd([reply(429)]) as far, pytest.raises(KeyboardInterrupt) as caught:
+    with FarEnd([reply(429, headers={"Retry-After": "1"})]) as far, pytest.raises(KeyboardInterrupt) as caught:
         payerkit.create_payer(connected(far.url, sleep=interrupted), PAYER)
 
     assert not isinstance(caught.value, PayerkitError)
@@ -126,7 +126,7 @@ def test_faults_of_the_package_keep_their_frames(connected: Callable[..., Client
     def broken(_: float) -> None:
         raise ZeroDivisionError
 
-    with FarEnd([reply(429)]) as far, pytest.raises(ZeroDivisionError) as caught:
+    with FarEnd([reply(429, headers={"Retry-After": "1"})]) as far, pytest.raises(ZeroDivisionError) as caught:
         payerkit.create_payer(connected(far.url, sleep=broken), PAYER)
 
     assert any(frame.f_code.co_name == "send" for frame, _ in traceback.walk_tb(caught.value.__traceback__))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit.client import Client, Timeout
+from payerkit.client.pace import Rate
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.retry import Retries
 from payerkit.sandbox_controls import SandboxControls
@@ -27,7 +28,7 @@ API_KEY = "PAYERKIT_API_KEY"
 
 
 @without_internal_frames
-def connect(
+def connect(  # noqa: PLR0913 - what can be chosen, each by name
     base_url: str | None = None,
     *,
     api_key: str | None = None,
@@ -35,6 +36,7 @@ def connect(
     retries: Retries | None = None,
     pool_size: int = 10,
     session: requests.Session | None = None,
+    rate: Rate = "default",
 ) -> Client:
     """Return a client of a real service. Nothing is sent yet.
 
@@ -46,12 +48,14 @@ def connect(
         pool_size: Connections that are kept open between calls.
         session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too)
             and hooks are used. It stays open when the client is closed.
+        rate: Calls per second, at most, those of runs included; None for no limit. By default 5, the limit that the
+            API's documentation names, and no limit for a service on this machine.
 
     Returns:
         The client, to be given to every call. It closes with `client.close()` or at the end of a `with` block.
 
     Raises:
-        InvalidInput: For an address, a key, a session or limits that cannot be used.
+        InvalidInput: For an address, a key, a session, a rate or limits that cannot be used.
 
     Example:
         >>> connect("https://api.example.com", api_key="example-key", timeout=20)
@@ -63,7 +67,7 @@ def connect(
             f'base_url: give the address, such as connect("https://api.example.com"), or set {BASE_URL}.'
         )
     key = api_key or os.environ.get(API_KEY) or _prompt_for_key(address)
-    return Client(address, key, timeout=timeout, retries=retries, pool_size=pool_size, session=session)
+    return Client(address, key, timeout=timeout, retries=retries, pool_size=pool_size, session=session, rate=rate)
 
 
 def _prompt_for_key(address: str) -> str:

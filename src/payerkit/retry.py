@@ -2,7 +2,9 @@
 
 A failed call is repeated only if its error proves that repeating is harmless:
 
-    NotSent, RateLimited            nothing happened: any call is repeated
+    NotSent                         nothing happened: any call is repeated
+    RateLimited, with Retry-After   nothing happened: any call is repeated after that wait
+    RateLimited, without            nothing happened: repeated in a run alone, after a pause (`payerkit.client.pace`)
     ServiceError, UnreadableAnswer  a read failed: it is repeated
     UnknownOutcome                  a write may have happened: repeated only if it is idempotent (it sets a constant)
     any other error                 the same call would fail again: never repeated
@@ -61,7 +63,9 @@ class Retries:
             return False
         if isinstance(error, UnknownOutcome):
             return idempotent
-        return isinstance(error, NotSent | RateLimited | ServiceError | UnreadableAnswer)
+        if isinstance(error, RateLimited):
+            return error.retry_after is not None
+        return isinstance(error, NotSent | ServiceError | UnreadableAnswer)
 
     def wait_after(self, error: PayerkitError, attempt: int) -> float:
         """Return the seconds to wait: what the service requested, else full jitter on a doubling bound."""
@@ -76,7 +80,10 @@ def is_non_negative(value: object) -> bool:
 
 
 RUN_RETRIES = Retries(attempts=6)
-"""Tries of one call in a run; a `Retry-After` holds back all calls of the run."""
+"""Tries of one call in a run; a `Retry-After` holds back all calls of the client."""
+
+MAX_RATE_LIMITED = 8
+"""429 in a row that do not say how long to wait, two pauses of five minutes among them; then the run ends."""
 
 LONGEST_WAIT = 3600.0
 """Seconds; if the service requests a longer wait, the run ends."""

@@ -37,7 +37,7 @@ def list_many(
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
         workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most; None for no limit. A `Retry-After` of the service pauses all of them.
+        rate: Requests a second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
             are masked otherwise.
@@ -62,7 +62,7 @@ def list_many(
     """
     check_client(client)
     options = Options(workers, rate)
-    limiter = RateLimiter(rate, StopSignal())
+    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
     results = request_lists(client, distinct_ids(ids), options, limiter, progress=progress)
     return accounts_frame(results, client.account_secret, reveal=reveal is True)
 

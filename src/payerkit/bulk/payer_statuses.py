@@ -74,7 +74,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         accounts: False to leave out the accounts, and with them one of the two requests.
         previous: An earlier result for the same payers, perhaps of last week, from which `since` is taken over.
         workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most; None for no limit.
+        rate: Requests a second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
@@ -107,7 +107,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     if not isinstance(accounts, bool):
         raise InvalidInput("accounts: expected True or False.")
     known = earlier_times(previous)
-    limiter = RateLimiter(rate, StopSignal())
+    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
     found = look_at_payers(client, distinct_ids(ids), options, limiter, accounts=accounts, progress=progress)
     if limiter.stop.reason == INTERRUPTED:
         raise KeyboardInterrupt

@@ -1,17 +1,19 @@
-"""Space out the calls of a run, retry them by the retry policy, stop the run early: shared by all its threads."""
+"""Make the calls of a run at the client's pace, retry them, stop the run early: shared by all its threads."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TypeVar
 
-from payerkit.errors import NotSent, PayerkitError, UnknownOutcome, WrongKey
-from payerkit.retry import LONGEST_WAIT, MAX_FORBIDDEN, MAX_UNREACHABLE, RUN_RETRIES
+from payerkit.client.pace import Pace
+from payerkit.errors import NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
+from payerkit.retry import LONGEST_WAIT, MAX_FORBIDDEN, MAX_RATE_LIMITED, MAX_UNREACHABLE, RUN_RETRIES
 
 T = TypeVar("T")
+
+_SLOWER = "Call again later, with a lower rate."
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -41,27 +43,19 @@ class StopSignal:
 
 
 class RateLimiter:
-    """Space calls out and pause all of them on Retry-After.
+    """Make the calls of a run at the client's pace, and stop the run if going on is useless.
 
-    rate: calls a second, at most; None for no limit. clock, wait: time, for tests that do not really wait; `wait`
-    returns True if the run was stopped meanwhile.
+    rate: calls a second, at most, if that is less than the client's; None for the client's. wait: waits some seconds,
+    and returns True if the run was stopped meanwhile; another one for tests. Raises InvalidInput for another rate.
     """
 
     def __init__(
-        self,
-        rate: float | None,
-        stop: StopSignal,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[float], bool] | None = None,
+        self, pace: Pace, stop: StopSignal, *, rate: float | None = None, wait: Callable[[float], bool] | None = None
     ) -> None:
         self.stop = stop
-        self._interval = 1 / rate if rate else 0.0
-        self._clock = clock
+        self._pace, self._lane = pace, pace.lane(rate)
         self._wait = wait or stop.wait
         self._lock = threading.Lock()
-        self._next_slot = 0.0
-        self._paused_until = 0.0
         self._unreachable = 0
         self._forbidden = 0
         self._accepted = False
@@ -76,41 +70,36 @@ class RateLimiter:
         attempt = 0
         while True:
             attempt += 1
-            self._wait_turn()
-            started = self._clock()
+            started = self._wait_turn()
             try:
                 result = make()
             except PayerkitError as error:
-                self._record_error(error, self._clock() - started)
-                if not RUN_RETRIES.allow(error, attempt):
-                    raise
-                # After a Retry-After this call need not wait here: all calls, it too, wait for their turn.
-                if self._wait(0.0 if error.retry_after is not None else RUN_RETRIES.wait_after(error, attempt)):
+                self._pace.record(error, started)
+                self._record_error(error, self._pace.clock() - started)
+                is_limited = isinstance(error, RateLimited) and error.retry_after is None
+                may_repeat = attempt < MAX_RATE_LIMITED if is_limited else RUN_RETRIES.allow(error, attempt)
+                # Where all calls are paused, this one need not wait here: it, too, waits for its turn.
+                is_paused = is_limited or error.retry_after is not None
+                if not may_repeat or self._wait(0.0 if is_paused else RUN_RETRIES.wait_after(error, attempt)):
                     raise
             else:
-                self._record_response(self._clock() - started, accepted=True)
+                self._pace.record(None, started)
+                self._record_response(self._pace.clock() - started, accepted=True)
                 return result
 
     def is_forbidden(self, error: PayerkitError) -> bool:
         """Return True if the service forbids this one call, with a key that it accepts for others."""
         return isinstance(error, WrongKey) and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
 
-    def _wait_turn(self) -> None:
-        """Wait for the slot of a call; if all calls are paused meanwhile, for a new slot after the pause."""
-        with self._lock:
-            slot = self._take_slot()
-        while not self.stop and (left := slot - self._clock()) > 0:
-            self._wait(left)
-            with self._lock:
-                slot = self._take_slot() if slot < self._paused_until else slot
+    def _wait_turn(self) -> float:
+        """Wait until a call may leave, and return that time. Raises RunStopped if the run is stopped meanwhile."""
+        try:
+            departed = self._pace.wait_turn(self._wait, lane=self._lane, longest=LONGEST_WAIT)
+        except RateLimited as error:  # by another call of the client, before the run
+            self.stop.set(error.message)
         if self.stop:
             raise RunStopped
-
-    def _take_slot(self) -> float:
-        """Return the next free slot and take it; called with the lock held."""
-        slot = max(self._clock(), self._next_slot, self._paused_until)
-        self._next_slot = slot + self._interval
-        return slot
+        return departed
 
     def _record_response(self, took: float, *, accepted: bool = False) -> None:
         # Read without the lock, which all threads share: nearly always there is nothing to change, and a thread that
@@ -123,7 +112,7 @@ class RateLimiter:
             self.slowest = max(self.slowest, took)
 
     def _record_error(self, error: PayerkitError, took: float) -> None:
-        """Count an error, pause all calls if the service requests a wait, stop the run if going on is useless."""
+        """Count an error, and stop the run if going on is useless."""
         if isinstance(error, NotSent):
             self._count_unreachable(error)
         else:
@@ -131,16 +120,10 @@ class RateLimiter:
             self._record_response(0.0 if isinstance(error, UnknownOutcome) else took)
         if isinstance(error, WrongKey):
             self._count_wrong_key(error)
-        elif error.retry_after is not None:
-            self._pause(error, error.retry_after)
-
-    def _pause(self, error: PayerkitError, seconds: float) -> None:
-        """Pause all calls; stop the run if that is too long."""
-        if seconds > LONGEST_WAIT:
+        elif (error.retry_after or 0.0) > LONGEST_WAIT:
             self.stop.set(f"{error.message} Call again after that time.")
-            return
-        with self._lock:
-            self._paused_until = max(self._paused_until, self._clock() + seconds)
+        elif self._pace.refusals >= MAX_RATE_LIMITED:
+            self.stop.set(f"The service refused calls as too frequent {MAX_RATE_LIMITED} times in a row. {_SLOWER}")
 
     def _count_wrong_key(self, error: PayerkitError) -> None:
         """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""

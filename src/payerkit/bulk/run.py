@@ -20,6 +20,7 @@ from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
+from payerkit.client.pace import checked_rate
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.retry import RECONCILE_AFTER, is_non_negative
 
@@ -67,7 +68,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         journal: A file that records the state of each row, without personal data. It is made for the first run, and
             serves one table, service and API key. It is written before each request leaves.
         workers: Requests at the same time, 1 to 256.
-        rate: At most this many requests per second; None for no limit. A `Retry-After` of the service pauses all.
+        rate: At most this many requests per second, no more than `client.pace.rate`; None for that rate. A 429 or a
+            `Retry-After` of the service pauses all requests of the client.
         progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest response if
             that is longer. It must exceed the service's slowest write.
@@ -117,7 +119,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         rows: From `read_bank_details`, or any DataFrame, one account per row; `client_user_id` names its payer.
         journal: A file that records the state of each row, without personal data; the same one to resume.
         workers: Requests at the same time, 1 to 256.
-        rate: At most this many requests per second; None for no limit.
+        rate: At most this many requests per second, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
         durable: True: the journal survives a power cut or a crash of the operating system, too.
@@ -154,8 +156,8 @@ class Options:
     def __post_init__(self) -> None:
         if not (is_non_negative(self.workers) and 1 <= self.workers <= MAX_WORKERS and isinstance(self.workers, int)):
             raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
-        if self.rate is not None and not (is_non_negative(self.rate) and self.rate > 0):
-            raise InvalidInput("rate: expected a positive number of requests per second, or None.")
+        if self.rate is not None:
+            checked_rate(self.rate)
         if not is_non_negative(self.reconcile_after):
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
         if not isinstance(self.durable, bool):
@@ -175,7 +177,8 @@ def run_table(
 ) -> Report:
     """Send a table and return the report. limiter: one whose clock does not really wait, for tests."""
     check_client(client)
-    file, stop = Path(path), StopSignal() if limiter is None else limiter.stop
+    limiter = limiter or RateLimiter(client.pace, StopSignal(), rate=options.rate)
+    file, stop = Path(path), limiter.stop
     with (
         _explain_journal_errors(file),
         Journal(file, client.account_secret, durable=options.durable) as journal,
@@ -186,7 +189,7 @@ def run_table(
         journal.require_same("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
         journal.mark_interrupted()
         tasks = Tasks(table, journal.secret)
-        run = _Run(own, tasks, journal, options, limiter or RateLimiter(options.rate, stop))
+        run = _Run(own, tasks, journal, options, limiter)
         try:
             run.go(shown=progress)
             report = make_report(tasks, journal, stop.reason)

@@ -125,7 +125,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
         previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
         workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most; None for no limit.
+        rate: Requests a second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a line with who is waited for.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
@@ -150,7 +150,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
     if timeout is not None and not is_non_negative(timeout):
         raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
     known = earlier_times(previous)
-    wait = _Wait(client, distinct_ids(ids), until, options, RateLimiter(rate, StopSignal()))
+    wait = _Wait(client, distinct_ids(ids), until, options, RateLimiter(client.pace, StopSignal(), rate=rate))
     with _Line(len(wait.ids), shown=progress) as line:
         try:
             wait.go(float(every), timeout, line)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from payerkit.client.call import Call
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.outcome import Outcome
+from payerkit.client.pace import DEFAULT_RATE, Pace, Rate
 from payerkit.client.transport import (
     MAX_RESPONSE,
     BrokenOffError,
@@ -22,7 +23,7 @@ from payerkit.client.transport import (
     Timeout,
     Transport,
 )
-from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome
+from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome
 from payerkit.masking import ApiKey
 from payerkit.retry import Retries
 from payerkit.wire import is_loopback
@@ -43,9 +44,10 @@ log = logging.getLogger("payerkit")
 
 
 class ClientOptions(TypedDict, total=False):
-    """Internal options, used by tests: how a call waits, how many bytes of a response are read."""
+    """Internal options, used by tests: how a call waits, by which clock, how many bytes of a response are read."""
 
     sleep: Callable[[float], None]
+    clock: Callable[[], float]
     max_response: int
 
 
@@ -53,12 +55,13 @@ class Client:
     """A connection to one service with one API key. Made by `connect()` or `sandbox()`; safe to share between threads.
 
     A call is retried only where its failure proves that this does no harm (`payerkit.retry`): a write that may have
-    arrived is sent once. All tries of a call share one deadline.
+    arrived is sent once. All tries of a call share one deadline, which the wait for its turn does not use up.
 
     Attributes:
         base_url: The address of the service, without a trailing slash.
         timeout: The time limits of a call.
         retries: How often a call is tried.
+        pace: How many calls leave in a second: `pace.rate`. One for all calls of the client, those of runs included.
 
     Raises:
         InvalidInput: For an address, a key, a session or limits that cannot be used.
@@ -70,7 +73,7 @@ class Client:
 
     base_url = ""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what can be chosen, each by name
         self,
         base_url: str,
         api_key: str | ApiKey,
@@ -79,6 +82,7 @@ class Client:
         retries: Retries | None = None,
         pool_size: int = 10,
         session: requests.Session | None = None,
+        rate: Rate = "default",
         **options: Unpack[ClientOptions],
     ) -> None:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
@@ -87,6 +91,9 @@ class Client:
         self.retries = _checked_retries(retries)
         self._session, self._options = session, options
         self._sleep = options.get("sleep", time.sleep)
+        default = None if self._is_local else DEFAULT_RATE
+        self.pace = Pace(default if rate == "default" else rate, clock=options.get("clock", time.monotonic))
+        self._keeps_pace = True
         self._is_closed = False
         self._transport = self._new_transport(pool_size)
 
@@ -117,12 +124,18 @@ class Client:
 
     def _send(self, call: Call[T], started: float, unproven: list[HttpRequest]) -> T:
         """Try a call as often as the policy allows. unproven: gets the requests that may have had an effect."""
-        deadline = started + self.timeout.total
+        left = self.timeout.total  # without the waits for a turn, which count against no deadline
         unknown: UnknownOutcome | None = None
         attempt = 0
         while True:
             attempt += 1
-            result = self._attempt(call, started, deadline, unproven).result()
+            departed = self._wait_turn(call)
+            if isinstance(departed, RateLimited):
+                raise unknown or departed
+            began = time.monotonic()
+            result = self._attempt(call, started, began + left, unproven).result()
+            left -= time.monotonic() - began
+            self._record(result, departed)
             if not isinstance(result, PayerkitError):
                 return result
             # A later attempt proves nothing about an earlier one: if that may have happened, it stays unknown.
@@ -131,10 +144,31 @@ class Client:
             else:
                 unproven.pop()
             wait = self.retries.wait_after(result, attempt)
-            may_repeat = self.retries.allow(result, attempt, idempotent=call.idempotent)
-            if not may_repeat or time.monotonic() + wait >= deadline:
+            left -= wait
+            if left <= 0 or not self.retries.allow(result, attempt, idempotent=call.idempotent):
                 raise unknown or result
-            self._sleep(wait)
+            if result.retry_after is None:  # else all calls are paused, this one, too
+                self._sleep(wait)
+
+    def _wait_turn(self, call: Call[T]) -> float | RateLimited:
+        """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
+        if not self._keeps_pace:
+            return self.pace.clock()
+        try:
+            return self.pace.wait_turn(self._sleep, longest=self.timeout.total)
+        except RateLimited as error:
+            error.request = call.name
+            return error.with_traceback(None)
+
+    def _record(self, result: object, departed: float) -> None:
+        """Record how an attempt ended, and say in a refusal without Retry-After how long the client pauses."""
+        if not self._keeps_pace:
+            return
+        self.pace.record(result if isinstance(result, PayerkitError) else None, departed)
+        if isinstance(result, RateLimited) and result.retry_after is None:
+            pause = self.pace.pause_left()
+            then = "Call again after that time." if pause > self.timeout.total else "The next call waits for that."
+            result.advice = f"Nothing was changed. This client now sends nothing for {pause:.0f} seconds. {then}"
 
     def _attempt(self, call: Call[T], started: float, deadline: float, unproven: list[HttpRequest]) -> Outcome[T]:
         """Send a call once and return how it ended."""
@@ -185,8 +219,11 @@ class Client:
         return None
 
     def without_retries(self, *, pool_size: int) -> Client:
-        """Return a client of the same service with its own connections, which tries each call once."""
-        return Client(
+        """Return a client of the same service with its own connections, which tries each call once, and at once.
+
+        It has the same `pace`. To keep it is left to the caller, as the retries are.
+        """
+        client = Client(
             self.base_url,
             self._key,
             timeout=self.timeout,
@@ -195,6 +232,8 @@ class Client:
             session=self._session,
             **self._options,
         )
+        client.pace, client._keeps_pace = self.pace, False
+        return client
 
     def service_name(self) -> str:
         """Return what identifies the service: the id of a sandbox, the address of any other.

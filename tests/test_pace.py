@@ -1,0 +1,435 @@
+"""The pace of a client: calls are spaced, a limit of the service pauses all of them, and no deadline runs meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import payerkit
+from clocks import SteppedClock
+from conftest import KEY
+from far_end import FarEnd, hang, reply, reset
+from payerkit.bulk.list_many import request_lists
+from payerkit.bulk.rate_limit import RateLimiter, RunStopped, StopSignal
+from payerkit.bulk.run import Options
+from payerkit.client import Client, RequestBody, Timeout
+from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
+from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, ServiceError
+from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED
+from published import ANSWERS, BANK_DETAILS, PAYER
+
+Connect = Callable[..., Client]
+GOOD = reply(200, RequestBody(ANSWERS["get_payer_status"]).content)
+LIMITED = reply(429)
+
+
+def payers(count: int) -> pd.DataFrame:
+    """Return a table of payers."""
+    return pd.DataFrame([{**PAYER, "clientUserId": f"row-{place}"} for place in range(count)])
+
+
+class HandClock:
+    """A clock that only waits move: they end at once, and are noted."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        return self.time
+
+    def wait(self, seconds: float) -> bool:
+        """Go forward; return False, since nothing stops a wait."""
+        self.waits.append(seconds)
+        self.time += seconds
+        return False
+
+    def options(self) -> dict[str, Any]:
+        """Return the options that give a client this clock."""
+        return {"sleep": self.wait, "clock": self.now}
+
+
+def status(client: Client) -> payerkit.PayerStatus:
+    """Make a read."""
+    return payerkit.get_payer_status(client, "user-123")
+
+
+def failure(client: Client) -> PayerkitError:
+    """Return the error of a read."""
+    with pytest.raises(PayerkitError) as caught:
+        status(client)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "rate"),
+    [
+        ("https://api.example.com", {}, DEFAULT_RATE),  # any service but one on this machine
+        ("https://api.example.com", {"rate": 0.5}, 0.5),
+        ("https://api.example.com", {"rate": 20}, 20),
+        ("https://api.example.com", {"rate": None}, None),  # lifted
+        ("http://127.0.0.1:9", {}, None),  # this machine
+        ("http://localhost:9", {"rate": 5}, 5),
+    ],
+)
+def test_a_client_knows_its_pace(address: str, options: dict[str, Any], rate: float | None) -> None:
+    """The rate is the documented default, none on this machine, or the one that was given."""
+    assert rate == payerkit.connect(address, api_key="key", **options).pace.rate
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), True, "5", "fast"])
+def test_a_rate_is_a_positive_number(rate: Any) -> None:
+    """Anything else is refused by the argument's name."""
+    with pytest.raises(InvalidInput, match="rate: expected a positive number of calls per second, or None"):
+        payerkit.connect("https://api.example.com", api_key="key", rate=rate)
+
+
+def test_a_sandbox_has_no_rate() -> None:
+    """The embedded service is called as fast as it responds."""
+    with payerkit.sandbox() as client:
+        assert client.pace.rate is None
+
+
+def test_calls_are_spaced(connected: Connect) -> None:
+    """The first call leaves at once, as after a pause of the user's; the next ones an interval after the last."""
+    clock = HandClock()
+    with FarEnd([GOOD]) as far:
+        client = connected(far.url, rate=5, **clock.options())
+        for _ in range(3):
+            status(client)
+        clock.time += 10
+        status(client)
+
+    assert [pytest.approx(0.2)] * 2 == clock.waits
+
+
+def test_retries_keep_the_pace(connected: Connect) -> None:
+    """An attempt that failed counts as a call, too."""
+    clock = HandClock()
+    with FarEnd([reset, GOOD]) as far:
+        status(connected(far.url, rate=0.01, retries=payerkit.Retries(backoff=0), **clock.options()))
+
+    assert 100 == sum(clock.waits)
+
+
+def test_one_pace_for_all_threads_and_copies() -> None:
+    """Calls of all threads, of a client or of its copies for runs, leave one after the other."""
+    clock = SteppedClock(12)
+    client = payerkit.connect("https://api.example.com", api_key="key")
+    client.pace = Pace(4, clock=clock.now)
+    paces = [client.without_retries(pool_size=1).pace, client.pace, client.without_retries(pool_size=2).pace]
+    moments: list[float] = []
+
+    def leave(pace: Pace) -> None:
+        moments.append(pace.wait_turn(clock.wait))
+        clock.end()
+
+    threads = [threading.Thread(target=leave, args=(pace,)) for pace in paces * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+
+    assert 12 == len(moments)
+    assert np.diff(sorted(moments)).min() >= 0.25 - 1e-6
+    assert max(moments) < 11 * 0.25 + 0.01
+
+
+def test_a_turn_that_is_given_up_leaves_no_gap() -> None:
+    """After a run was stopped, the next call does not wait for the turns of its workers."""
+    clock, pace = HandClock(), Pace(1)
+    pace.clock = clock.now
+    pace.wait_turn(clock.wait)
+    for _ in range(50):
+        pace.wait_turn(lambda _: True)
+
+    assert pytest.approx(1) == pace.wait_turn(clock.wait)
+
+
+def test_a_run_may_lower_the_rate() -> None:
+    """A run with a lower rate keeps it, and other calls of the client leave in between."""
+    clock = HandClock()
+    pace = Pace(10, clock=clock.now)
+    limiter = RateLimiter(pace, StopSignal(), rate=2, wait=clock.wait)
+    moments = [limiter.call(clock.now), pace.wait_turn(clock.wait), limiter.call(clock.now), limiter.call(clock.now)]
+
+    assert [0, 0.1, 0.5, 1] == pytest.approx(moments)
+
+
+@pytest.mark.parametrize("function", ["onboard", "add_bank_details", "list_many"])
+def test_a_run_may_not_raise_the_rate(function: str, tmp_path: Path) -> None:
+    """A rate above the client's is refused before anything is sent or written; the error says where to set it."""
+    client = payerkit.connect("https://api.example.com", api_key="key")
+    journal = {} if function == "list_many" else {"journal": tmp_path / "run.journal"}
+    rows = pd.DataFrame([PAYER | BANK_DETAILS]) if journal else ["user-123"]
+    with pytest.raises(InvalidInput, match=r"at most 5 calls per second.*connect\(rate=\.\.\.\)"):
+        getattr(payerkit, function)(client, rows, rate=6, progress=False, **journal)
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_run_keeps_the_pace_of_its_client(connected: Connect) -> None:
+    """The calls of a run leave at the client's rate, after the calls before it."""
+    clock = HandClock()
+    with FarEnd([GOOD, reply(404)]) as far:
+        client = connected(far.url, rate=5, **clock.options())
+        status(client)
+        limiter = RateLimiter(client.pace, StopSignal(), wait=clock.wait)
+        request_lists(client, ["a", "b", "c"], Options(workers=1), limiter, progress=False)
+
+        assert 4 == len(far.ledger)
+    assert [pytest.approx(0.2)] * 3 == clock.waits
+
+
+def test_waiting_counts_against_no_deadline(connected: Connect) -> None:
+    """A call that waits for its turn longer than it may take has its whole time left then."""
+    clock = HandClock()
+    with FarEnd([GOOD]) as far:
+        client = connected(far.url, rate=0.001, timeout=Timeout(total=30), **clock.options())
+        kept = [status(client).kyc_status for _ in range(2)]
+
+    assert (2, [1000]) == (len(kept), clock.waits)
+
+
+def test_the_deadline_is_that_of_the_work(connected: Connect) -> None:
+    """After a wait, the deadline still ends a call that hangs."""
+    clock = HandClock()
+    with FarEnd([GOOD, hang]) as far:
+        client = connected(far.url, rate=0.001, timeout=Timeout(total=0.3), **clock.options())
+        status(client)
+        error = failure(client)
+
+    assert (ServiceError, [1000]) == (type(error), clock.waits)
+
+
+def test_a_wait_that_the_service_requests_counts_against_the_deadline(connected: Connect) -> None:
+    """Waits for Retry-After are made within the time of a call, however often the service requests them."""
+    clock = HandClock()
+    with FarEnd([reply(429, headers={"Retry-After": "20"})]) as far:
+        error = failure(connected(far.url, timeout=30, retries=payerkit.Retries(attempts=10), **clock.options()))
+
+        assert (RateLimited, 20, [20], 2) == (type(error), error.retry_after, clock.waits, len(far.ledger))
+
+
+def test_retry_after_pauses_all_calls(connected: Connect) -> None:
+    """The next call of the client waits, too; a copy for a run has the same pause."""
+    clock = HandClock()
+    with FarEnd([reply(429, headers={"Retry-After": "20"}), GOOD]) as far:
+        client = connected(far.url, retries=payerkit.Retries(attempts=1), **clock.options())
+        failure(client)
+        left = client.without_retries(pool_size=1).pace.pause_left()
+        status(client)
+
+    assert (20, [20]) == (left, clock.waits)
+
+
+def test_a_429_without_a_wait_is_raised_at_once(connected: Connect) -> None:
+    """A single call is not repeated; the error says how long the client pauses, and the next call waits for that."""
+    clock = HandClock()
+    with FarEnd([LIMITED, GOOD]) as far:
+        client = connected(far.url, **clock.options())
+        error = failure(client)
+        sent = len(far.ledger)
+        status(client)
+
+    assert (RateLimited, None, 429, 1) == (type(error), error.retry_after, error.status_code, sent)
+    assert "now sends nothing for 1 seconds. The next call waits for that." in error.advice
+    assert [1] == clock.waits
+
+
+def test_pauses_grow_until_the_service_responds(connected: Connect) -> None:
+    """1, 2, 4, 8, 16 seconds, then five minutes; any other response begins anew."""
+    clock, pauses = HandClock(), list[float]()
+    with FarEnd([*[LIMITED] * 7, reply(404), LIMITED]) as far:
+        client = connected(far.url, timeout=1000, **clock.options())
+        for _ in range(9):
+            failure(client)
+            pauses.append(client.pace.pause_left())
+
+    assert [*FIRST_PAUSES, BLOCKED, BLOCKED, 0, 1] == pauses
+
+
+def test_a_long_pause_is_told_and_not_waited(connected: Connect) -> None:
+    """While the client pauses for longer than a call may take, a call raises at once, and nothing is sent."""
+    clock = HandClock()
+    with FarEnd([*[LIMITED] * 6, GOOD]) as far:
+        client = connected(far.url, **clock.options())
+        errors = [failure(client) for _ in range(6)]
+        waits = len(clock.waits)
+        clock.time += 100
+        error = failure(client)
+
+        assert (6, waits) == (len(far.ledger), len(clock.waits))
+        assert "Call again after that time" in errors[-1].advice
+        assert (RateLimited, 200, None, "GET /v2/payer/{clientUserId}") == (
+            type(error),
+            error.retry_after,
+            error.status_code,
+            error.request,
+        )
+        assert "sends nothing for 200 seconds" in str(error)
+        clock.time += 150
+        assert status(client).kyc_status
+    assert 50 == clock.waits[-1]
+
+
+def test_a_pause_keeps_an_outcome_unknown(connected: Connect) -> None:
+    """A call that may have happened, and whose repetition a pause prevents, stays unknown."""
+    with FarEnd([reply(503, headers={"Retry-After": "50"}), LIMITED]) as far:
+        clock = HandClock()
+        client = connected(far.url, **clock.options())
+
+        def pause_longer(seconds: float) -> None:
+            clock.wait(seconds)
+            client.pace.record(RateLimited("elsewhere", retry_after=500), clock.now())
+
+        client._sleep = pause_longer
+        with pytest.raises(payerkit.UnknownOutcome):
+            payerkit.update_agreement(client, "user-123")
+
+        assert 1 == len(far.ledger)
+
+
+def test_a_burst_counts_once() -> None:
+    """Of many calls that are refused together, one makes the pause; those after it make the next."""
+    clock = HandClock()
+    pace = Pace(clock=clock.now)
+    for refusals, pause in [(1, 1), (2, 2)]:
+        departures = [pace.wait_turn(clock.wait) for _ in range(10)]
+        clock.time += 0.1
+        for departed in departures:
+            pace.record(RateLimited("slow down"), departed)
+            clock.time += 0.001
+        found = (pace.refusals, round(pace.pause_left()))
+
+        assert (refusals, pause) == found
+
+
+def test_a_success_of_the_burst_does_not_count() -> None:
+    """A call that left before the pause and was accepted does not end the row of refusals; one after it does."""
+    clock = HandClock()
+    pace = Pace(clock=clock.now)
+    early = pace.wait_turn(clock.wait)
+    pace.record(RateLimited("slow down"), pace.wait_turn(clock.wait))
+    pace.record(None, early)
+    before = pace.refusals
+    pace.record(None, pace.wait_turn(clock.wait))
+
+    assert (1, 0) == (before, pace.refusals)
+
+
+@pytest.mark.parametrize(
+    ("error", "refusals"),
+    [
+        (NotFound("no"), 0),  # the service read the request
+        (NotSent("no connection"), 1),  # nobody read it
+        (ServiceError("bad gateway"), 1),
+    ],
+)
+def test_what_ends_a_row_of_refusals(error: PayerkitError, refusals: int) -> None:
+    """Only a response of the service shows that it accepts calls again."""
+    clock = HandClock()
+    pace = Pace(clock=clock.now)
+    pace.record(RateLimited("slow down"), pace.wait_turn(clock.wait))
+    pace.record(error, pace.wait_turn(clock.wait))
+
+    assert refusals == pace.refusals
+
+
+def limited_run(refusals: int) -> tuple[HandClock, RateLimiter, list[float]]:
+    """Return the clock, the limiter and the moments of a call of a run that is refused so often, then succeeds."""
+    clock, moments = HandClock(), list[float]()
+    limiter = RateLimiter(Pace(5, clock=clock.now), StopSignal(), wait=clock.wait)
+
+    def call() -> None:
+        moments.append(clock.now())
+        if len(moments) <= refusals:
+            raise RateLimited("slow down")
+
+    limiter.call(call)
+    return clock, limiter, moments
+
+
+def test_a_run_goes_on_after_a_block() -> None:
+    """Five refusals in a row and a block of five minutes end neither the call nor the run."""
+    _, limiter, moments = limited_run(6)
+
+    assert [*FIRST_PAUSES, BLOCKED] == pytest.approx(np.diff(moments))
+    assert not limiter.stop
+
+
+def test_a_run_ends_where_the_block_does_not() -> None:
+    """Refused again after two blocks, the run stops, and says what to do."""
+    clock = HandClock()
+    stop = StopSignal()
+    limiter = RateLimiter(Pace(5, clock=clock.now), stop, wait=lambda seconds: clock.wait(seconds) or bool(stop))
+
+    def call() -> None:
+        raise RateLimited("slow down")
+
+    with pytest.raises(RateLimited):
+        limiter.call(call)
+
+    assert 8 == MAX_RATE_LIMITED
+    assert pytest.approx(sum(FIRST_PAUSES) + 2 * BLOCKED) == clock.time
+    assert "as too frequent 8 times in a row. Call again later, with a lower rate" in stop.reason
+
+
+def test_a_stop_ends_a_pause() -> None:
+    """A run that is stopped while all calls pause ends at once, without a call."""
+    clock, stop = HandClock(), StopSignal()
+    pace = Pace(clock=clock.now)
+    pace.record(RateLimited("slow down", retry_after=50), 0)
+
+    def stopped(_: float) -> bool:
+        stop.set("Interrupted by the user.")
+        return True
+
+    with pytest.raises(RunStopped):
+        RateLimiter(pace, stop, wait=stopped).call(lambda: pytest.fail("sent after the stop"))
+
+
+def test_a_run_does_not_begin_in_a_pause_of_hours() -> None:
+    """If a call before the run was told to wait for very long, the run ends and says how long it is."""
+    clock, stop = HandClock(), StopSignal()
+    pace = Pace(clock=clock.now)
+    pace.record(RateLimited("slow down", retry_after=LONGEST_WAIT + 1), 0)
+    with pytest.raises(RunStopped):
+        RateLimiter(pace, stop, wait=clock.wait).call(lambda: pytest.fail("sent in the pause"))
+
+    assert ("3601 seconds" in stop.reason, []) == (True, clock.waits)
+
+
+def test_a_refused_run_reports_rows_for_later(connected: Connect, tmp_path: Path) -> None:
+    """Rows that were refused as too frequent, and nothing else, are not sent, and can be sent again."""
+    pace = Pace()
+    pace._refusals = MAX_RATE_LIMITED - 1  # of calls before
+    with FarEnd([reply(404), LIMITED]) as far:
+        client = connected(far.url)
+        client.pace = pace
+        report = payerkit.onboard(client, payers(3), journal=tmp_path / "run.journal", workers=1, progress=False)
+
+    assert (3, 3) == (report.counts["not_sent"], len(report.retryable))
+    assert "as too frequent" in report.stopped
+
+
+def test_the_key_is_not_in_the_error_of_a_pause(connected: Connect) -> None:
+    """An error that is raised before anything is sent holds neither key nor body in its frames."""
+    clock = HandClock()
+    client = connected("http://127.0.0.1:9", **clock.options())
+    client.pace.record(RateLimited("slow down", retry_after=500), 0)
+    with pytest.raises(RateLimited) as caught:
+        payerkit.create_payer(client, PAYER)
+    frames, held = caught.value.__traceback__, ""
+    while frames is not None:
+        held += repr(frames.tb_frame.f_locals) if "payerkit" in frames.tb_frame.f_code.co_filename else ""
+        frames = frames.tb_next
+
+    assert (None, False, False) == (caught.value.__context__, KEY in held, PAYER["ssn"] in held)
