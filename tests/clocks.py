@@ -4,9 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.client.pace import Pace
+
+
+class HandClock:
+    """A clock that only waits move: they end at once, and are noted."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        return self.time
+
+    def wait(self, seconds: float) -> bool:
+        """Go forward; return False, since nothing stops a wait."""
+        self.waits.append(seconds)
+        self.time += seconds
+        return False
+
+    def options(self) -> dict[str, Any]:
+        """Return the options that give a client this clock."""
+        return {"sleep": self.wait, "clock": self.now}
 
 
 class LeapingClock:

@@ -21,7 +21,7 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_row
-from clocks import LeapingClock
+from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk import run as runs
 from payerkit.bulk.journal import Entry, Journal
@@ -520,10 +520,14 @@ def test_a_long_retry_after_stops_the_run(path: Path) -> None:
     """The same call sends the rest later."""
     busy = reply(429, headers={"Retry-After": "7200"})
     service = Service(payers=[busy])
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        first = onboard(client, table(1), path)
+    clock = HandClock()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key", clock=clock.now) as client:
+        first, early = onboard(client, table(1), path), onboard(client, table(1), path)
+        clock.time += 7200
         second = onboard(client, table(1), path)
 
+        assert 2 == sum(each.target == "/v2/payer" for each in far_end.ledger)
+    assert "sends nothing for 7200 seconds" in early.stopped
     assert ([("payer", "not_sent")], [True]) == (states(first), first.frame["retryable"].tolist())
     assert "asks to wait 7200 seconds" in first.stopped
     assert [("bank_details", "done")] == states(second)

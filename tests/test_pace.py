@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from clocks import SteppedClock
+from clocks import HandClock, SteppedClock
 from conftest import KEY
 from far_end import FarEnd, hang, reply, reset
 from payerkit.bulk.list_many import request_lists
@@ -32,28 +32,6 @@ LIMITED = reply(429)
 def payers(count: int) -> pd.DataFrame:
     """Return a table of payers."""
     return pd.DataFrame([{**PAYER, "clientUserId": f"row-{place}"} for place in range(count)])
-
-
-class HandClock:
-    """A clock that only waits move: they end at once, and are noted."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-        self.waits: list[float] = []
-
-    def now(self) -> float:
-        """Return the time in seconds."""
-        return self.time
-
-    def wait(self, seconds: float) -> bool:
-        """Go forward; return False, since nothing stops a wait."""
-        self.waits.append(seconds)
-        self.time += seconds
-        return False
-
-    def options(self) -> dict[str, Any]:
-        """Return the options that give a client this clock."""
-        return {"sleep": self.wait, "clock": self.now}
 
 
 def status(client: Client) -> payerkit.PayerStatus:
