@@ -1,6 +1,7 @@
 """The calls of the service, one function each: client first, an object, a dict or fields in, an object or a frame out.
 
-The `Call`s below the public functions are shared with runs over many rows.
+The `Call`s below the public functions are shared with runs over many rows. Their routes are those of the
+specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer.
 """
 
 from __future__ import annotations

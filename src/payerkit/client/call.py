@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -14,6 +14,10 @@ from pydantic_core import PydanticSerializationError, to_json
 from payerkit.errors import InvalidInput
 
 T = TypeVar("T")
+
+ApiVersion = Literal["v1", "v2"]
+"""Which paths the calls about payers have: those of the specification, or the newer ones of the operator's
+documentation."""
 
 
 class Sendable(Protocol):
@@ -94,6 +98,12 @@ class Call(Generic[T]):
         """The path and the query, each id percent-encoded as a whole, slashes too."""
         path = self.route.format_map({name: quote(value, safe="") for name, value in self.ids.items()})
         return path + (f"?{urlencode(self.query)}" if self.query else "")
+
+    def in_version(self, api: ApiVersion) -> Call[T]:
+        """Return the call with its path in a version of the API; /v1/pay is the same in both."""
+        if api == "v1" or not self.route.startswith("/v1/payer"):
+            return self
+        return replace(self, route="/v2" + self.route.removeprefix("/v1"))
 
     @property
     def is_write(self) -> bool:

@@ -6,10 +6,10 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
 from urllib.parse import urlsplit
 
-from payerkit.client.call import Call
+from payerkit.client.call import ApiVersion, Call
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.outcome import Outcome
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate
@@ -40,6 +40,9 @@ Environment = Literal["sandbox", "staging", "live"]
 _STAGING_HOSTS = frozenset({"api.stage.request.network"})
 """Hosts of the operator's staging environment, from its documentation."""
 
+Header = Literal["x-api-key", "x-client-id"]
+"""The header in which the key is sent. Calls about payers need x-api-key; a client id serves for requests."""
+
 log = logging.getLogger("payerkit")
 
 
@@ -61,10 +64,12 @@ class Client:
         base_url: The address of the service, without a trailing slash.
         timeout: The time limits of a call.
         retries: How often a call is tried.
+        api: Which paths the calls about payers have: "v1", as specified, or "v2".
+        header: The header in which the key is sent.
         pace: How many calls leave in a second: `pace.rate`. One for all calls of the client, those of runs included.
 
     Raises:
-        InvalidInput: For an address, a key, a session or limits that cannot be used.
+        InvalidInput: For an address, a key, a session, limits or a version that cannot be used.
 
     Example:
         >>> client
@@ -83,12 +88,16 @@ class Client:
         pool_size: int = 10,
         session: requests.Session | None = None,
         rate: Rate = "default",
+        header: Header = "x-api-key",
+        api: ApiVersion = "v1",
         **options: Unpack[ClientOptions],
     ) -> None:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
         self.base_url, self._is_local = _checked_url(base_url)
         self.timeout = _checked_timeout(timeout)
         self.retries = _checked_retries(retries)
+        self.header: Header = _checked_choice("header", header, get_args(Header))
+        self.api: ApiVersion = _checked_choice("api", api, get_args(ApiVersion))
         self._session, self._options = session, options
         self._sleep = options.get("sleep", time.sleep)
         default = None if self._is_local else DEFAULT_RATE
@@ -111,6 +120,7 @@ class Client:
         """Make a call and return its result. Raises the PayerkitError that says what happened."""
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
+        call = call.in_version(self.api)
         started = time.monotonic()
         unproven: list[HttpRequest] = []
         try:
@@ -186,7 +196,7 @@ class Client:
 
     def _headers(self, call: Call[Any]) -> dict[str, str]:
         headers = {
-            "x-api-key": self._key.reveal(),
+            self.header: self._key.reveal(),
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
             "User-Agent": "payerkit",
@@ -230,6 +240,8 @@ class Client:
             retries=Retries(attempts=1),
             pool_size=pool_size,
             session=self._session,
+            header=self.header,
+            api=self.api,
             **self._options,
         )
         client.pace, client._keeps_pace = self.pace, False
@@ -262,7 +274,7 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Client of {self.base_url}, key {self._key.fingerprint}>"
+        return f"<Client of {self.base_url} ({self.environment}), key {self._key.fingerprint}>"
 
     def __reduce__(self) -> Never:
         raise TypeError("a client cannot be pickled: make one in each process, with connect()")
@@ -288,6 +300,12 @@ def _checked_retries(retries: object) -> Retries:
     if not isinstance(retries, Retries):
         raise InvalidInput(f"retries: expected Retries(attempts=...), got a {type(retries).__name__}.")
     return retries
+
+
+def _checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    if value not in choices:
+        raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
+    return value
 
 
 def _checked_key(key: object) -> ApiKey:
