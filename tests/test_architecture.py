@@ -25,6 +25,7 @@ FLOORS = [
     {"frames", "client"},
     {"endpoints", "sandbox_controls"},
     {"bulk", "forms"},
+    {"profiles"},
     {"connection", "service"},
     {"__init__"},
     {"cli"},

@@ -289,6 +289,22 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 
+def test_onboard_takes_a_profile(
+    tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--profile` says where to send the rows; its key has its own variable, without which nothing is sent."""
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # loaded by the tests of notebooks
+    write_rows(tmp_path, [ROWS[0] | {"client_user_id": "by-profile"}])
+    (tmp_path / "mine.toml").write_text(f'[local]\nbase_url = "{service["PAYERKIT_BASE_URL"]}"\nrate = 50')
+    options = ("payers.csv", "--profile", "local")
+    profiles = {"PAYERKIT_PROFILES": str(tmp_path / "mine.toml"), "PAYERKIT_API_KEY": KEY}
+    refused = onboard(*options, **profiles)
+    done = onboard(*options, **profiles, PAYERKIT_API_KEY_LOCAL=KEY)
+
+    assert (1, True) == (refused.returncode, "set PAYERKIT_API_KEY_LOCAL" in refused.stderr)
+    assert (0, "1 row: 1 done.") == (done.returncode, done.stdout.splitlines()[0])
+
+
 def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboard) -> None:
     """A run that reaches no service sends nothing and says so; the same command, with its journal, does it later."""
     write_rows(tmp_path, ROWS)

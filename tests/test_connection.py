@@ -57,8 +57,11 @@ def test_timeout_is_a_number_or_a_timeout(given: Timeout | float | None, total: 
     ],
 )
 def test_environment_comes_from_the_address(address: str, environment: str) -> None:
-    """A client says whether its address is a sandbox, the staging service or a live one."""
-    assert environment == payerkit.connect(address, api_key="key").environment
+    """A client says whether its address is a sandbox, the staging service or a live one, and shows it."""
+    client = payerkit.connect(address, api_key="key")
+
+    assert environment == client.environment
+    assert f"<Client of {address} ({environment}), key " in repr(client)
 
 
 def test_sandbox_ends_with_its_block() -> None:

@@ -305,3 +305,61 @@ def test_without_doubts_nothing_is_told(shared: Client) -> None:
 
     assert ((), ()) == (created.findings, payerkit.get_payer_status(shared, "user-123").findings)
     assert "warning" not in created._repr_html_()
+
+
+VERSIONED: dict[str, tuple[str, Callable[[Client], Any]]] = {
+    "create_payer": ("POST /v2/payer", lambda client: payerkit.create_payer(client, PAYER)),
+    "get_payer_status": (
+        "GET /v2/payer/{clientUserId}",
+        lambda client: payerkit.get_payer_status(client, PAYER["clientUserId"]),
+    ),
+    "update_agreement": (
+        "PATCH /v1/payer/{clientUserId}",
+        lambda client: payerkit.update_agreement(client, PAYER["clientUserId"]),
+    ),
+    "create_payment_detail": (
+        "POST /v1/payer/{clientUserId}/payment-details",
+        lambda client: payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS),
+    ),
+    "list_payment_details": (
+        "GET /v1/payer/{clientUserId}/payment-details",
+        lambda client: payerkit.list_payment_details(client, PAYER["clientUserId"]),
+    ),
+    "initiate_payment": ("POST /v1/pay", lambda client: payerkit.initiate_payment(client, ORDER)),
+}
+"""Each call, with its path in v1."""
+
+
+def of_version(call: str, api: str) -> str:
+    """Return method and path of a call in a version of the API."""
+    return call.replace("/v1/payer", f"/{api}/payer")
+
+
+@pytest.mark.parametrize("api", ["v1", "v2"])
+@pytest.mark.parametrize("name", VERSIONED)
+def test_errors_and_logs_show_the_path_that_was_sent(name: str, api: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """The path of the version is the one on the wire, in the error and in the log; /v1/pay has one only."""
+    path, call = VERSIONED[name]
+    expected = of_version(path, api)
+    caplog.set_level("DEBUG", logger="payerkit")
+    with FarEnd([reply(404)]) as far, payerkit.connect(far.url, api_key="key", api=api) as client:
+        with pytest.raises(NotFound) as caught:
+            call(client)
+        sent = f"{far.ledger[0].method} {far.ledger[0].target}"
+
+    assert expected.replace("{clientUserId}", PAYER["clientUserId"]) == sent
+    assert (expected, True) == (caught.value.request, f"404 on {expected}" in str(caught.value))
+    assert any(f"{expected} -> 404" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize("api", ["v1", "v2"])
+def test_the_sandbox_serves_both_versions(api: Any) -> None:
+    """Every call works with the paths of the specification and with the newer ones, runs included."""
+    with payerkit.sandbox() as local:
+        client = payerkit.connect(local.base_url, api_key=local.reveal_key(), api=api)
+        results = [call(client) for _, call in VERSIONED.values()]
+        listed = payerkit.list_many(client, [PAYER["clientUserId"]], progress=False)
+        client.close()
+
+    assert 6 == len([result for result in results if result is not None])
+    assert [True] == listed["error"].isna().tolist()

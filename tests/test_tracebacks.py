@@ -53,6 +53,7 @@ REFUSED: dict[str, Callable[[Client], Any]] = {
     "an object with other values": lambda _: payerkit.Payer.of(PAYER, {}).replace(ssn=""),
     "an address that cannot be used": lambda _: payerkit.connect("http://api.example.com", api_key=KEY),
     "a timeout that cannot be": lambda _: payerkit.connect("https://api.example.com", api_key=KEY, timeout=-1),
+    "a key in the place of the address": lambda _: payerkit.connect(KEY),
     "a key with a line break": lambda _: payerkit.connect("https://api.example.com", api_key=KEY + "\n"),
     "a database that is none": lambda _: payerkit.sandbox(
         db="postgresql+psycopg://x:no database password@127.0.0.1:9/x"

@@ -13,6 +13,7 @@ The modules, from the ground up; each imports only from its own line and the lin
     client, frames                  HTTP, and what each failure proves; DataFrames of records
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
     bulk, forms                     tables of many rows; forms for notebooks
+    profiles                        services under names of the user's, and their keys
     connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
     cli                             the command line
 """

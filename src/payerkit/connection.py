@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit.client import Client, Timeout
+from payerkit.client.call import ApiVersion
+from payerkit.client.client import Header
 from payerkit.client.pace import Rate
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
 from payerkit.retry import Retries
 from payerkit.sandbox_controls import SandboxControls
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from payerkit.service.server import Service
 
 BASE_URL = "PAYERKIT_BASE_URL"
-API_KEY = "PAYERKIT_API_KEY"
 
 
 @without_internal_frames
@@ -37,12 +39,24 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
     pool_size: int = 10,
     session: requests.Session | None = None,
     rate: Rate = "default",
+    header: Header | None = None,
+    api: ApiVersion | None = None,
 ) -> Client:
     """Return a client of a real service. Nothing is sent yet.
 
+    A profile is a service under a name of yours, in the file `~/.config/payerkit/profiles.toml`:
+
+        [staging]
+        base_url = "https://api.stage.example.com"
+        rate = 2
+
+    It may set `base_url`, `header`, `rate`, `api` and `timeout`; arguments win over it. A key is never in the file.
+
     Args:
-        base_url: The address of the service; by default, that in PAYERKIT_BASE_URL.
-        api_key: The API key; by default, PAYERKIT_API_KEY. A notebook without either asks for it, unseen.
+        base_url: The address of the service, or the name of a profile; by default, that in PAYERKIT_BASE_URL.
+        api_key: The API key; by default, PAYERKIT_API_KEY. For a profile, such as staging, PAYERKIT_API_KEY_STAGING,
+            else what the keyring has for the service payerkit and the user staging (`payerkit[keyring]`); never
+            PAYERKIT_API_KEY, which is another service's. A notebook without a key asks for it, unseen.
         timeout: Seconds for a whole call, or a `Timeout`; by default, 5 to connect, 30 to read, 60 in total.
         retries: How often a call is tried, as `Retries`; by default, 3 times. Only what is safe is repeated.
         pool_size: Connections that are kept open between calls.
@@ -50,31 +64,48 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
             and hooks are used. It stays open when the client is closed.
         rate: Calls per second, at most, those of runs included; None for no limit. By default 5, the limit that the
             API's documentation names, and no limit for a service on this machine.
+        header: The header in which the key is sent: "x-api-key", or "x-client-id".
+        api: "v1" for the paths of the specification, "v2" for those under /v2/payer of newer documentation.
 
     Returns:
         The client, to be given to every call. It closes with `client.close()` or at the end of a `with` block.
 
     Raises:
-        InvalidInput: For an address, a key, a session, a rate or limits that cannot be used.
+        InvalidInput: For an address, a profile, a key, a session, a rate or limits that cannot be used.
 
     Example:
         >>> connect("https://api.example.com", api_key="example-key", timeout=20)
-        <Client of https://api.example.com, key ...>
+        <Client of https://api.example.com (live), key ...>
     """
     address = base_url or os.environ.get(BASE_URL)
     if not address:
         raise InvalidInput(
             f'base_url: give the address, such as connect("https://api.example.com"), or set {BASE_URL}.'
         )
-    key = api_key or os.environ.get(API_KEY) or _prompt_for_key(address)
-    return Client(address, key, timeout=timeout, retries=retries, pool_size=pool_size, session=session, rate=rate)
+    profile = read_profile(address) if is_profile(address) else Profile(address)
+    return Client(
+        profile.base_url,
+        api_key or profile.find_key() or _prompt_for_key(profile),
+        timeout=profile.timeout if timeout is None else timeout,
+        retries=retries,
+        pool_size=pool_size,
+        session=session,
+        rate=profile.rate if rate == "default" else rate,
+        header=header or profile.header,
+        api=api or profile.api,
+    )
 
 
-def _prompt_for_key(address: str) -> str:
+def _prompt_for_key(profile: Profile) -> str:
     """Return the key that the user types, in a notebook; a program may run without a user, so it gets an error."""
-    if "ipykernel" not in sys.modules:
+    if "ipykernel" in sys.modules:
+        return getpass.getpass(f"API key for {profile.base_url}: ")
+    if not profile.name:
         raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}, so that the key is in no file.")
-    return getpass.getpass(f"API key for {address}: ")
+    raise InvalidInput(
+        f"api_key: set {profile.key_variable} to the key of {profile.name}, or store the key in the keyring: "
+        f"'keyring set payerkit {profile.name}'. {API_KEY} is not used for a profile: it may be another service's key."
+    )
 
 
 class SandboxClient(Client):

@@ -103,9 +103,9 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
 
 
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
-PAYERKIT_API_KEY. A journal file records the state of each row: to resume after a crash or Ctrl+C, run the same command
-again; rows that are done are not sent again. The exit code is 0 if all rows are done (with --dry-run: would be sent),
-3 if some are not, 1 if the run could not start, and 130 after Ctrl+C."""
+PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each row: to resume after a crash or
+Ctrl+C, run the same command again; rows that are done are not sent again. The exit code is 0 if all rows are done (with
+--dry-run: would be sent), 3 if some are not, 1 if the run could not start, and 130 after Ctrl+C."""
 
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +125,17 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="rename a column of the file, such as zip=postcode; THEIRS= ignores it; may be repeated",
     )
     add("--workers", type=int, default=32, metavar="N", help="concurrent requests (default: %(default)s)")
-    add("--rate", type=float, metavar="N", help="requests per second, at most (default: no limit)")
+    add(
+        "--rate",
+        type=float,
+        metavar="N",
+        help="requests per second, at most (default: that of the profile, else 5, and no limit on this machine)",
+    )
+    add(
+        "--profile",
+        metavar="NAME",
+        help="a service of ~/.config/payerkit/profiles.toml, with the key in PAYERKIT_API_KEY_NAME or the keyring",
+    )
     add("--journal", type=Path, help="journal of the run (default: beside the file, such as payers.csv.journal)")
     add("--durable", action="store_true", help="make the journal survive a power cut, too; slower")
     add(

@@ -31,14 +31,13 @@ def run(options: Namespace) -> int:
         return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
     journal = options.journal or file.with_name(f"{file.name}.journal")
     interrupted = False
-    with connect() as client:
+    with connect(options.profile, rate="default" if options.rate is None else options.rate) as client:
         try:
             report = onboard(
                 client,
                 rows,
                 journal=journal,
                 workers=options.workers,
-                rate=options.rate,
                 durable=options.durable,
                 accounts=options.accounts.replace("-", "_"),
             )

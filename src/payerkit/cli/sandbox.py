@@ -7,7 +7,8 @@ import signal
 import sys
 from argparse import Namespace
 
-from payerkit.connection import API_KEY, open_service
+from payerkit.connection import open_service
+from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
 
 _SETTINGS = ("seed", "public_url", "decide_after", "kyc_required", "rate_limit", "fee_percent", "fee_address", "faults")

@@ -1,0 +1,317 @@
+"""Profiles: services under names of the user's, from a file without keys; each with a key of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import payerkit
+from conftest import KEY
+from far_end import FarEnd, reply
+from payerkit.client import RequestBody
+from payerkit.client.pace import DEFAULT_RATE
+from payerkit.errors import InvalidInput
+from payerkit.profiles import profiles_file
+from published import ANSWERS
+
+WriteFile = Callable[[str], Path]
+
+STAGING = """
+[staging]
+base_url = "https://api.stage.example.com"
+
+[eu-live]
+base_url = "https://api.example.com/"
+header = "x-client-id"
+rate = 2
+api = "v2"
+timeout = 20
+"""
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteFile:
+    """Write the user's file."""
+    monkeypatch.setenv("PAYERKIT_PROFILES", str(tmp_path / "profiles.toml"))
+
+    def write(text: str) -> Path:
+        (tmp_path / "profiles.toml").write_text(text, "utf-8")
+        return tmp_path / "profiles.toml"
+
+    return write
+
+
+class Keyring(ModuleType):
+    """A stand-in for the package keyring, with the functions and errors that are used of it."""
+
+    class KeyringError(Exception):
+        """The base of its errors."""
+
+    class NoKeyringError(KeyringError, RuntimeError):
+        """This machine has none."""
+
+    def __init__(self, password: str | Exception | None) -> None:
+        super().__init__("keyring")
+        self._password = password
+        self.errors = self
+        self.asked: list[tuple[str, str]] = []
+
+    def get_password(self, service: str, user: str) -> str | None:
+        """Return what is stored, or raise."""
+        self.asked.append((service, user))
+        if isinstance(self._password, Exception):
+            raise self._password
+        return self._password
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | Exception | None], Keyring]:
+    """Install a keyring that holds a password."""
+
+    def put(password: str | Exception | None) -> Keyring:
+        keyring = Keyring(password)
+        monkeypatch.setitem(sys.modules, "keyring", keyring)
+        monkeypatch.setitem(sys.modules, "keyring.errors", keyring)
+        return keyring
+
+    return put
+
+
+@pytest.fixture(autouse=True)
+def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the keyring of whoever runs the tests out of them, and ask nobody for a key, as in a program."""
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # loaded by the tests of notebooks
+
+
+def refusal(name: str, **options: Any) -> str:
+    """Return the error of a connection that is refused."""
+    with pytest.raises(InvalidInput) as caught:
+        payerkit.connect(name, **options)
+    return str(caught.value)
+
+
+def settings(client: payerkit.Client) -> tuple[object, ...]:
+    """Return what a profile can set."""
+    return (client.base_url, client.header, client.pace.rate, client.api, client.timeout.total)
+
+
+def test_a_name_is_a_profile(profiles: WriteFile) -> None:
+    """What is no address is the name of a profile, whose settings the client has; the others are the defaults."""
+    profiles(STAGING)
+    plain, full = (payerkit.connect(name, api_key="key") for name in ("staging", "eu-live"))
+
+    assert ("https://api.stage.example.com", "x-api-key", DEFAULT_RATE, "v1", 60) == settings(plain)
+    assert ("https://api.example.com", "x-client-id", 2, "v2", 20) == settings(full)
+
+
+def test_the_environment_may_name_a_profile(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAYERKIT_BASE_URL is an address or a profile, as the argument is."""
+    profiles(STAGING)
+    monkeypatch.setenv("PAYERKIT_BASE_URL", "staging")
+
+    assert payerkit.connect(api_key="key").base_url == "https://api.stage.example.com"
+
+
+def test_arguments_win_over_the_profile(profiles: WriteFile) -> None:
+    """What is given by name counts, also where it is the default of other clients."""
+    profiles(STAGING)
+    client = payerkit.connect("eu-live", api_key="key", header="x-api-key", rate=None, api="v1", timeout=7)
+
+    assert ("https://api.example.com", "x-api-key", None, "v1", 7) == settings(client)
+
+
+def test_the_file_of_an_editor_on_windows_is_read(profiles: WriteFile) -> None:
+    """A byte-order mark is no part of the first line."""
+    profiles("\ufeff" + STAGING)
+
+    assert payerkit.connect("staging", api_key="key").environment == "live"
+
+
+@pytest.mark.parametrize(
+    ("variables", "file"),
+    [
+        ({"PAYERKIT_PROFILES": "/elsewhere/mine.toml"}, "/elsewhere/mine.toml"),
+        ({"PAYERKIT_PROFILES": "~/mine.toml"}, "/home/somebody/mine.toml"),
+        ({"XDG_CONFIG_HOME": "/settings"}, "/settings/payerkit/profiles.toml"),
+        ({}, "/home/somebody/.config/payerkit/profiles.toml"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
+def test_the_file_is_where_settings_are(variables: dict[str, str], file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in the user's folder for settings, or where the environment says."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert Path(file) == profiles_file()
+
+
+def test_an_unknown_profile_is_told_with_the_known_ones(profiles: WriteFile) -> None:
+    """The error names the file and what it has, and does not repeat what was given: it may be a key."""
+    file = profiles(STAGING)
+    message = refusal("sk_live_in_the_wrong_place")
+
+    assert f"nor a profile: {file} has eu-live, staging." in message
+    assert "sk_live" not in message
+
+
+def test_without_a_file_there_are_no_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says where the file would be, without the name of the user's folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+    assert refusal("staging").startswith("base_url: neither an address, such as https://api.example.com, nor a profile")
+    assert "~/.config/payerkit/profiles.toml has none." in refusal("staging")
+
+
+BASE = '[staging]\nbase_url = "https://api.stage.example.com"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (BASE + 'colour = "red"', "colour: not a setting of a profile, for [staging] in"),
+        (BASE + 'header = "Authorization"', 'header: expected "x-api-key" or "x-client-id", for [staging]'),
+        (BASE + "rate = 0", "rate: expected a positive number of calls per second"),
+        (BASE + 'rate = "fast"', "rate: expected a positive number"),
+        (BASE + "rate = true", "rate: expected a positive number"),
+        (BASE + "rate = [5]", "rate: expected a positive number"),
+        (BASE + 'api = "v3"', 'api: expected "v1" or "v2"'),
+        (BASE + "timeout = -1", "timeout: expected a positive number of seconds"),
+        ('[staging]\nbase_url = "api.stage.example.com"', "base_url: expected an address that begins with https://"),
+        ("[staging]\nrate = 5", "base_url: missing for [staging]"),
+        ('base_url = "https://x.example.com"', "base_url: this line of"),
+        (BASE + BASE, "is not valid TOML"),
+        ("[staging", "is not valid TOML"),
+        (BASE.replace("https", "http"), "use https://"),  # as for any address
+        (BASE + "[eu-live]\n[eu_live]", "two profiles whose key would be in PAYERKIT_API_KEY_EU_LIVE"),
+    ],
+)
+def test_a_faulty_file_is_told(profiles: WriteFile, text: str, words: str) -> None:
+    """What is wrong is named, with the profile and the file."""
+    profiles(text)
+
+    assert words in refusal("staging", api_key="key")
+
+
+def test_a_file_that_cannot_be_read_is_told(profiles: WriteFile) -> None:
+    """A file in another encoding, or a folder in its place, is named."""
+    file = profiles("")
+    file.write_bytes(b"[staging]\nbase_url = '\xff'")
+    assert "PAYERKIT_PROFILES: " in refusal("staging")
+    assert "is not UTF-8" in refusal("staging")
+    file.unlink()
+    file.mkdir()
+
+    assert "cannot be read (Is a directory)" in refusal("staging")
+
+
+@pytest.mark.parametrize("name", ["api_key", "key", "token", "secret", "password", "API-Key", "client_secret"])
+@pytest.mark.parametrize("place", ["profile", "another profile", "top"])
+def test_a_key_in_the_file_is_refused(profiles: WriteFile, name: str, place: str) -> None:
+    """A secret in the file, in whatever place, is refused by the name of its line, and not shown."""
+    line = f'{name} = "{KEY}"\n'
+    file = profiles({"profile": BASE + line, "another profile": f"[x]\n{line}{BASE}", "top": line + BASE}[place])
+    message = refusal("staging", api_key="key")
+
+    assert f"{name}: keys are read from the environment or the keyring only." in message
+    assert (True, False) == (str(file) in message, KEY in message)
+
+
+def sent_key(client: payerkit.Client) -> str:
+    """Return the key of a client."""
+    return client.reveal_key()
+
+
+def test_the_key_of_a_profile_has_its_own_variable(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAYERKIT_API_KEY_ and the name in capitals; an argument wins over it."""
+    profiles(STAGING)
+    monkeypatch.setenv("PAYERKIT_API_KEY", "the key of another service")
+    monkeypatch.setenv("PAYERKIT_API_KEY_EU_LIVE", "the-live-key")
+
+    assert "the-live-key" == sent_key(payerkit.connect("eu-live"))
+    assert "argument" == sent_key(payerkit.connect("eu-live", api_key="argument"))
+
+
+def test_the_key_of_another_service_is_not_used(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live key in PAYERKIT_API_KEY never goes to a profile; the error names the variable and the keyring."""
+    profiles(STAGING)
+    monkeypatch.setenv("PAYERKIT_API_KEY", "the-live-key")
+    message = refusal("staging")
+
+    assert "set PAYERKIT_API_KEY_STAGING" in message
+    assert "keyring set payerkit staging" in message
+    assert "the-live-key" not in message
+
+
+def test_the_key_of_a_profile_is_not_used_elsewhere(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address has its key from PAYERKIT_API_KEY alone."""
+    profiles(STAGING)
+    monkeypatch.setenv("PAYERKIT_API_KEY_STAGING", "the-staging-key")
+
+    assert "set PAYERKIT_API_KEY," in refusal("https://api.stage.example.com")
+
+
+def test_the_keyring_has_the_key(
+    profiles: WriteFile, install: Callable[..., Keyring], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a variable, the keyring is asked for the profile; with one it is left alone."""
+    profiles(STAGING)
+    keyring = install("the-stored-key")
+    assert "the-stored-key" == sent_key(payerkit.connect("staging"))
+    monkeypatch.setenv("PAYERKIT_API_KEY_STAGING", "the-variable")
+    assert "the-variable" == sent_key(payerkit.connect("staging"))
+
+    assert [("payerkit", "staging")] == keyring.asked
+
+
+def test_the_keyring_is_not_asked_for_an_address(install: Callable[..., Keyring]) -> None:
+    """It has keys of profiles only."""
+    keyring = install("the-stored-key")
+    refusal("https://api.example.com")
+
+    assert [] == keyring.asked
+
+
+@pytest.mark.parametrize(
+    ("password", "words"),
+    [
+        (None, "api_key: set PAYERKIT_API_KEY_STAGING"),  # nothing is stored
+        (Keyring.NoKeyringError("a long explanation"), "api_key: set PAYERKIT_API_KEY_STAGING"),  # a server
+        (Keyring.KeyringError("locked"), "api_key: the keyring cannot be read (KeyringError). Unlock it, or set"),
+    ],
+)
+def test_a_keyring_without_the_key(
+    profiles: WriteFile, install: Callable[..., Keyring], password: str | Exception | None, words: str
+) -> None:
+    """The error says what to do, whatever the keyring's is."""
+    profiles(STAGING)
+    install(password)
+
+    assert words in refusal("staging")
+
+
+def test_the_key_is_sent_in_the_header_of_the_profile(profiles: WriteFile) -> None:
+    """A client id goes in its own header, and in no other."""
+    with FarEnd([reply(200, RequestBody(ANSWERS["get_payer_status"]).content)]) as far:
+        profiles(f'[local]\nbase_url = "{far.url}"\nheader = "x-client-id"')
+        with payerkit.connect("local", api_key=KEY) as client, client.without_retries(pool_size=1) as copy:
+            for each in (client, copy):
+                payerkit.get_payer_status(each, "user-123")
+
+        assert [(KEY, False)] * 2 == [
+            (request.headers["x-client-id"], "x-api-key" in request.headers) for request in far.ledger
+        ]
+
+
+@pytest.mark.parametrize(("option", "value"), [("header", "Authorization"), ("api", "v3"), ("api", 2)])
+def test_choices_are_checked(option: str, value: Any) -> None:
+    """A header or a version that there is not is refused, with those that there are."""
+    assert f"{option}: expected '" in refusal("https://api.example.com", api_key="key", **{option: value})
