@@ -132,7 +132,11 @@ class NotFound(Refused):
 
 
 class RateLimited(Refused):
-    """The service received too many requests; `retry_after` has the seconds to wait, if it named them."""
+    """The service received too many requests; `retry_after` has the seconds to wait, if they are known.
+
+    Also raised, without `status_code` and without sending anything, while the client pauses because of that for longer
+    than a call may take.
+    """
 
     retryable = True
     advice = "Nothing was changed. Call again after the wait."

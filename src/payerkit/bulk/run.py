@@ -250,8 +250,7 @@ class _Run:
 
     def _rate(self) -> float | None:
         """Return the calls a second to which the run or the client is limited; None if neither is."""
-        rates = (self._options.rate, getattr(getattr(self._client, "pace", None), "rate", None))
-        return min((rate for rate in rates if rate is not None), default=None)
+        return self._options.rate or self._client.pace.rate  # a rate above the client's was refused
 
     def _estimate(self, rate: float) -> str:
         """Return how long the calls take that are still to be made, without retries and lookups; "" if there are none.

@@ -51,7 +51,7 @@ class Timeout:
     Args:
         connect: To connect to one address of the service; all its addresses, TLS and a proxy may take twice as long.
         read: Without a byte of the response.
-        total: For the whole call, with its retries and the waits in between.
+        total: For the whole call, with its retries and the waits in between, but not the wait for its turn.
 
     Raises:
         InvalidInput: Unless all are positive and finite.
