@@ -527,7 +527,7 @@ def test_a_long_retry_after_stops_the_run(path: Path) -> None:
         second = onboard(client, table(1), path)
 
         assert 2 == sum(each.target == "/v2/payer" for each in far_end.ledger)
-    assert "sends nothing for 7200 seconds" in early.stopped
+    assert "sends nothing for 7200 s" in early.stopped
     assert ([("payer", "not_sent")], [True]) == (states(first), first.frame["retryable"].tolist())
     assert "asks to wait 7200 seconds" in first.stopped
     assert [("bank_details", "done")] == states(second)

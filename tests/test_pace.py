@@ -208,6 +208,17 @@ def test_retry_after_pauses_all_calls(connected: Connect) -> None:
     assert (20, [20]) == (left, clock.waits)
 
 
+def test_the_controls_of_a_sandbox_keep_no_pace() -> None:
+    """They are no calls of the API: they are neither counted nor paused."""
+    clock = HandClock()
+    with payerkit.sandbox() as client:
+        client.pace = Pace(0.001, clock=clock.now)
+        client.pace.record(RateLimited("slow down", retry_after=5000), 0)
+        rates = [client.sandbox.rate("USD") for _ in range(3)]
+
+    assert (3, []) == (len(rates), clock.waits)
+
+
 def test_a_429_without_a_wait_is_raised_at_once(connected: Connect) -> None:
     """A single call is not repeated; the error says how long the client pauses, and the next call waits for that."""
     clock = HandClock()
@@ -218,7 +229,7 @@ def test_a_429_without_a_wait_is_raised_at_once(connected: Connect) -> None:
         status(client)
 
     assert (RateLimited, None, 429, 1) == (type(error), error.retry_after, error.status_code, sent)
-    assert "now sends nothing for 1 seconds. The next call waits for that." in error.advice
+    assert "now sends nothing for 1 s. The next call waits for that." in error.advice
     assert [1] == clock.waits
 
 
@@ -252,7 +263,7 @@ def test_a_long_pause_is_told_and_not_waited(connected: Connect) -> None:
             error.status_code,
             error.request,
         )
-        assert "sends nothing for 200 seconds" in str(error)
+        assert "sends nothing for 200 s" in str(error)
         clock.time += 150
         assert status(client).kyc_status
     assert 50 == clock.waits[-1]
@@ -382,7 +393,7 @@ def test_a_run_does_not_begin_in_a_pause_of_hours() -> None:
     with pytest.raises(RunStopped):
         RateLimiter(pace, stop, wait=clock.wait).call(lambda: pytest.fail("sent in the pause"))
 
-    assert ("3601 seconds" in stop.reason, []) == (True, clock.waits)
+    assert ("3601 s" in stop.reason, []) == (True, clock.waits)
 
 
 def test_a_refused_run_reports_rows_for_later(connected: Connect, tmp_path: Path) -> None:

@@ -106,6 +106,11 @@ class Call(Generic[T]):
         return replace(self, route="/v2" + self.route.removeprefix("/v1"))
 
     @property
+    def is_control(self) -> bool:
+        """Return True if the call controls a sandbox, which no limit counts."""
+        return self.route.startswith("/sandbox/")
+
+    @property
     def is_write(self) -> bool:
         """Return True if the call may change something."""
         return self.method != "GET"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
@@ -145,7 +146,7 @@ class Client:
             began = time.monotonic()
             result = self._attempt(call, started, began + left, unproven).result()
             left -= time.monotonic() - began
-            self._record(result, departed)
+            self._record(call, result, departed)
             if not isinstance(result, PayerkitError):
                 return result
             # A later attempt proves nothing about an earlier one: if that may have happened, it stays unknown.
@@ -162,7 +163,7 @@ class Client:
 
     def _wait_turn(self, call: Call[T]) -> float | RateLimited:
         """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
-        if not self._keeps_pace:
+        if not self._keeps_pace or call.is_control:
             return self.pace.clock()
         try:
             return self.pace.wait_turn(self._sleep, longest=self.timeout.total)
@@ -170,15 +171,15 @@ class Client:
             error.request = call.name
             return error.with_traceback(None)
 
-    def _record(self, result: object, departed: float) -> None:
+    def _record(self, call: Call[T], result: object, departed: float) -> None:
         """Record how an attempt ended, and say in a refusal without Retry-After how long the client pauses."""
-        if not self._keeps_pace:
+        if not self._keeps_pace or call.is_control:
             return
         self.pace.record(result if isinstance(result, PayerkitError) else None, departed)
         if isinstance(result, RateLimited) and result.retry_after is None:
             pause = self.pace.pause_left()
             then = "Call again after that time." if pause > self.timeout.total else "The next call waits for that."
-            result.advice = f"Nothing was changed. This client now sends nothing for {pause:.0f} seconds. {then}"
+            result.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(pause)} s. {then}"
 
     def _attempt(self, call: Call[T], started: float, deadline: float, unproven: list[HttpRequest]) -> Outcome[T]:
         """Send a call once and return how it ended."""

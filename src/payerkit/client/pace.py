@@ -145,7 +145,7 @@ class Pace:
 
 def _paused(seconds: float) -> RateLimited:
     return RateLimited(
-        f"Not sent: the service refused calls as too frequent, so this client sends nothing for {seconds:.0f} seconds.",
+        f"Not sent: after earlier responses of the service, this client sends nothing for {math.ceil(seconds)} s.",
         retry_after=seconds,
         advice="Nothing was sent. Call again after that time; connect(rate=...) sets a slower pace.",
     )
