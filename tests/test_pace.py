@@ -141,11 +141,11 @@ def test_a_run_may_lower_the_rate() -> None:
     assert [0, 0.1, 0.5, 1] == pytest.approx(moments)
 
 
-@pytest.mark.parametrize("function", ["onboard", "add_bank_details", "list_many"])
+@pytest.mark.parametrize("function", ["onboard", "add_bank_details", "list_many", "payer_statuses", "wait_for"])
 def test_a_run_may_not_raise_the_rate(function: str, tmp_path: Path) -> None:
     """A rate above the client's is refused before anything is sent or written; the error says where to set it."""
     client = payerkit.connect("https://api.example.com", api_key="key")
-    journal = {} if function == "list_many" else {"journal": tmp_path / "run.journal"}
+    journal = {"journal": tmp_path / "run.journal"} if function in {"onboard", "add_bank_details"} else {}
     rows = pd.DataFrame([PAYER | BANK_DETAILS]) if journal else ["user-123"]
     with pytest.raises(InvalidInput, match=r"at most 5 calls per second.*connect\(rate=\.\.\.\)"):
         getattr(payerkit, function)(client, rows, rate=6, progress=False, **journal)
@@ -284,6 +284,19 @@ def test_a_pause_keeps_an_outcome_unknown(connected: Connect) -> None:
             payerkit.update_agreement(client, "user-123")
 
         assert 1 == len(far.ledger)
+
+
+def test_a_pause_can_be_skipped() -> None:
+    """A sandbox whose clock is turned by hand accepts calls again at once, and so does its client send them."""
+    clock = HandClock()
+    pace = Pace(clock=clock.now)
+    pace.record(RateLimited("slow down", retry_after=300), 0)
+    pace.skip(200)
+    left = pace.pause_left()
+    pace.skip(200)
+    pace.wait_turn(clock.wait)
+
+    assert (100, []) == (left, clock.waits)
 
 
 def test_a_burst_counts_once() -> None:
