@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import requests
@@ -12,6 +12,7 @@ import requests
 import payerkit
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
+from payerkit.service.states import AgreementState, KycState
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 DETAILS = "/v1/payer/{id}/payment-details"
@@ -358,11 +359,25 @@ def test_second_registration_updates(call: Caller) -> None:
     assert {**first, "status": {"agreementStatus": "completed", "kycStatus": "not_started"}} == second
 
 
+@pytest.mark.parametrize("kind", ["kyc", "agreement"])
+def test_a_registration_knows_two_states_and_the_status_by_id_all(plain: Caller, kind: str) -> None:
+    """POST /v2/payer keeps to its published enum, whatever word the status by id has."""
+    passed = {"approved", "completed", "full_clearance", "signed"}
+    words: dict[str, tuple[str, str]] = {}
+    for word in get_args({"kyc": KycState, "agreement": AgreementState}[kind]):
+        body = {**PAYER, "clientUserId": f"{kind} {word}", "email": f"{kind}-{word.replace('_', '-')}@example.com"}
+        posted = plain("POST", "/v2/payer", body).json()["status"][f"{kind}Status"]
+        words[word] = (posted, plain("GET", f"/v2/payer/{kind} {word}").json()[f"{kind}Status"])
+
+    assert {word: ("completed" if word in passed else "not_started", word) for word in words} == words
+
+
 TEST_EMAILS = [
     ("kyc-rejected@example.com", "rejected", "not_started"),
     ("KYC-Retry-Required@Example.com", "retry_required", "not_started"),
     ("agreement-signed@example.com", "not_started", "signed"),
     ("kyc-approved+agreement-completed@example.com", "approved", "completed"),
+    ("kyc-awaiting-manual-review@example.com", "awaiting_manual_review", "not_started"),  # the longest word
     ("kyc-unheard-of@example.com", "not_started", "not_started"),
     ("kyc-rejected@example.org", "not_started", "not_started"),  # another domain is no test value
 ]
@@ -371,9 +386,10 @@ TEST_EMAILS = [
 @pytest.mark.parametrize(("email", "kyc", "agreement"), TEST_EMAILS)
 def test_test_emails_lead_to_states(plain: Caller, email: str, kyc: str, agreement: str) -> None:
     """A documented e-mail sets the payer's state at once."""
-    response = plain("POST", "/v2/payer", {**PAYER, "clientUserId": email, "email": email}).json()
+    plain("POST", "/v2/payer", {**PAYER, "clientUserId": email, "email": email})
+    response = plain("GET", f"/v2/payer/{email}").json()
 
-    assert {"kycStatus": kyc, "agreementStatus": agreement} == response["status"]
+    assert (kyc, agreement) == (response["kycStatus"], response["agreementStatus"])
 
 
 @pytest.mark.parametrize(
@@ -382,6 +398,9 @@ def test_test_emails_lead_to_states(plain: Caller, email: str, kyc: str, agreeme
         ("Example Bank pending", "pending"),
         ("Example Bank failed", "failed"),
         ("example bank VERIFIED", "verified"),
+        ("Example Bank initiated", "initiated"),
+        ("Example Bank rejected", "rejected"),
+        ("Example Bank deactivated", "deactivated"),
         ("Chase", "approved"),
     ],
 )

@@ -80,7 +80,9 @@ def test_identity_check_is_pending_for_its_delay() -> None:
         ("kyc-retry-required@example.com", 2, True),
         ("kyc-rejected@example.com", 2, False),
         ("kyc-failed@example.com", 2, False),
+        ("kyc-retry-denied@example.com", 2, False),
         ("kyc-pending@example.com", 2, False),
+        ("kyc-application-queued@example.com", 2, False),
         ("kyc-completed@example.com", 2, False),
         ("agreement-pending@example.com", 1, True),
         ("agreement-rejected@example.com", 1, False),
@@ -94,6 +96,22 @@ def test_pages_offer_what_the_state_allows(client: SandboxClient, email: str, pa
     after = requests.post(url, data={"consent": "yes"}, timeout=20).text
 
     assert (is_open, not is_open) == ("<button" in before, state(before) == state(after))
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("prechecks-completed", "under review"),
+        ("awaiting-manual-review", "under review"),
+        ("full-clearance", "have passed"),
+        ("retry-denied", "have not passed"),
+    ],
+)
+def test_the_page_says_what_a_state_means(client: SandboxClient, state: str, words: str) -> None:
+    """Several words mean the same to a payer: wait, passed, or not passed."""
+    _, _, kyc = links(client, f"kyc-{state}@example.com")
+
+    assert words in requests.get(kyc, timeout=20).text
 
 
 @pytest.mark.parametrize("path", ["/agreement/", "/kyc/", "/agreement/0123", "/kyc/%2e%2e"])
@@ -127,5 +145,5 @@ def test_start_page_lists_the_test_values(client: SandboxClient) -> None:
     page = requests.get(client.base_url, timeout=20).text
 
     assert [] == [
-        value for value in ("kyc-retry-required@example.com", "Example Bank failed", "docs") if value not in page
+        value for value in ("kyc-full-clearance@example.com", "Example Bank deactivated", "docs") if value not in page
     ]

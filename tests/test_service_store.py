@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -99,6 +99,19 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     assert (120, 120) == (len(records), len({record["id"] for record in records}))
     for store in stores:
         store._engine.dispose()
+
+
+def test_a_database_of_the_first_version_takes_the_longer_words(postgres: str) -> None:
+    """The columns of states are widened when a service opens the database."""
+    engine = open_database(postgres)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE payers ALTER COLUMN kyc TYPE VARCHAR(20)"))
+    engine.dispose()
+    store = Store(open_database(postgres), RecordCipher(KEY), Settings())
+    store.save_payer({**PAYER, "clientUserId": "long", "email": "kyc-awaiting-manual-review@example.com"})
+
+    assert store.find_payer("long").kyc == "awaiting_manual_review"
+    store._engine.dispose()
 
 
 def test_another_key_is_noticed(database: str | Path) -> None:
@@ -259,6 +272,8 @@ def test_a_state_changes_when_it_is_due(now: float, state: str) -> None:
     [
         ("approved", "completed", True),
         ("completed", "signed", True),
+        ("full_clearance", "signed", True),
+        ("prechecks_completed", "signed", False),
         ("pending", "completed", False),
         ("approved", "not_started", False),
         ("approved", "pending", False),

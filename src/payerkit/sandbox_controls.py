@@ -131,7 +131,9 @@ class SandboxControls:
 
         Args:
             client_user_id: The payer.
-            status: not_started, initiated, pending, approved, completed, rejected, failed or retry_required.
+            status: Any of the service's words: not_started, initiated, pending, pending_assessment,
+                prechecks_completed, application_queued, awaiting_manual_review, approved, completed, full_clearance,
+                rejected, failed, retry_required or retry_denied.
 
         Raises:
             NotFound: The payer is unknown.
@@ -171,7 +173,7 @@ class SandboxControls:
 
         Args:
             payment_details_id: The id of the payment detail.
-            status: pending, approved, verified or failed.
+            status: initiated, pending, approved, verified, failed, rejected or deactivated.
 
         Raises:
             NotFound: The payment detail is unknown.

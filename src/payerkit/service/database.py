@@ -8,7 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, ForeignKey, LargeBinary, String, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    ForeignKey,
+    LargeBinary,
+    String,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -40,10 +52,10 @@ class PayerRow(Base):
     key: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[str] = mapped_column(String(36), unique=True)
     sealed: Mapped[bytes] = mapped_column(LargeBinary)
-    kyc: Mapped[str] = mapped_column(String(20))
-    kyc_following: Mapped[str | None] = mapped_column(String(20))
+    kyc: Mapped[str] = mapped_column(String(40))
+    kyc_following: Mapped[str | None] = mapped_column(String(40))
     kyc_due: Mapped[float | None]
-    agreement: Mapped[str] = mapped_column(String(20))
+    agreement: Mapped[str] = mapped_column(String(40))
     page: Mapped[str] = mapped_column(String(64), unique=True)
 
 
@@ -56,8 +68,8 @@ class DetailRow(Base):
     detail_id: Mapped[str] = mapped_column(String(36), unique=True)
     payer_id: Mapped[int] = mapped_column(ForeignKey(PayerRow.id), index=True)
     sealed: Mapped[bytes] = mapped_column(LargeBinary)
-    state: Mapped[str] = mapped_column(String(20))
-    following: Mapped[str | None] = mapped_column(String(20))
+    state: Mapped[str] = mapped_column(String(40))
+    following: Mapped[str | None] = mapped_column(String(40))
     due: Mapped[float | None]
 
 
@@ -125,6 +137,7 @@ def open_database(db: str | Path) -> Engine:
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
         _create_tables(engine)
+        _widen_columns(engine)
     except ModuleNotFoundError as error:
         raise _missing_driver(error) from None
     except SQLAlchemyError as error:
@@ -139,6 +152,24 @@ def _create_tables(engine: Engine) -> None:
     except SQLAlchemyError:
         # Another service may be creating them at the same moment; a second attempt then finds them.
         Base.metadata.create_all(engine)
+
+
+def _widen_columns(engine: Engine) -> None:
+    """Widen the columns of states in a database of 0.1.0, whose words were shorter; SQLite has no widths."""
+    if engine.dialect.name != "postgresql":
+        return
+    for table in (PayerRow.__table__, DetailRow.__table__):
+        widths = {
+            column["name"]: getattr(column["type"], "length", None)
+            for column in inspect(engine).get_columns(table.name)
+        }
+        for column in table.columns:
+            wanted = getattr(column.type, "length", None)
+            if wanted and (widths[column.name] or wanted) < wanted:
+                with engine.begin() as connection:
+                    connection.execute(
+                        text(f"ALTER TABLE {table.name} ALTER COLUMN {column.name} TYPE VARCHAR({wanted})")
+                    )
 
 
 def _parse_url(db: str | Path) -> URL:

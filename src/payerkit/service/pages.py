@@ -26,8 +26,8 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_PASSED = {"approved", "completed", "signed"}
-_FAILED = {"rejected", "failed", "retry_required"}
+_PASSED = {"approved", "completed", "full_clearance", "signed"}
+_FAILED = {"rejected", "failed", "retry_required", "retry_denied"}
 _MAX_FORM_BYTES = 1000
 
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator
 from payerkit.service import schemas
 from payerkit.service.payments import create_payment
 from payerkit.service.settings import Settings
-from payerkit.service.states import is_compliant
+from payerkit.service.states import is_compliant, published_state
 from payerkit.service.store import Store
 
 # Documentation only, for the Authorize button of /docs: the middleware has checked the key already.
@@ -53,11 +53,17 @@ SettingsDep = Annotated[Settings, from_state("settings")]
 def post_payer(
     body: schemas.PayerRequest, store: StoreDep, settings: SettingsDep, request: Request
 ) -> schemas.PayerResponse:
-    """Store compliance data; return the statuses and the links to the pages that the payer completes."""
+    """Store compliance data; return the links to the pages that the payer completes, and the statuses.
+
+    A status is `not_started` or `completed` here; the status by id says more.
+    """
     payer = store.save_payer(body)
     base = (settings.public_url or str(request.base_url)).rstrip("/")
     return {
-        "status": {"agreementStatus": payer.agreement, "kycStatus": payer.kyc},
+        "status": {
+            "agreementStatus": published_state(payer.agreement),
+            "kycStatus": published_state(payer.kyc),
+        },
         "agreementUrl": f"{base}/agreement/{payer.page}",
         "kycUrl": f"{base}/kyc/{payer.page}",
         "userId": payer.user_id,

@@ -41,25 +41,27 @@ class PayerRequest(TypedDict):
     businessActivity: NotRequired[AnyText]
 
 
-class PayerStatuses(TypedDict):
-    """The status of the agreement and of the identity check."""
+class PublishedStatuses(TypedDict):
+    """The status of the agreement and of the identity check, in the words of the published enum."""
 
-    agreementStatus: str
-    kycStatus: str
+    agreementStatus: Literal["not_started", "completed"]
+    kycStatus: Literal["not_started", "completed"]
 
 
 class PayerResponse(TypedDict):
     """A payer's statuses, and the links to the pages that the payer completes."""
 
-    status: PayerStatuses
+    status: PublishedStatuses
     agreementUrl: str
     kycUrl: str
     userId: str
 
 
-class PayerStatusResponse(PayerStatuses):
-    """A payer's statuses by id, without sending the compliance data again."""
+class PayerStatusResponse(TypedDict):
+    """A payer's statuses by id, in all the service's words, without sending the compliance data again."""
 
+    agreementStatus: str
+    kycStatus: str
     isCompliant: bool
     userId: str
 

@@ -9,10 +9,23 @@ from typing import Literal, get_args
 NOT_STARTED = "not_started"
 
 KycState = Literal[
-    "not_started", "initiated", "pending", "approved", "completed", "rejected", "failed", "retry_required"
+    "not_started",
+    "initiated",
+    "pending",
+    "pending_assessment",
+    "prechecks_completed",
+    "application_queued",
+    "awaiting_manual_review",
+    "approved",
+    "completed",
+    "full_clearance",
+    "rejected",
+    "failed",
+    "retry_required",
+    "retry_denied",
 ]
 AgreementState = Literal["not_started", "pending", "completed", "signed", "rejected", "failed"]
-DetailState = Literal["pending", "approved", "verified", "failed"]
+DetailState = Literal["initiated", "pending", "approved", "verified", "failed", "rejected", "deactivated"]
 
 KYC_OPEN = {"not_started", "initiated", "retry_required"}
 """States in which the payer can submit the identity check."""
@@ -20,7 +33,11 @@ KYC_OPEN = {"not_started", "initiated", "retry_required"}
 AGREEMENT_OPEN = {"not_started", "pending"}
 """States in which the payer can sign the agreement."""
 
-_TEST_BANK = re.compile(r"Example Bank (?P<state>pending|approved|verified|failed)", re.IGNORECASE)
+_KYC_PASSED = {"approved", "completed", "full_clearance"}
+_AGREEMENT_PASSED = {"completed", "signed"}
+_UNDECIDED_DETAIL = {"initiated", "pending"}
+
+_TEST_BANK = re.compile(rf"Example Bank (?P<state>{'|'.join(get_args(DetailState))})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +71,19 @@ def initial_detail_state(bank_name: str, now: float, decide_after: float) -> Tim
     """Return the state of new bank details: pending, then approved, unless the bank's name is a test value."""
     test = _TEST_BANK.fullmatch(bank_name.strip())
     outcome = test["state"].lower() if test else "approved"
-    return TimedState("pending") if outcome == "pending" else TimedState("pending", outcome, now + decide_after)
+    return TimedState(outcome) if outcome in _UNDECIDED_DETAIL else TimedState("pending", outcome, now + decide_after)
 
 
 def is_approved(kyc: str) -> bool:
     """Return True if the identity check is passed."""
-    return kyc in {"approved", "completed"}
+    return kyc in _KYC_PASSED
 
 
 def is_compliant(kyc: str, agreement: str) -> bool:
     """Return True if the payer may pay out to a bank."""
-    return is_approved(kyc) and agreement in {"completed", "signed"}
+    return is_approved(kyc) and agreement in _AGREEMENT_PASSED
+
+
+def published_state(state: str) -> Literal["not_started", "completed"]:
+    """Return a payer's state as POST /v2/payer gives it: its published enum has two words, the status by id all."""
+    return "completed" if state in _KYC_PASSED | _AGREEMENT_PASSED else "not_started"
