@@ -29,7 +29,7 @@ def connected() -> Iterator[Callable[..., Client]]:
 @pytest.fixture(scope="session")
 def shared() -> Iterator[Client]:
     """One sandbox for all tests that use ids of their own."""
-    with payerkit.sandbox(seed="shared") as client:
+    with payerkit.sandbox(seed="shared", decide_after=0) as client:
         yield client
 
 

@@ -62,7 +62,7 @@ def journal(tmp_path: Path) -> Path:
 def test_a_table_is_onboarded(journal: Path) -> None:
     """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
     table = payers(5).assign(**BANK)
-    with payerkit.sandbox(seed=1) as client:
+    with payerkit.sandbox(seed=1, decide_after=0) as client:
         report = payerkit.onboard(client, table, journal=journal, progress=False)
         listed = payerkit.list_many(client, table["clientUserId"], progress=False)
         ledger = client.sandbox.ledger()

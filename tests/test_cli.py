@@ -91,6 +91,25 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
     assert [404, 429] == statuses
 
 
+def test_a_clock_is_turned_from_another_process(tmp_path: Path) -> None:
+    """The options about time reach the sandbox, whose clock others advance over HTTP."""
+    options = ["--clock", "manual", "--accounts-after", "60", "--kyc-after", "120", "--port", "0"]
+    with running("sandbox", *options, folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _process):
+        client = payerkit.connect(address(printed), api_key=KEY)
+        controls = payerkit.SandboxControls(client)
+        payerkit.create_payer(client, PAYER)
+        controls.submit_kyc("user-123")
+        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+        seen = []
+        for _ in range(3):
+            account = payerkit.list_payment_details(client, "user-123")["status"][0]
+            seen.append((payerkit.get_payer_status(client, "user-123").kyc_status, account))
+            controls.advance(minutes=1)
+        client.close()
+
+    assert [("pending", "pending"), ("pending", "approved"), ("approved", "approved")] == seen
+
+
 def test_a_sandbox_misbehaves_in_silence(tmp_path: Path) -> None:
     """A sandbox with a plan of faults breaks calls off, and prints nothing about it."""
     options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1")
@@ -159,6 +178,8 @@ def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]
         (["sandbox", "--db", "."], "expected a file"),
         (["sandbox", "--fee-percent", "200"], "fee_percent"),
         (["sandbox", "--faults", "nonsense=5%"], "faults: unknown fault 'nonsense'"),
+        (["sandbox", "--kyc-after", "-1"], "kyc_after: expected a number of seconds"),
+        (["sandbox", "--decide-after", "inf"], "decide_after: expected a number of seconds"),
         (["sandbox", "--host", "192.0.2.1"], "cannot listen"),
     ],
 )

@@ -52,7 +52,7 @@ def background() -> Iterator[ThreadPoolExecutor]:
 @contextmanager
 def connected(background: ThreadPoolExecutor) -> Iterator[SandboxClient]:
     """Give a client of a sandbox with a payer on board, who has signed and has an account in US dollars."""
-    client = payerkit.sandbox(seed="docs")
+    client = payerkit.sandbox(seed="docs", clock="manual", accounts_after=0)
     try:
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, PAYER["clientUserId"])

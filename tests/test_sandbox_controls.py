@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -25,7 +27,7 @@ ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", 
 @pytest.fixture
 def client() -> Iterator[SandboxClient]:
     """Yield a sandbox with one payer, for one test."""
-    with payerkit.sandbox(seed=1) as sandbox:
+    with payerkit.sandbox(seed=1, clock="manual") as sandbox:
         payerkit.create_payer(sandbox, PAYER)
         yield sandbox
 
@@ -77,6 +79,76 @@ def test_states_can_be_set(client: SandboxClient) -> None:
 
     assert ("approved", "signed", True) == (status.kyc_status, status.agreement_status, status.is_compliant)
     assert ["failed"] == payerkit.list_payment_details(client, "user-123")["status"].to_list()
+
+
+def test_a_check_can_be_submitted_once(client: SandboxClient) -> None:
+    """A check that the payer submits is pending; one that is pending or decided cannot be submitted."""
+    client.sandbox.submit_kyc("user-123")
+
+    assert payerkit.get_payer_status(client, "user-123").kyc_status == "pending"
+    with pytest.raises(Refused, match="is pending"):
+        client.sandbox.submit_kyc("user-123")
+    client.sandbox.complete_kyc("user-123", status="retry_required")
+    client.sandbox.submit_kyc("user-123")
+
+
+def test_the_clock_goes_by_the_sum_of_all_units(client: SandboxClient) -> None:
+    """Seconds, minutes, hours and days add up."""
+    client.sandbox.advance(seconds=4, minutes=3, hours=2.5, days=1)
+
+    assert datetime(2026, 1, 2, 2, 33, 4, tzinfo=UTC) == client.sandbox.now()
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ({}, "positive time"),
+        ({"minutes": 0}, "positive time"),
+        ({"minutes": -1}, "positive time"),
+        ({"minutes": 2, "seconds": -1}, "positive time"),
+        ({"days": float("inf")}, "positive time"),
+        ({"days": float("nan")}, "positive time"),
+        ({"hours": "2"}, "hours: expected a number, got str"),
+        ({"hours": True}, "hours: expected a number, got bool"),
+    ],
+)
+def test_a_clock_is_not_set_back(client: SandboxClient, times: dict[str, Any], words: str) -> None:
+    """What is no time forward is refused, and the clock stands."""
+    with pytest.raises(InvalidInput, match=words):
+        client.sandbox.advance(**times)
+    assert datetime(2026, 1, 1, tzinfo=UTC) == client.sandbox.now()
+
+
+def test_a_client_sleeps_on_a_manual_clock(client: SandboxClient) -> None:
+    """A wait between two looks advances a manual clock, and takes no time."""
+    client.sleep(3600)
+    client.sleep(0)
+
+    assert datetime(2026, 1, 1, 1, tzinfo=UTC) == client.sandbox.now()
+
+
+def test_a_client_of_a_wall_clock_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a wall clock a client waits, and the clock is left alone."""
+    with payerkit.sandbox() as client:
+        slept: list[float] = []
+        monkeypatch.setattr(client, "_sleep", slept.append)
+        before = datetime.now(UTC)
+        client.sleep(3600)
+        now = client.sandbox.now()
+
+    assert ([3600], True) == (slept, before <= now <= datetime.now(UTC))
+
+
+def test_seeded_ids_do_not_depend_on_the_clock() -> None:
+    """With a seed, ids are the same on every clock and at every time."""
+
+    def ids(clock: Literal["wall", "manual"]) -> tuple[str | None, str | None]:
+        with payerkit.sandbox(seed=1, clock=clock) as client:
+            user_id = payerkit.create_payer(client, PAYER).user_id
+            client.sandbox.advance(days=3)
+            return user_id, payerkit.create_payment_detail(client, "user-123", BANK_DETAILS).id
+
+    assert ids("wall") == ids("manual")
 
 
 def test_unknown_ids_and_states_are_refused(client: SandboxClient) -> None:

@@ -34,7 +34,7 @@ class Caller:
 @pytest.fixture
 def call(request: pytest.FixtureRequest) -> Iterator[Caller]:
     """Yield a caller of a service with the test's settings."""
-    service = Service(Settings(**{"seed": 1, **getattr(request, "param", {})}), environment={})
+    service = Service(Settings(**{"seed": 1, "clock": "manual", **getattr(request, "param", {})}), environment={})
     service.start()
     caller = Caller(service)
     yield caller
@@ -45,7 +45,7 @@ def call(request: pytest.FixtureRequest) -> Iterator[Caller]:
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Caller]:
     """Yield a caller of one service, shared by tests that use their own ids."""
-    service = Service(Settings(seed=1), environment={})
+    service = Service(Settings(seed=1, decide_after=0), environment={})
     service.start()
     caller = Caller(service)
     caller("POST", "/v2/payer", PAYER)
@@ -411,17 +411,53 @@ def test_test_banks_lead_to_states(plain: Caller, bank: str, status: str) -> Non
     assert status == response["payment_detail"]["status"]
 
 
-@pytest.mark.parametrize("call", [{"seed": 1, "decide_after": 2.0}], indirect=True)
-def test_decisions_take_their_time(call: Caller) -> None:
-    """With a delay, bank details are pending first; a seeded clock advances by one second per write."""
+@pytest.mark.parametrize(
+    ("call", "decided_after"),
+    [
+        ({}, (5, 2)),  # the defaults
+        ({"kyc_after": 1, "accounts_after": 3}, (1, 3)),
+        ({"decide_after": 4, "kyc_after": 1}, (4, 4)),  # sets both
+    ],
+    indirect=["call"],
+)
+def test_decisions_take_their_time(call: Caller, decided_after: tuple[int, int]) -> None:
+    """An identity check is pending once it is submitted, an account once it is stored; each is decided in its time."""
     call("POST", "/v2/payer", PAYER)
-    call("POST", "/v1/payer/user-123/payment-details", BANK_DETAILS)
+    call("POST", "/sandbox/kyc/user-123/submit", {})
+    call("POST", DETAILS.format(id="user-123"), BANK_DETAILS)
     statuses = []
-    for _ in range(3):
-        statuses.append(call("GET", "/v1/payer/user-123/payment-details").json()["paymentDetails"][0]["status"])
-        call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True})
+    for _ in range(6):
+        account = call("GET", DETAILS.format(id="user-123")).json()["paymentDetails"][0]["status"]
+        statuses.append((call("GET", "/v2/payer/user-123").json()["kycStatus"], account))
+        call("POST", "/sandbox/clock/advance", {"seconds": 1})
 
-    assert ["pending", "pending", "approved"] == statuses
+    pending = tuple([status[place] for status in statuses].count("pending") for place in (0, 1))
+    assert (decided_after, ("approved", "approved")) == (pending, statuses[-1])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"seconds": 0},
+        {"seconds": -1},
+        {"seconds": "120"},
+        {"seconds": True},
+        {"seconds": 1e12},  # beyond the year 9999
+        {},
+    ],
+)
+def test_a_clock_goes_forward_by_seconds(plain: Caller, body: dict[str, Any]) -> None:
+    """Any other time is refused, with the field's name."""
+    response = plain("POST", "/sandbox/clock/advance", body)
+
+    assert (400, ["seconds"]) == (response.status_code, [error["field"] for error in response.json()["errors"]])
+
+
+def test_a_manual_clock_tells_its_time(call: Caller) -> None:
+    """It starts at a fixed moment, and is read and advanced over HTTP."""
+    moments = [call("GET", "/sandbox/clock").json(), call("POST", "/sandbox/clock/advance", {"seconds": 120}).json()]
+
+    assert [{"clock": "manual", "now": f"2026-01-01T00:0{minute}:00Z"} for minute in (0, 2)] == moments
 
 
 @pytest.mark.parametrize("call", [{"rate_limit": 3}], indirect=True)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -37,7 +38,7 @@ KEY = base64.urlsafe_b64encode(b"a key for tests, of 32 bytes ...").decode()
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres_server() -> Iterator[str]:
     """Run a PostgreSQL server for the tests; yield its URL."""
     found = [shutil.which("initdb"), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")))]
     if (initdb := next(filter(None, reversed(found)), None)) is None:
@@ -58,6 +59,15 @@ def postgres() -> Iterator[str]:
         run(*control, "-o", options, "start")
         yield f"postgresql+psycopg://payerkit@/postgres?host={folder}"
         run(*control, "-m", "immediate", "stop")
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """Return the URL of an empty database on PostgreSQL."""
+    engine = open_database(postgres_server)
+    Base.metadata.drop_all(engine)
+    engine.dispose()
+    return postgres_server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -99,6 +109,42 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     assert (120, 120) == (len(records), len({record["id"] for record in records}))
     for store in stores:
         store._engine.dispose()
+
+
+def test_services_on_one_database_share_its_clock(database: str | Path) -> None:
+    """A manual clock that one service advances is advanced for the other, and for one that starts later."""
+    settings = Settings(clock="manual")
+    stores = [Store(open_database(database), RecordCipher(KEY), settings) for _ in range(2)]
+    start = stores[0].now()
+    stores[0].advance(90)
+    stores[1].advance(30.5)
+    stores.append(Store(open_database(database), RecordCipher(KEY), settings))
+    times = [store.now() - start for store in stores]
+    for store in stores:
+        store._engine.dispose()
+
+    assert [120.5] * 3 == times
+
+
+def test_a_wall_clock_runs_ahead_once_it_is_advanced(tmp_path: Path) -> None:
+    """An advance is added to the real time, also after a restart."""
+    before = time.time()
+    for _ in range(2):
+        store = Store(open_database(tmp_path / "x.db"), RecordCipher(KEY), Settings())
+        store.advance(3600)
+        seen = store.now()
+        store._engine.dispose()
+
+    assert before + 7200 <= seen <= time.time() + 7200
+
+
+def test_a_database_keeps_its_kind_of_clock(tmp_path: Path) -> None:
+    """On another clock, what waits would be decided at once, or in months."""
+    Store(open_database(tmp_path / "x.db"), RecordCipher(KEY), Settings())._engine.dispose()
+    engine = open_database(tmp_path / "x.db")
+    with pytest.raises(SetupError, match='made with clock="wall"'):
+        Store(engine, RecordCipher(KEY), Settings(clock="manual"))
+    engine.dispose()
 
 
 def test_a_database_of_the_first_version_takes_the_longer_words(postgres: str) -> None:
@@ -158,9 +204,6 @@ def at_once(work: Callable[[], Any], count: int) -> list[Any]:
 
 def test_services_may_start_at_the_same_time(postgres: str) -> None:
     """Several services on an empty database create one set of tables and one identity."""
-    engine = open_database(postgres)
-    Base.metadata.drop_all(engine)
-    engine.dispose()
 
     def start() -> str:
         opened = open_database(postgres)
@@ -291,6 +334,10 @@ def test_compliance_requires_both(kyc: str, agreement: str, compliant: bool) -> 
         ({"fee_percent": Decimal(-1)}, "fee_percent"),
         ({"fee_address": "0x123"}, "fee_address"),
         ({"decide_after": -1}, "decide_after"),
+        ({"kyc_after": -1}, "kyc_after"),
+        ({"accounts_after": float("inf")}, "accounts_after"),
+        ({"kyc_after": None}, "kyc_after"),  # only decide_after may be left open
+        ({"clock": "sundial"}, "clock"),
         ({"rate_limit": -1}, "rate_limit"),
         ({"public_url": "example.com"}, "public_url"),
     ],
@@ -307,4 +354,3 @@ def test_seeded_ids_depend_on_their_subject() -> None:
 
     assert (seeded[0], True) == (seeded[1], seeded[0] != seeded[2])
     assert Identifiers().uuid("payer", "a") != Identifiers().uuid("payer", "a")
-    assert (1, 1) == (Identifiers(1).now(6) - Identifiers(1).now(5), Identifiers(2).now(1) - Identifiers(1).now(0))

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from payerkit.client import Client, Timeout
 from payerkit.client.call import ApiVersion
@@ -118,14 +118,14 @@ class SandboxClient(Client):
         Decimal('1')
     """
 
-    def __init__(self, service: Service, *, seed: int | str | None) -> None:
+    def __init__(self, service: Service, *, seed: int | str | None, clock: str = "wall") -> None:
         super().__init__(service.url, service.api_key)
-        self._seed = seed
+        self._seed, self._clock = seed, clock
         self._stop = weakref.finalize(self, service.stop)
 
     @property
     def sandbox(self) -> SandboxControls:
-        """The sandbox's own calls: rates, demo wallet, statuses, faults, ledger."""
+        """The sandbox's own calls: rates, demo wallet, statuses, clock, faults, ledger."""
         return SandboxControls(self)
 
     @property
@@ -134,6 +134,13 @@ class SandboxClient(Client):
         if self._seed is None:
             return super().account_secret
         return hashlib.sha256(f"payerkit accounts {self._seed}".encode()).digest()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; with a manual clock, advance it instead and return at once."""
+        if self._clock == "wall":
+            super().sleep(seconds)
+        elif seconds > 0:
+            self.sandbox.advance(seconds=seconds)
 
     def close(self) -> None:
         """Close the connections and stop the service."""
@@ -151,7 +158,10 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     db: str | Path | None = None,
     port: int = 0,
     public_url: str | None = None,
-    decide_after: float = 0.0,
+    clock: Literal["wall", "manual"] = "wall",
+    kyc_after: float = 5.0,
+    accounts_after: float = 2.0,
+    decide_after: float | None = None,
     kyc_required: bool = False,
     rate_limit: int = 0,
     fee_percent: str | int | Decimal = 0,
@@ -171,10 +181,15 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
 
     Args:
         seed: Makes ids and references the same each time; for notebooks and tests.
+        clock: "wall" for real time. "manual" for a clock that stands still until `client.sandbox.advance(minutes=2)`;
+            `client.sleep()`, and what waits with it, then advances the clock and returns at once. Several services on
+            one `db` share its clock.
         db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
         port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
         public_url: The URL of the pages in a browser, if it differs from the listening address.
-        decide_after: Seconds until bank details and identity checks are decided.
+        kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
+        accounts_after: Seconds for which new bank details are pending.
+        decide_after: Sets both; 0 decides at once.
         kyc_required: True to accept bank details only after an approved identity check.
         rate_limit: Requests per minute, 0 for no limit.
         fee_percent: A fee added to each payment, in percent.
@@ -200,6 +215,9 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         environment=os.environ if db is not None else {},
         seed=seed,
         public_url=public_url,
+        clock=clock,
+        kyc_after=kyc_after,
+        accounts_after=accounts_after,
         decide_after=decide_after,
         kyc_required=kyc_required,
         rate_limit=rate_limit,
@@ -208,7 +226,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         faults=faults,
     )
     service.start()
-    client = SandboxClient(service, seed=seed)
+    client = SandboxClient(service, seed=seed, clock=clock)
     if port:
         _running[port] = client
     return client

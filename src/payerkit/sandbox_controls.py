@@ -1,8 +1,10 @@
-"""Controls of a sandbox, which a live service does not have: rates, wallet, states, faults and the ledger."""
+"""Controls of a sandbox, which a live service does not have: rates, wallet, states, clock, faults and the ledger."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +20,7 @@ Amount = str | int | Decimal
 
 
 class SandboxControls:
-    """Controls that only a sandbox has: rates, the demo wallet, states, faults and the ledger.
+    """Controls that only a sandbox has: rates, the demo wallet, states, the clock, faults and the ledger.
 
     `client.sandbox` has them if `sandbox()` made the client. For a sandbox that runs elsewhere, make them from its
     client. Every method raises the errors of the five calls: `InvalidInput`, `Refused`, `NotSent` ...
@@ -147,6 +149,29 @@ class SandboxControls:
         self._put("complete_kyc", "kyc/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id"))
 
     @without_internal_frames
+    def submit_kyc(self, client_user_id: str) -> None:
+        """Submit a payer's identity check, as the payer does on the page: it is pending, and approved after its time.
+
+        Args:
+            client_user_id: The payer.
+
+        Raises:
+            NotFound: The payer is unknown.
+            Refused: The identity check is pending or decided already.
+
+        Example:
+            >>> client.sandbox.submit_kyc("user-123")
+            >>> get_payer_status(client, "user-123").kyc_status
+            'pending'
+            >>> client.sandbox.advance(minutes=2)
+            >>> get_payer_status(client, "user-123").kyc_status
+            'approved'
+        """
+        about = check_id(client_user_id, "client_user_id")
+        advice = "get_payer_status() says whether the check was submitted."
+        self._post("submit_kyc", "kyc/{id}/submit", {}, advice, id=about)
+
+    @without_internal_frames
     def complete_agreement(self, client_user_id: str, *, status: str = "signed") -> None:
         """Set the status of a payer's agreement.
 
@@ -187,6 +212,48 @@ class SandboxControls:
         """
         about = check_id(payment_details_id, "payment_details_id")
         self._put("decide", "payment-details/{id}", {"status": status}, id=about)
+
+    @without_internal_frames
+    def advance(self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
+        """Advance the sandbox's clock, so that what waits for a decision is decided.
+
+        A manual clock, `sandbox(clock="manual")`, moves only so. A wall clock jumps ahead, and then goes on.
+
+        Args:
+            seconds: How far; all four are added.
+            minutes: Likewise.
+            hours: Likewise.
+            days: Likewise.
+
+        Raises:
+            InvalidInput: The times are not numbers, or not positive in all.
+
+        Example:
+            >>> client.sandbox.advance(minutes=2)
+        """
+        times = {"seconds": seconds, "minutes": minutes, "hours": hours, "days": days}
+        for name, value in times.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InvalidInput(f"{name}: expected a number, got {type(value).__name__}. Nothing was sent.")
+        total = seconds + 60 * minutes + 3600 * hours + 86400 * days
+        if not (min(times.values()) >= 0 and 0 < total < math.inf):
+            raise InvalidInput("advance: give a positive time, such as advance(minutes=2). Nothing was sent.")
+        self._post("advance", "clock/advance", {"seconds": total}, "client.sandbox.now() says what time it is.")
+
+    @without_internal_frames
+    def now(self) -> datetime:
+        """Return the time of the sandbox's clock, by which it decides.
+
+        Returns:
+            The time in UTC.
+
+        Example:
+            >>> with sandbox(clock="manual") as local:
+            ...     local.sandbox.advance(minutes=2)
+            ...     print(local.sandbox.now())
+            2026-01-01 00:02:00+00:00
+        """
+        return self._get("now", "clock", _read_time)
 
     @without_internal_frames
     def set_faults(self, plan: str) -> None:
@@ -252,6 +319,18 @@ class SandboxControls:
         )
         self._client.send(call)
 
+    def _post(self, operation: str, route: str, body: dict[str, Any], if_unknown: str, **ids: str) -> None:
+        call = Call(
+            operation=operation,
+            method="POST",
+            route=f"/sandbox/{route}",
+            ids=ids,
+            body=RequestBody(body),
+            read=lambda _: None,
+            if_unknown=if_unknown,
+        )
+        self._client.send(call)
+
     def __repr__(self) -> str:
         return f"<SandboxControls of {self._client.base_url}>"
 
@@ -286,6 +365,13 @@ def _read_writes(response: Any) -> list[dict[str, Any]]:
         return [{name: write[wire_name(name)] for name in _LEDGER} for write in response["writes"]]
     except (LookupError, TypeError):
         raise ValueError("expected a ledger") from None
+
+
+def _read_time(response: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(response["now"])
+    except (LookupError, TypeError):
+        raise ValueError("expected a time") from None
 
 
 def _read_holding(response: Any) -> dict[str, Decimal]:

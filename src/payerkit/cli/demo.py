@@ -22,7 +22,7 @@ _COLUMNS = ["bank_name", "account_name", "account_number", "currency", "rails", 
 
 def run(_: Namespace) -> int:
     """Make every call against a sandbox, and print what a notebook would show."""
-    with payerkit.sandbox(seed="demo") as client:
+    with payerkit.sandbox(seed="demo", clock="manual") as client:
         payer = payerkit.Payer.model_validate(PAYER)
         status = payerkit.create_payer(client, payer)
         pages = "The payer signs at status.agreement_url and proves their identity at status.kyc_url."
@@ -34,6 +34,7 @@ def run(_: Namespace) -> int:
         _print_step(title, repr(update), repr(status))
 
         detail = payerkit.create_payment_detail(client, payer.client_user_id, BANK_DETAILS)
+        client.sandbox.advance(seconds=5)  # nobody waits for a demo
         accounts = payerkit.list_payment_details(client, payer.client_user_id)
         calls = "create_payment_detail(...), list_payment_details(...)"
         title = f"3. {calls}: store the bank account that receives the money"

@@ -83,12 +83,26 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add("--public-url", metavar="URL", help="URL of the sandbox in a browser, if it differs from the listening address")
     add("--seed", help="make ids reproducible, for notebooks and tests")
     add(
-        "--decide-after",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="seconds until bank details and identity checks are decided (default: %(default)g)",
+        "--clock",
+        choices=["wall", "manual"],
+        default="wall",
+        help="wall: real time (default); manual: a clock that stands still until POST /sandbox/clock/advance",
     )
+    add(
+        "--kyc-after",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="seconds until a submitted identity check is decided (default: %(default)g)",
+    )
+    add(
+        "--accounts-after",
+        type=float,
+        default=2.0,
+        metavar="SECONDS",
+        help="seconds until new bank details are decided (default: %(default)g)",
+    )
+    add("--decide-after", type=float, metavar="SECONDS", help="sets both; 0 decides at once")
     add("--kyc-required", action="store_true", help="accept bank details only after an approved identity check")
     add("--rate-limit", type=int, default=0, metavar="N", help="requests allowed per minute (default: 0, no limit)")
     add("--fee-percent", default=0, metavar="P", help="fee added to each payment, in percent (default: %(default)s)")

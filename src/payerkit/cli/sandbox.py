@@ -11,7 +11,19 @@ from payerkit.connection import open_service
 from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
 
-_SETTINGS = ("seed", "public_url", "decide_after", "kyc_required", "rate_limit", "fee_percent", "fee_address", "faults")
+_SETTINGS = (
+    "seed",
+    "clock",
+    "public_url",
+    "kyc_after",
+    "accounts_after",
+    "decide_after",
+    "kyc_required",
+    "rate_limit",
+    "fee_percent",
+    "fee_address",
+    "faults",
+)
 """Options of the command that are settings of the service."""
 
 

@@ -35,7 +35,7 @@ class Base(DeclarativeBase):
 
 
 class Meta(Base):
-    """The service's own state: the number of writes and, encrypted, its identity and its API key."""
+    """The service's own state: how far its clock was advanced; encrypted, its identity, API key and kind of clock."""
 
     __tablename__ = "meta"
 

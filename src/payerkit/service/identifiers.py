@@ -1,20 +1,16 @@
-"""Ids, references and timestamps: random, or reproducible with a seed."""
+"""Ids and references: random, or reproducible with a seed."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-import time
 import uuid
 from dataclasses import dataclass
-
-_START = 1_767_225_600.0
-"""2026-01-01 00:00 UTC: the time of a seeded service before its first write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """Creates ids and timestamps. With a seed, the same writes in the same order get the same ids and times.
+    """Creates ids. With a seed, the same writes get the same ids.
 
     `subject` says what an id is for: its kind, its owner and, where there may be several, its ordinal. With one
     counter for all of them, the order in which threads arrive would change every id.
@@ -31,7 +27,3 @@ class Identifiers:
         if self.seed is None:
             return secrets.token_bytes(size)
         return hashlib.blake2b(repr((str(self.seed), *subject)).encode(), digest_size=size).digest()
-
-    def now(self, writes: int) -> float:
-        """Return the time in seconds; a seeded clock advances by one second per write."""
-        return time.time() if self.seed is None else _START + writes

@@ -1,4 +1,4 @@
-"""Routes that only the sandbox has: exchange rates, the demo wallet, states set by hand, faults, and the ledger."""
+"""Routes that only the sandbox has: rates, the demo wallet, states set by hand, the clock, faults, and the ledger."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing_extensions import TypedDict
 
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
+from payerkit.service.clock import ClockKind, format_time
 from payerkit.service.database import RateRow
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.payments import stored_rates
-from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, StoreDep, api_key_header, from_state
+from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, SettingsDep, StoreDep, api_key_header, from_state
 from payerkit.service.store import WriteKind
 from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
 
@@ -91,6 +92,19 @@ class DetailStateRequest(TypedDict):
     status: states.DetailState
 
 
+class ClockRequest(TypedDict):
+    """By how many seconds to advance the clock."""
+
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True, examples=[120])]
+
+
+class ClockResponse(TypedDict):
+    """The kind of the service's clock, and its time."""
+
+    clock: ClockKind
+    now: Annotated[str, Field(examples=["2026-01-01T00:02:00Z"])]
+
+
 class FaultsRequest(TypedDict):
     """A new fault plan; an empty one ends all faults."""
 
@@ -161,6 +175,15 @@ def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep
     return body
 
 
+@router.post("/kyc/{clientUserId}/submit", operation_id="sandbox_submit_kyc", summary="Submit an identity check")
+def submit_kyc(client_user_id: ClientUserId, store: StoreDep) -> KycStateRequest:
+    """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
+    if (state := store.find_payer(client_user_id).kyc) not in states.KYC_OPEN:
+        raise Problem(409, f"The identity check is {state}: it cannot be submitted")
+    store.submit_kyc(client_user_id)
+    return {"status": "pending"}
+
+
 @router.put("/agreement/{clientUserId}", operation_id="sandbox_set_agreement", summary="Set the state of an agreement")
 def put_agreement(client_user_id: ClientUserId, body: AgreementStateRequest, store: StoreDep) -> AgreementStateRequest:
     """Set the state, as if the payer had done so."""
@@ -179,6 +202,18 @@ def put_detail_state(
     """Set the state, as if the bank had decided so."""
     store.set_detail_state(detail_id, body["status"])
     return body
+
+
+@router.get("/clock", operation_id="sandbox_get_clock", summary="Read the clock")
+def get_clock(store: StoreDep, settings: SettingsDep) -> ClockResponse:
+    """Return the time by which the service decides."""
+    return {"clock": settings.clock, "now": format_time(store.now())}
+
+
+@router.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock")
+def advance_clock(body: ClockRequest, store: StoreDep, settings: SettingsDep) -> ClockResponse:
+    """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
+    return {"clock": settings.clock, "now": format_time(store.advance(body["seconds"]))}
 
 
 @router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan")

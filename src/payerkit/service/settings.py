@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import UnionType
+from typing import get_args
 
 from eth_utils import is_checksum_address
 
+from payerkit.service.clock import ClockKind
 from payerkit.service.faults import parse_fault_plan
 
 NO_FEE_ADDRESS = "0x000000000000000000000000000000000000dEaD"
@@ -25,16 +27,20 @@ class SetupError(Exception):
 class Settings:
     """The settings. Raises SetupError for an invalid one.
 
-    seed: ids, references and times depend only on it and on what is stored; None for random ones. public_url: the URL
-    at which a browser reaches the pages, if it differs from the one of the API. decide_after: seconds until bank
-    details and identity checks are decided. kyc_required: refuse bank details until the identity check is approved.
+    seed: ids and references depend only on it and on what is stored; None for random ones. clock: "wall" for real time,
+    "manual" for a clock that stands still until it is advanced. public_url: the URL at which a browser reaches the
+    pages, if it differs from the one of the API. kyc_after, accounts_after: seconds until an identity check, bank
+    details are decided; decide_after sets both. kyc_required: refuse bank details until the identity check is approved.
     rate_limit: calls per minute; 0 for no limit. fee_percent, fee_address: a fee on top of each payment, and its
     recipient. faults: the fault plan. max_body: the largest request body, in bytes.
     """
 
     seed: int | str | None = None
+    clock: ClockKind = "wall"
     public_url: str | None = None
-    decide_after: float = 0.0
+    kyc_after: float = 5.0
+    accounts_after: float = 2.0
+    decide_after: float | None = None
     kyc_required: bool = False
     rate_limit: int = 0
     fee_percent: str | int | Decimal = 0
@@ -47,8 +53,12 @@ class Settings:
             raise SetupError('fee_percent: expected a decimal from 0 to 99.999999, such as "0.5".')
         if not is_checksum_address(self.fee_recipient):
             raise SetupError("fee_address: expected an address with a valid EIP-55 checksum.")
-        if not _is_amount(self.decide_after, int | float):
-            raise SetupError("decide_after: expected a number of seconds; 0 decides at once.")
+        if self.clock not in get_args(ClockKind):
+            raise SetupError('clock: expected "wall" or "manual".')
+        for name in ("kyc_after", "accounts_after", "decide_after"):
+            value = getattr(self, name)
+            if not _is_amount(value, int | float) and not (name == "decide_after" and value is None):
+                raise SetupError(f"{name}: expected a number of seconds; 0 decides at once.")
         if not _is_amount(self.rate_limit, int):
             raise SetupError("rate_limit: expected a whole number of calls per minute; 0 for no limit.")
         if not isinstance(self.faults, str):
@@ -59,6 +69,16 @@ class Settings:
             raise SetupError(f"faults: {error}.") from None
         if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
             raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
+
+    @property
+    def kyc_delay(self) -> float:
+        """Seconds until a submitted identity check is decided."""
+        return self.kyc_after if self.decide_after is None else self.decide_after
+
+    @property
+    def account_delay(self) -> float:
+        """Seconds until new bank details are decided."""
+        return self.accounts_after if self.decide_after is None else self.decide_after
 
     @property
     def fee_rate(self) -> Fraction:

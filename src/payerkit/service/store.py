@@ -13,14 +13,18 @@ from sqlalchemy import Engine, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from payerkit.service.clock import LATEST, current_time
 from payerkit.service.database import WRITE, DetailRow, LedgerRow, Meta, PayerRow
 from payerkit.service.encryption import RecordCipher
 from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
-from payerkit.service.settings import Settings
+from payerkit.service.settings import Settings, SetupError
 from payerkit.service.states import NOT_STARTED, TimedState, initial_detail_state, is_approved, states_from_email
 
 _NEVER_RETURNED = {"documentNumber"}
+_ADVANCED = "advanced"
+"""Name of the row that holds by how many seconds the clock was advanced, and that every write locks."""
+
 _INSERT_LEDGER_ROW = insert(LedgerRow)
 
 WriteKind = Literal["payer", "payment_detail", "agreement"]
@@ -52,6 +56,9 @@ class Store:
             self.identity = self._get_or_add_meta("identity", identity)
         except IntegrityError:  # another service made the first entries at the same moment
             self.identity = self._get_or_add_meta("identity", identity)
+        # Decisions are due at times of one clock; on another they would be due at once, or in months.
+        if (clock := self._get_or_add_meta("clock", settings.clock)) != settings.clock:
+            raise SetupError(f'clock: this database was made with clock="{clock}"; use that, or another database.')
 
     def api_key(self, new_key: str) -> str:
         """Return the API key kept in the database, for databases without a key file; keep this one if there is none."""
@@ -74,25 +81,39 @@ class Store:
         """Give a transaction that may write, and its time; writes run one after the other.
 
         Threads of this process wait at the lock: SQLite would have them poll for its own, and time out under load.
-        Other processes wait at the row that counts writes, which every write locks first. Ids with an ordinal rely on
+        Other processes wait at the row of the clock, which every write locks first. Ids with an ordinal rely on
         this: between the count and the insert nobody else adds a row.
         """
         with self._write_lock, Session(self._engine, expire_on_commit=False) as session, session.begin():
             session.connection(execution_options={WRITE: True})
-            counter = session.get(Meta, "writes", with_for_update=True)
-            if counter is None:
-                counter = Meta(name="writes", value="0")
-                session.add(counter)
-            writes = int(counter.value) + 1
-            counter.value = str(writes)
-            yield session, self._identifiers.now(writes)
+            row = session.get(Meta, _ADVANCED, with_for_update=True)
+            if row is None:
+                row = Meta(name=_ADVANCED, value="0")
+                session.add(row)
+            yield session, self._time(row)
 
     @contextmanager
     def read(self) -> Iterator[tuple[Session, float]]:
         """Give a transaction that only reads, and its time."""
         with Session(self._engine) as session, session.begin():
-            counter = session.get(Meta, "writes")
-            yield session, self._identifiers.now(int(counter.value) if counter else 0)
+            yield session, self._time(session.get(Meta, _ADVANCED))
+
+    def _time(self, row: Meta | None) -> float:
+        return current_time(self._settings.clock, float(row.value) if row else 0.0)
+
+    def now(self) -> float:
+        """Return the time of the service's clock, in seconds."""
+        with self.read() as (_, now):
+            return now
+
+    def advance(self, seconds: float) -> float:
+        """Advance the clock of every service on this database; return the new time. Raises Problem at its end."""
+        with self.write() as (session, now):
+            if now + seconds > LATEST:
+                raise Problem.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
+            row = session.get_one(Meta, _ADVANCED)
+            row.value = repr(float(row.value) + seconds)
+            return now + seconds
 
     def save_payer(self, body: Mapping[str, Any]) -> StoredPayer:
         """Add a payer, or update the one with this client user id; test e-mails set the states."""
@@ -143,7 +164,7 @@ class Store:
         """Record a submitted identity check: pending now, approved after the delay."""
         with self.write() as (session, now):
             row = self._payer_row(session, client_user_id)
-            row.kyc, row.kyc_following, row.kyc_due = "pending", "approved", now + self._settings.decide_after
+            row.kyc, row.kyc_following, row.kyc_due = "pending", "approved", now + self._settings.kyc_delay
 
     def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Add bank details of a payer; return the record as listed.
@@ -155,7 +176,7 @@ class Store:
             if self._settings.kyc_required and not is_approved(self._payer(payer, now).kyc):
                 raise Problem(400, "The payer's identity check is not approved yet")
             ordinal = session.scalar(select(func.count()).where(DetailRow.payer_id == payer.id))
-            state = initial_detail_state(str(body["bankName"]), now, self._settings.decide_after)
+            state = initial_detail_state(str(body["bankName"]), now, self._settings.account_delay)
             row = DetailRow(
                 detail_id=self._identifiers.uuid("payment detail", client_user_id, ordinal),
                 payer_id=payer.id,
