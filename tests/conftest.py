@@ -28,8 +28,8 @@ def connected() -> Iterator[Callable[..., Client]]:
 
 @pytest.fixture(scope="session")
 def shared() -> Iterator[Client]:
-    """One sandbox for all tests that use ids of their own."""
-    with payerkit.sandbox(seed="shared", decide_after=0) as client:
+    """One sandbox for all tests that use ids of their own; it decides at once and charges no fee."""
+    with payerkit.sandbox(seed="shared", decide_after=0, fee_percent=0) as client:
         yield client
 
 

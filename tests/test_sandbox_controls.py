@@ -38,7 +38,7 @@ def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
     client.sandbox.set_rate("EUR", "2.5")
     payment = payerkit.initiate_payment(client, **ORDER, payment_currency="ETH-sepolia-sepolia")
 
-    assert (Decimal("1.10"), Decimal("2.5"), 10**16) == (
+    assert (Decimal("1.10"), Decimal("2.5"), 10**16 + 10**13) == (  # with the fee
         before,
         client.sandbox.rate("eur"),
         payment.transactions[0].wei,
@@ -53,7 +53,7 @@ def test_invalid_rates_are_refused(client: SandboxClient, usd: str) -> None:
 
 
 def test_the_wallet_decides_the_metadata_of_a_payment(client: SandboxClient) -> None:
-    """Balance, gas and allowance of the demo wallet appear in the payment."""
+    """Balance, gas and allowance of the demo wallet appear in the payment; they have to cover the fee."""
 
     def metadata() -> tuple[bool | None, bool | None, int]:
         payment = payerkit.initiate_payment(client, **ORDER, payment_currency="fUSDC-sepolia")
@@ -61,12 +61,12 @@ def test_the_wallet_decides_the_metadata_of_a_payment(client: SandboxClient) -> 
         return payment.metadata.has_enough_balance, payment.metadata.has_enough_gas, len(payment.transactions)
 
     assert (True, True, 2) == metadata()
-    client.sandbox.set_wallet("fUSDC-sepolia", balance="10.999999")
+    client.sandbox.set_wallet("fUSDC-sepolia", balance="11.010999")
     client.sandbox.set_wallet("ETH-sepolia-sepolia", balance="0")
     assert (False, False, 2) == metadata()
-    client.sandbox.set_wallet("fUSDC-sepolia", balance=Decimal(11), allowance="11")
+    client.sandbox.set_wallet("fUSDC-sepolia", balance=Decimal("11.011"), allowance="11.011")
     assert (True, False, 1) == metadata()
-    assert {"balance": Decimal(11), "allowance": Decimal(11)} == client.sandbox.wallet("fUSDC-sepolia")
+    assert {"balance": Decimal("11.011"), "allowance": Decimal("11.011")} == client.sandbox.wallet("fUSDC-sepolia")
 
 
 def test_states_can_be_set(client: SandboxClient) -> None:

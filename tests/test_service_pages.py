@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import requests
@@ -148,3 +149,20 @@ def test_start_page_lists_the_test_values(client: SandboxClient) -> None:
     assert [] == [
         value for value in ("kyc-full-clearance@example.com", "Example Bank deactivated", "docs") if value not in page
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, ["protocol fee of 0.1&nbsp;%", "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5", "after it was submitted"]),
+        ({}, ["decided 5&nbsp;seconds after", "2&nbsp;seconds after they were stored", "To wait no longer"]),
+        ({"fee_percent": 0, "decide_after": 0.5}, ["no protocol fee", "decided 0.5&nbsp;seconds after"]),
+        ({"clock": "manual"}, ["The clock stands still"]),
+    ],
+)
+def test_start_page_tells_the_fee_and_the_waiting_times(options: dict[str, Any], words: list[str]) -> None:
+    """What a payment will cost and how long a decision takes can be read before the first call."""
+    with payerkit.sandbox(**options) as client:
+        page = " ".join(requests.get(client.base_url, timeout=20).text.split())
+
+    assert [] == [word for word in words if word not in page]

@@ -27,6 +27,8 @@ from payerkit.service.wallet import Holding, Wallet
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 DEAD = "0x000000000000000000000000000000000000dead"
+NO_FEE = Settings(fee_percent=0)
+OWN_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"  # invented, as published on the start page
 FEE_TO = "0x05D782aD6D6556179A6387Ff1D2fA104FD5c515a"
 
 # Selector, then types: as published for these contracts.
@@ -85,7 +87,7 @@ def test_a_token_is_paid_by_approval_and_payment(
     session: Session, currency: str, token: str, contract: str, amount: int
 ) -> None:
     """10 USD in a token: approve the contract for exactly that, then pay the payee with the reference."""
-    response = create_payment(session, order("10", currency), Settings())
+    response = create_payment(session, order("10", currency), NO_FEE)
     approval, payment = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
@@ -104,7 +106,7 @@ COINS = [
 @pytest.mark.parametrize(("currency", "contract", "wei"), COINS)
 def test_a_coin_is_paid_by_value(session: Session, currency: str, contract: str, wei: int) -> None:
     """10 USD in a native coin: one call of the fee proxy, with the amount as its value."""
-    response = create_payment(session, order("10", currency), Settings())
+    response = create_payment(session, order("10", currency), NO_FEE)
     (payment,) = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
@@ -121,7 +123,7 @@ def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
         if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
     ]
     for currency in payable:
-        response = create_payment(session, order("3", currency.id, currency.id), Settings())
+        response = create_payment(session, order("3", currency.id, currency.id), NO_FEE)
         step = response["transactions"][-1]
         paid = decoded(step, PAY_TOKEN)[2] if currency.kind == "erc20" else int(step["value"]["hex"], 16)
         assert (currency.id, 3 * 10**currency.decimals) == (currency.id, paid)
@@ -143,6 +145,29 @@ def test_a_fee_is_on_top(session: Session) -> None:
     assert big_number(4_060 * 10**12) == coin["transactions"][0]["value"]
 
 
+DECLARED = [
+    # settings, what the metadata declares, base units of the fee on 10 USD, its recipient
+    ({}, {"percentage": "0.1", "address": OWN_ADDRESS}, 10_000, OWN_ADDRESS),
+    ({"fee_percent": Decimal("2.50")}, {"percentage": "2.50", "address": OWN_ADDRESS}, 250_000, OWN_ADDRESS),
+    ({"fee_address": FEE_TO}, {"percentage": "0.1", "address": FEE_TO}, 10_000, FEE_TO),
+    ({"fee_percent": 0}, None, 0, DEAD),  # as in the published responses
+    ({"fee_percent": "0.00"}, None, 0, DEAD),
+]
+
+
+@pytest.mark.parametrize(("options", "declared", "fee", "recipient"), DECLARED)
+def test_the_metadata_declares_the_fee(
+    session: Session, options: dict[str, Any], declared: dict[str, str] | None, fee: int, recipient: str
+) -> None:
+    """The declared fee is the one in the calldata, and its address has a checksum; without a fee none is declared."""
+    response = create_payment(session, order("10", "fUSDC-sepolia"), Settings(**options))
+    arguments = decoded(response["transactions"][1], PAY_TOKEN)
+
+    assert declared == response["metadata"].get("protocolFee")
+    assert (fee, recipient.lower()) == arguments[4:]
+    assert 10_000_000 + fee == decoded(response["transactions"][0], APPROVE)[1]
+
+
 ALLOWANCES = [
     # currency, allowance before, approvals in the response
     ("fUSDC-sepolia", 0, [10**7]),
@@ -161,7 +186,7 @@ def test_approvals_depend_on_the_allowance(
 ) -> None:
     """A payment has the approvals that the token needs, and the metadata gives their indexes."""
     Wallet(session).set_holding(known(currency), Holding(balance=10**9, allowance=allowance))
-    response = create_payment(session, order("10", currency), Settings())
+    response = create_payment(session, order("10", currency), NO_FEE)
     steps = response["transactions"]
 
     assert approvals == [decoded(step, APPROVE)[1] for step in steps[:-1]]
@@ -214,7 +239,7 @@ def test_the_largest_amount_survives(session: Session) -> None:
     """2^256-1 base units are paid exactly; more are refused."""
     largest = format_units(2**256 - 1, known("ETH-sepolia-sepolia"))
     body = order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia")
-    response = create_payment(session, body, Settings())
+    response = create_payment(session, body, NO_FEE)
 
     assert "0x" + "f" * 64 == response["transactions"][0]["value"]["hex"]
     with pytest.raises(Problem, match="256 bits"):
@@ -253,7 +278,7 @@ def test_the_same_order_gets_another_reference(session: Session) -> None:
 @pytest.mark.parametrize("spelling", ["eth-SEPOLIA-sepolia", "ETH-sepolia-sepolia"])
 def test_currency_ids_are_found_in_any_case(session: Session, spelling: str) -> None:
     """Ids stay unique when case is ignored, so any case identifies one currency."""
-    assert create_payment(session, order("1", spelling, "usd"), Settings())["transactions"]
+    assert create_payment(session, order("1", spelling, "usd"), NO_FEE)["transactions"]
 
 
 @pytest.mark.parametrize(("value", "hexed"), [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")])

@@ -164,7 +164,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     decide_after: float | None = None,
     kyc_required: bool = False,
     rate_limit: int = 0,
-    fee_percent: str | int | Decimal = 0,
+    fee_percent: str | int | Decimal = "0.1",
     fee_address: str | None = None,
     faults: str = "",
 ) -> SandboxClient:
@@ -192,8 +192,9 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         decide_after: Sets both; 0 decides at once.
         kyc_required: True to accept bank details only after an approved identity check.
         rate_limit: Requests per minute, 0 for no limit.
-        fee_percent: A fee added to each payment, in percent.
-        fee_address: The wallet that receives the fee.
+        fee_percent: The protocol fee on top of each payment, in percent, as a live service has one; each payment
+            declares it in its metadata. 0 for none.
+        fee_address: The wallet that receives the fee; by default, an invented address.
         faults: The fault plan, see above; "" for none.
 
     Returns:

@@ -132,8 +132,8 @@ class PaymentFindings(Findings):
 
     Example:
         >>> payment = initiate_payment(client, order)
-        >>> check_payment(payment, order, rate="2500").verdict
-        'ok'
+        >>> check_payment(payment, order, rate="2500").verdict  # it carries a fee, which the order does not name
+        'look'
     """
 
     __slots__ = ()

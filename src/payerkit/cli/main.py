@@ -105,8 +105,13 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add("--decide-after", type=float, metavar="SECONDS", help="sets both; 0 decides at once")
     add("--kyc-required", action="store_true", help="accept bank details only after an approved identity check")
     add("--rate-limit", type=int, default=0, metavar="N", help="requests allowed per minute (default: 0, no limit)")
-    add("--fee-percent", default=0, metavar="P", help="fee added to each payment, in percent (default: %(default)s)")
-    add("--fee-address", metavar="0x...", help="wallet that receives the fee")
+    add(
+        "--fee-percent",
+        default="0.1",
+        metavar="P",
+        help="protocol fee on top of each payment, in percent (default: %(default)s; 0: none)",
+    )
+    add("--fee-address", metavar="0x...", help="wallet that receives the fee (default: an invented address)")
     add(
         "--faults",
         default="",

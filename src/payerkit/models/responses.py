@@ -279,7 +279,7 @@ class Transaction(Response):
     Example:
         >>> transaction = initiate_payment(client, order).transactions[0]
         >>> transaction.wei, transaction.data[:10]
-        (4000000000000000, '0xb868980b')
+        (4004000000000000, '0xb868980b')
     """
 
     data: str | None = None

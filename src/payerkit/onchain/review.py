@@ -53,8 +53,8 @@ def check_payment(
 
     Example:
         >>> payment = initiate_payment(client, order)
-        >>> check_payment(payment, rate="2500").verdict
-        'ok'
+        >>> check_payment(payment, rate="2500").verdict  # it carries a fee, which the order does not name
+        'look'
         >>> check_payment(payment, {**order, "amount": "11"}, rate="2500").errors
         STOP: 1 error.
           transaction 1   error    amount: The amount is 0.004 ETH-sepolia-sepolia; by the given rate,

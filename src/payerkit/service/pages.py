@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service.routes import StoreDep
+from payerkit.service.routes import SettingsDep, StoreDep
 from payerkit.service.states import AGREEMENT_OPEN, KYC_OPEN, AgreementState, DetailState, KycState
 from payerkit.service.store import StoredPayer
 
@@ -84,9 +84,10 @@ FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 
 
 @router.get("/")
-def show_home() -> Response:
-    """Show what the sandbox is, and the test values."""
-    return _render("home", kyc=get_args(KycState), agreement=get_args(AgreementState), detail=get_args(DetailState))
+def show_home(settings: SettingsDep) -> Response:
+    """Show what the sandbox is, how it behaves, and the test values."""
+    states = {"kyc": get_args(KycState), "agreement": get_args(AgreementState), "detail": get_args(DetailState)}
+    return _render("home", **states, settings=settings)
 
 
 @router.get("/agreement/{page}")

@@ -75,8 +75,13 @@ def create_payment(session: Session, body: Mapping[str, str], settings: Settings
         "requestID": request_id,
         "paymentReference": "0x" + reference.hex(),
         "transactions": [transaction.to_json() for transaction in transactions],
-        "metadata": _payment_metadata(order, transactions, wallet),
+        "metadata": _payment_metadata(order, transactions, wallet) | _declared_fee(settings),
     }
+
+
+def _declared_fee(settings: Settings) -> dict[str, Any]:
+    """Return the fee's part of a payment's metadata: none without a fee."""
+    return {"protocolFee": settings.protocol_fee} if settings.protocol_fee else {}
 
 
 def stored_rates(session: Session) -> Rates:

@@ -166,8 +166,15 @@ class TransactionResponse(TypedDict):
     value: BigNumber | int
 
 
+class ProtocolFee(TypedDict):
+    """The fee on top of each payment: percent of the amount, and who receives it."""
+
+    percentage: str
+    address: str
+
+
 class PaymentMetadataResponse(TypedDict):
-    """How the transactions belong together, and whether the demo wallet can pay them."""
+    """How the transactions belong together, whether the demo wallet can pay them, and the fee, if there is one."""
 
     stepsRequired: int
     needsApproval: bool
@@ -175,6 +182,7 @@ class PaymentMetadataResponse(TypedDict):
     paymentTransactionIndex: int
     hasEnoughBalance: bool
     hasEnoughGas: bool
+    protocolFee: NotRequired[ProtocolFee]
 
 
 class PaymentResponse(TypedDict):

@@ -18,6 +18,9 @@ from payerkit.service.faults import parse_fault_plan
 NO_FEE_ADDRESS = "0x000000000000000000000000000000000000dEaD"
 """Recipient of a fee of zero: the address in the one complete published response."""
 
+PROTOCOL_FEE_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
+"""Recipient of the sandbox's protocol fee: an invented address, of which nobody has the key."""
+
 
 class SetupError(Exception):
     """The service cannot start; the message says what to change."""
@@ -31,8 +34,8 @@ class Settings:
     "manual" for a clock that stands still until it is advanced. public_url: the URL at which a browser reaches the
     pages, if it differs from the one of the API. kyc_after, accounts_after: seconds until an identity check, bank
     details are decided; decide_after sets both. kyc_required: refuse bank details until the identity check is approved.
-    rate_limit: calls per minute; 0 for no limit. fee_percent, fee_address: a fee on top of each payment, and its
-    recipient. faults: the fault plan. max_body: the largest request body, in bytes.
+    rate_limit: calls per minute; 0 for no limit. fee_percent, fee_address: the protocol fee on top of each payment, 0
+    for none, and its recipient. faults: the fault plan. max_body: the largest request body, in bytes.
     """
 
     seed: int | str | None = None
@@ -43,7 +46,7 @@ class Settings:
     decide_after: float | None = None
     kyc_required: bool = False
     rate_limit: int = 0
-    fee_percent: str | int | Decimal = 0
+    fee_percent: str | int | Decimal = "0.1"
     fee_address: str | None = None
     faults: str = ""
     max_body: int = 2**20
@@ -88,7 +91,14 @@ class Settings:
     @property
     def fee_recipient(self) -> str:
         """The address that receives the fee."""
-        return NO_FEE_ADDRESS if self.fee_address is None else self.fee_address
+        if self.fee_address is not None:
+            return self.fee_address
+        return PROTOCOL_FEE_ADDRESS if self.fee_rate else NO_FEE_ADDRESS
+
+    @property
+    def protocol_fee(self) -> dict[str, str] | None:
+        """The fee as each payment declares it; None without a fee."""
+        return {"percentage": str(self.fee_percent), "address": self.fee_recipient} if self.fee_rate else None
 
 
 def _is_amount(value: object, kinds: type | UnionType) -> bool:
