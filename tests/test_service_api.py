@@ -392,6 +392,34 @@ def test_test_emails_lead_to_states(plain: Caller, email: str, kyc: str, agreeme
     assert (kyc, agreement) == (response["kycStatus"], response["agreementStatus"])
 
 
+REFUSALS = [
+    # settings, bank, code
+    ({"kyc_required": True}, "Chase", "not_yet_passed_kyc_kyb"),
+    ({}, "example bank No Rail ", "not_approved_for_payout_rail"),  # a test value, in any case
+]
+
+
+@pytest.mark.parametrize(("call", "bank", "code"), REFUSALS, indirect=["call"])
+def test_a_refusal_has_a_code(call: Caller, bank: str, code: str) -> None:
+    """Bank details that are too early are refused with the service's code, and nothing is stored."""
+    call("POST", "/v2/payer", PAYER)
+    response = call("POST", DETAILS.format(id="user-123"), {**BANK_DETAILS, "bankName": bank})
+    body = response.json()
+
+    assert {"statusCode": 403, "message": body["message"], "error": "Forbidden", "code": code} == body
+    assert (403, True) == (response.status_code, "yet" in body["message"])
+    assert ["payer"] == [write["what"] for write in call("GET", "/sandbox/ledger").json()["writes"]]
+
+
+@pytest.mark.parametrize("call", [{"kyc_required": True}], indirect=True)
+@pytest.mark.parametrize("kyc", ["approved", "completed", "full_clearance"])
+def test_a_passed_check_lets_accounts_in(call: Caller, kyc: str) -> None:
+    """Any word for a passed identity check will do; the agreement is not required."""
+    call("POST", "/v2/payer", {**PAYER, "email": f"kyc-{kyc.replace('_', '-')}@example.com"})
+
+    assert call("POST", DETAILS.format(id="user-123"), BANK_DETAILS).status_code == 201
+
+
 @pytest.mark.parametrize(
     ("bank", "status"),
     [

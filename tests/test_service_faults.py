@@ -110,8 +110,29 @@ WRITES = [
 
 
 def test_every_fault_is_tested() -> None:
-    """Every fault has a row."""
-    assert set(FAULTS) == {fault for fault, *_ in WRITES} == {fault for fault, *_ in READS}
+    """Every fault has a row; `exists` is none for these calls, and has tests of its own."""
+    assert set(FAULTS) - {"exists"} == {fault for fault, *_ in WRITES} == {fault for fault, *_ in READS}
+
+
+def test_a_payer_who_exists_is_refused(fresh: SandboxClient) -> None:
+    """A second registration gets a 409 and stores nothing; the first one of another payer is stored."""
+    fresh.sandbox.set_faults("exists=100%")
+    with pytest.raises(Refused, match="exists already") as caught:
+        payerkit.create_payer(fresh, {**PAYER, "city": "Albany"})
+    payerkit.create_payer(fresh, {**PAYER, "clientUserId": "somebody new"})
+
+    assert caught.value.status_code == 409
+    assert ["user-123", "somebody new"] == fresh.sandbox.ledger()["client_user_id"].to_list()
+
+
+def test_only_registrations_can_meet_a_payer_who_exists(fresh: SandboxClient) -> None:
+    """The other calls succeed under the same plan."""
+    fresh.sandbox.set_faults("exists=100%")
+    payerkit.update_agreement(fresh, "user-123")
+    payerkit.create_payment_detail(fresh, "user-123", BANK_DETAILS)
+
+    assert payerkit.get_payer_status(fresh, "user-123").agreement_status == "completed"
+    assert len(payerkit.list_payment_details(fresh, "user-123")) == 1
 
 
 @pytest.mark.parametrize(("fault", "kind", "status", "stored"), WRITES)

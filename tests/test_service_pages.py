@@ -147,7 +147,9 @@ def test_start_page_lists_the_test_values(client: SandboxClient) -> None:
     page = requests.get(client.base_url, timeout=20).text
 
     assert [] == [
-        value for value in ("kyc-full-clearance@example.com", "Example Bank deactivated", "docs") if value not in page
+        value
+        for value in ("kyc-full-clearance@example.com", "Example Bank deactivated", "Example Bank no rail", "docs")
+        if value not in page
     ]
 
 

@@ -176,8 +176,9 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     seconds; `slow_for=S` is how long a slow write takes. The others are shares of the calls: `refuse=P%` (429 with
     seconds), `refuse_date=P%` (429 with a date), `reset_before=P%` and `reset_after=P%` (the connection breaks before
     or after the write), `cut=P%` (half a response after the write), `fail_before=P%` (503 before the write),
-    `fail_after=P%` (502 after it), `slow=P%` (the connection breaks, and the write lands later). The header
-    `x-payerkit-faults` sets them for one request.
+    `fail_after=P%` (502 after it), `slow=P%` (the connection breaks, and the write lands later), `exists=P%` (409 to
+    `create_payer` for a payer who exists already; no fault for other calls). The header `x-payerkit-faults` sets them
+    for one request.
 
     Args:
         seed: Makes ids and references the same each time; for notebooks and tests.
@@ -190,7 +191,8 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
         accounts_after: Seconds for which new bank details are pending.
         decide_after: Sets both; 0 decides at once.
-        kyc_required: True to accept bank details only after an approved identity check.
+        kyc_required: True to accept bank details only after an approved identity check; before, they are refused with
+            the code not_yet_passed_kyc_kyb.
         rate_limit: Requests per minute, 0 for no limit.
         fee_percent: The protocol fee on top of each payment, in percent, as a live service has one; each payment
             declares it in its metadata. 0 for none.

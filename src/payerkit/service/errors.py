@@ -16,13 +16,16 @@ T = TypeVar("T")
 
 
 class Problem(Exception):  # noqa: N818 - the word of RFC 9457
-    """An error response: status, message, and the invalid fields."""
+    """An error response: status, message, the invalid fields, and the service's code for the reason, if it has one."""
 
-    def __init__(self, status: int, message: str, errors: Sequence[Mapping[str, str]] = ()) -> None:
+    def __init__(
+        self, status: int, message: str, errors: Sequence[Mapping[str, str]] = (), *, code: str | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.errors = errors
+        self.code = code
 
     @classmethod
     def of_field(cls, field: str, message: str, code: str) -> Self:
@@ -39,6 +42,8 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         body: dict[str, Any] = {"statusCode": self.status, "message": self.message}
         if self.status != 401:
             body["error"] = HTTPStatus(self.status).phrase
+        if self.code is not None:
+            body["code"] = self.code
         if errors := [error for error in self.errors if error["field"]]:
             body["errors"] = errors
         return JSONResponse(body, self.status, dict(headers or {}))

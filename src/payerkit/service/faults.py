@@ -31,6 +31,9 @@ from payerkit.service.identifiers import Identifiers
 FAULTS_HEADER = "x-payerkit-faults"
 """Header with a fault plan for one request; it replaces the service's."""
 
+REFUSE_EXISTING = "payerkit.refuse_existing"
+"""Key in the scope of a request that registers a payer: the route refuses one who exists already."""
+
 WRITE_METHODS = ("POST", "PATCH", "PUT")
 
 _DURATIONS = ("latency", "slow_for")
@@ -198,6 +201,10 @@ class _FaultyCall:
     async def refuse_date(self) -> None:
         """Respond with 429 and the time to wait for; nothing is stored."""
         await self.refuse(formatdate(time.time() + 1, usegmt=True))
+
+    async def exists(self) -> None:
+        """Refuse to register a payer who exists already (409); nothing is stored. No fault for any other call."""
+        await self._app({**self._scope, REFUSE_EXISTING: True}, self._receive, self._send)
 
     async def reset_before(self) -> None:
         """Reset the connection; nothing is stored."""

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from payerkit.service.routes import SettingsDep, StoreDep
-from payerkit.service.states import AGREEMENT_OPEN, KYC_OPEN, AgreementState, DetailState, KycState
+from payerkit.service.states import AGREEMENT_OPEN, KYC_OPEN, REFUSED_BANK, AgreementState, DetailState, KycState
 from payerkit.service.store import StoredPayer
 
 router = APIRouter(include_in_schema=False)
@@ -87,7 +87,7 @@ FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 def show_home(settings: SettingsDep) -> Response:
     """Show what the sandbox is, how it behaves, and the test values."""
     states = {"kyc": get_args(KycState), "agreement": get_args(AgreementState), "detail": get_args(DetailState)}
-    return _render("home", **states, settings=settings)
+    return _render("home", **states, refused_bank=REFUSED_BANK, settings=settings)
 
 
 @router.get("/agreement/{page}")

@@ -13,6 +13,7 @@ from fastapi.security import APIKeyHeader
 from pydantic import AfterValidator
 
 from payerkit.service import schemas
+from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.payments import create_payment
 from payerkit.service.settings import Settings
 from payerkit.service.states import is_compliant, published_state
@@ -57,7 +58,7 @@ def post_payer(
 
     A status is `not_started` or `completed` here; the status by id says more.
     """
-    payer = store.save_payer(body)
+    payer = store.save_payer(body, must_be_new=REFUSE_EXISTING in request.scope)
     base = (settings.public_url or str(request.base_url)).rstrip("/")
     return {
         "status": {

@@ -39,6 +39,9 @@ _UNDECIDED_DETAIL = {"initiated", "pending"}
 
 _TEST_BANK = re.compile(rf"Example Bank (?P<state>{'|'.join(get_args(DetailState))})", re.IGNORECASE)
 
+REFUSED_BANK = "Example Bank no rail"
+"""Test value: bank details with this name are refused, since the payer is not approved for the payout rail."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimedState:
@@ -72,6 +75,11 @@ def initial_detail_state(bank_name: str, now: float, decide_after: float) -> Tim
     test = _TEST_BANK.fullmatch(bank_name.strip())
     outcome = test["state"].lower() if test else "approved"
     return TimedState(outcome) if outcome in _UNDECIDED_DETAIL else TimedState("pending", outcome, now + decide_after)
+
+
+def is_refused_bank(bank_name: str) -> bool:
+    """Return True if the bank's name is the test value for a refusal."""
+    return bank_name.strip().lower() == REFUSED_BANK.lower()
 
 
 def is_approved(kyc: str) -> bool:

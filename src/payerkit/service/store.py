@@ -19,7 +19,14 @@ from payerkit.service.encryption import RecordCipher
 from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.states import NOT_STARTED, TimedState, initial_detail_state, is_approved, states_from_email
+from payerkit.service.states import (
+    NOT_STARTED,
+    TimedState,
+    initial_detail_state,
+    is_approved,
+    is_refused_bank,
+    states_from_email,
+)
 
 _NEVER_RETURNED = {"documentNumber"}
 _ADVANCED = "advanced"
@@ -115,8 +122,11 @@ class Store:
             row.value = repr(float(row.value) + seconds)
             return now + seconds
 
-    def save_payer(self, body: Mapping[str, Any]) -> StoredPayer:
-        """Add a payer, or update the one with this client user id; test e-mails set the states."""
+    def save_payer(self, body: Mapping[str, Any], *, must_be_new: bool = False) -> StoredPayer:
+        """Add a payer, or update the one with this client user id; test e-mails set the states.
+
+        Raises Problem (409) for a payer who exists already, if it must be a new one.
+        """
         client_user_id = str(body["clientUserId"])
         with self.write() as (session, now):
             row = self._find_row(session, client_user_id)
@@ -129,6 +139,8 @@ class Store:
                     page=self._identifiers.token_bytes(16, "page", client_user_id).hex(),
                 )
                 session.add(row)
+            elif must_be_new:
+                raise Problem(409, "A payer with this client user ID exists already")
             row.sealed = self._cipher.encrypt(body)
             for kind, state in states_from_email(str(body["email"])).items():
                 _set_state(row, kind, state)
@@ -169,12 +181,16 @@ class Store:
     def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Add bank details of a payer; return the record as listed.
 
-        Raises Problem if the settings require an approved identity check and the payer has none.
+        Raises Problem if the settings require an approved identity check and the payer has none, or if the bank's name
+        is the test value for a refusal.
         """
         with self.write() as (session, now):
             payer = self._payer_row(session, client_user_id)
             if self._settings.kyc_required and not is_approved(self._payer(payer, now).kyc):
-                raise Problem(400, "The payer's identity check is not approved yet")
+                raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
+            if is_refused_bank(str(body["bankName"])):
+                message = "The payer is not approved for this payout rail yet"
+                raise Problem(403, message, code="not_approved_for_payout_rail")
             ordinal = session.scalar(select(func.count()).where(DetailRow.payer_id == payer.id))
             state = initial_detail_state(str(body["bankName"]), now, self._settings.account_delay)
             row = DetailRow(
