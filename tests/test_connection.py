@@ -245,6 +245,10 @@ def test_options_reach_the_service() -> None:
             payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
         client.sandbox.complete_kyc("user-123")
         payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+    with payerkit.sandbox(live_like=True) as client:
+        payerkit.create_payer(client, PAYER)
+        with pytest.raises(payerkit.Refused, match="identity check is not approved"):
+            payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
     with pytest.raises(TypeError, match="kyc_requird"):
         payerkit.sandbox(kyc_requird=True)  # type: ignore[call-arg]
     with pytest.raises(InvalidInput, match="fee_percent"):

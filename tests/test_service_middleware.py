@@ -10,6 +10,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from payerkit.service.app import create_app
+from payerkit.service.call_limits import BLOCK_SECONDS, BREACH, CallLimits
+from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
@@ -72,13 +74,20 @@ def test_failures_get_the_published_format_and_the_header(error: Exception, stat
     assert b"secret" not in body
 
 
+def guarded(app: Any, plan: str = "", *, limits: CallLimits | None = None, max_body: int = 2**20) -> RequestGuard:
+    """Return the middleware around an application."""
+    faults = FaultInjector(plan, None)
+    limits = limits or CallLimits(Settings())
+    return RequestGuard(app, faults, limits=limits, identity="x", api_key=KEY, max_body=max_body)
+
+
 def guard() -> RequestGuard:
     """Return the middleware around an application that must not be called."""
 
     async def unreachable(*_: object) -> None:
         raise AssertionError
 
-    return RequestGuard(unreachable, FaultInjector("", None), identity="x", api_key=KEY, settings=Settings(max_body=10))
+    return guarded(unreachable, max_body=10)
 
 
 JSON = [(b"content-type", b"application/json")]
@@ -105,8 +114,7 @@ def test_a_connection_out_of_reach_gets_502(fault: str) -> None:
     async def app(_scope: object, _receive: object, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    before = RequestGuard(app, FaultInjector("", None), identity="x", api_key=KEY, settings=Settings())
-    status, headers, body = call(before, [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
+    status, headers, body = call(guarded(app), [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
 
     assert (502, "x", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
 
@@ -159,24 +167,106 @@ def test_a_write_is_stored_before_its_response_is_lost(fault: str, done: list[st
         wire.done.append("stored")
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    before = RequestGuard(app, FaultInjector(f"{fault}=100%", None), identity="x", api_key=KEY, settings=Settings())
+    before = guarded(app, f"{fault}=100%")
     asyncio.run(before({**SCOPE, "headers": [(b"x-api-key", KEY.encode())]}, wire.receive, wire.send))
 
     assert done == wire.done
 
 
+async def respond(_scope: object, _receive: object, send: Any) -> None:
+    """Respond with 200."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
 def test_a_limit_counts_the_last_minute() -> None:
     """Calls older than a minute no longer count, and Retry-After is exact."""
-    times = iter([0.0, 30.0, 45.0, 45.0, 61.0])
-
-    async def app(_scope: object, _receive: object, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    settings = Settings(rate_limit=2)
-    limited = RequestGuard(
-        app, FaultInjector("", None), identity="x", api_key=KEY, settings=settings, clock=lambda: next(times)
-    )
+    times = iter([0.0, 30.0, 45.0, 61.0])
+    limited = guarded(respond, limits=CallLimits(Settings(rate_limit=2), clock=lambda: next(times)))
     responses = [call(limited, []) for _ in range(4)]
 
     assert [200, 200, 429, 200] == [status for status, _, _ in responses]
     assert responses[2][1]["retry-after"] == "15"
+
+
+def test_no_limit_counts_the_controls() -> None:
+    """A live service does not have them, and a user who is blocked advances the clock with one."""
+    limited = guarded(respond, limits=CallLimits(Settings(rate_limit=1, live_like=True), clock=lambda: 0.0))
+    controls = [call(limited, [], path="/sandbox/clock", raw_path=b"/sandbox/clock")[0] for _ in range(20)]
+
+    assert ([200] * 20, [200, 429]) == (controls, [call(limited, [])[0] for _ in range(2)])
+
+
+class Limits:
+    """The live service's limits, at moments that a test chooses."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.limits = CallLimits(Settings(live_like=True), clock=lambda: self.now)
+        self.refusals: list[tuple[int, dict[str, str]]] = []
+
+    def is_refused(self, moment: float) -> bool:
+        """Return True if a call so many seconds after the start is refused."""
+        self.now = 1000.0 + moment
+        try:
+            self.limits.count()
+        except Problem as problem:
+            self.refusals.append((problem.status, problem.headers))
+            return True
+        return False
+
+
+@pytest.mark.parametrize(
+    ("moments", "refused"),
+    [
+        ([0] * 5, []),  # five calls at once
+        ([0] * 6, [5]),  # the sixth is one too many
+        ([0] * 5 + [0.1, 0.2], [5]),  # a fifth of a second allows one more
+        ([0] * 5 + [1] * 6, [10]),  # a second later, five more
+        ([0] * 5 + [60] * 6, [10]),  # however long it is quiet
+        ([place / 5 for place in range(100)], []),  # five a second can go on for good
+        ([place / 8 for place in range(20)], [11, 14, 17, 19]),  # of eight a second, three are refused
+    ],
+)
+def test_the_live_limit_is_five_calls_a_second(moments: list[float], refused: list[int]) -> None:
+    """Calls beyond it are refused, and the refusal does not say how long to wait."""
+    limits = Limits()
+
+    assert refused == [place for place, moment in enumerate(moments) if limits.is_refused(moment)]
+    assert [(429, {})] * len(refused) == limits.refusals
+
+
+def test_a_sustained_breach_blocks_for_five_minutes() -> None:
+    """Whoever goes on regardless is refused altogether, until the block ends."""
+    limits = Limits()
+    for place in range(5 + BREACH):
+        limits.is_refused(place / 1000)
+    last = (5 + BREACH - 1) / 1000
+    later = [limits.is_refused(last + after) for after in (2, BLOCK_SECONDS - 0.001, BLOCK_SECONDS)]
+
+    assert [True, True, False] == later
+
+
+@pytest.mark.parametrize("pause", [0.25, 11.0])  # between two refusals; between two bursts of them
+def test_a_breach_that_is_not_sustained_does_not_block(pause: float) -> None:
+    """Refusals that are rare, or fewer than fifty in a burst, cost nothing but themselves."""
+    limits = Limits()
+    burst = 1 if pause < 1 else BREACH - 1
+    moment = 0.0
+    for _ in range(4 * BREACH // burst):
+        while not limits.is_refused(moment):
+            pass
+        for _ in range(burst - 1):
+            limits.is_refused(moment)
+        moment += pause
+
+    assert not limits.is_refused(moment)
+
+
+def test_a_block_is_shortened_by_the_clock() -> None:
+    """Advancing the sandbox's clock spares the wait."""
+    limits = Limits()
+    for _ in range(5 + BREACH):
+        limits.is_refused(0)
+    limits.limits.advance(BLOCK_SECONDS)
+
+    assert not limits.is_refused(0)

@@ -164,6 +164,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     decide_after: float | None = None,
     kyc_required: bool = False,
     rate_limit: int = 0,
+    live_like: bool = False,
     fee_percent: str | int | Decimal = "0.1",
     fee_address: str | None = None,
     faults: str = "",
@@ -193,7 +194,10 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         decide_after: Sets both; 0 decides at once.
         kyc_required: True to accept bank details only after an approved identity check; before, they are refused with
             the code not_yet_passed_kyc_kyb.
-        rate_limit: Requests per minute, 0 for no limit.
+        rate_limit: Calls of the API per minute, 0 for no limit.
+        live_like: True for the live service's limits, and `kyc_required`: 5 calls a second, more are refused with 429
+            and no Retry-After; after 50 refusals within 10 s, every call is refused for 5 minutes. Limits go by real
+            time; `client.sandbox.advance()` shortens them.
         fee_percent: The protocol fee on top of each payment, in percent, as a live service has one; each payment
             declares it in its metadata. 0 for none.
         fee_address: The wallet that receives the fee; by default, an invented address.
@@ -224,6 +228,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         decide_after=decide_after,
         kyc_required=kyc_required,
         rate_limit=rate_limit,
+        live_like=live_like,
         fee_percent=fee_percent,
         fee_address=fee_address,
         faults=faults,

@@ -104,7 +104,12 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     )
     add("--decide-after", type=float, metavar="SECONDS", help="sets both; 0 decides at once")
     add("--kyc-required", action="store_true", help="accept bank details only after an approved identity check")
-    add("--rate-limit", type=int, default=0, metavar="N", help="requests allowed per minute (default: 0, no limit)")
+    add("--rate-limit", type=int, default=0, metavar="N", help="calls allowed per minute (default: 0, no limit)")
+    add(
+        "--live-like",
+        action="store_true",
+        help="limit calls as the live service does, to 5 a second, and require an approved identity check",
+    )
     add(
         "--fee-percent",
         default="0.1",

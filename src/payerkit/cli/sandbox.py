@@ -20,6 +20,7 @@ _SETTINGS = (
     "decide_after",
     "kyc_required",
     "rate_limit",
+    "live_like",
     "fee_percent",
     "fee_address",
     "faults",

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import pages, routes, sandbox_routes
+from payerkit.service.call_limits import CallLimits
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
 from payerkit.service.faults import FaultInjector
 from payerkit.service.middleware import RequestGuard
@@ -27,14 +28,16 @@ states and faults, and read a ledger of everything that was stored. [The start p
 
 def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
     """Return the service on a database, protected by an API key."""
-    faults = FaultInjector(settings.faults, settings.seed)
+    faults, limits = FaultInjector(settings.faults, settings.seed), CallLimits(settings)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        state = {"store": store, "settings": settings, "faults": faults}
+        state = {"store": store, "settings": settings, "faults": faults, "limits": limits}
         await _create_routes()({**scope, "state": state}, receive, send)
 
     # The outermost layer, so that responses to failures carry the sandbox's header, too.
-    return RequestGuard(serve, faults, identity=store.identity, api_key=api_key, settings=settings)
+    return RequestGuard(
+        serve, faults, limits=limits, identity=store.identity, api_key=api_key, max_body=settings.max_body
+    )
 
 
 @cache

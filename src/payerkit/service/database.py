@@ -158,18 +158,13 @@ def _widen_columns(engine: Engine) -> None:
     """Widen the columns of states in a database of 0.1.0, whose words were shorter; SQLite has no widths."""
     if engine.dialect.name != "postgresql":
         return
-    for table in (PayerRow.__table__, DetailRow.__table__):
-        widths = {
-            column["name"]: getattr(column["type"], "length", None)
-            for column in inspect(engine).get_columns(table.name)
-        }
-        for column in table.columns:
+    for name in (PayerRow.__tablename__, DetailRow.__tablename__):
+        widths = {each["name"]: getattr(each["type"], "length", None) for each in inspect(engine).get_columns(name)}
+        for column in Base.metadata.tables[name].columns:
             wanted = getattr(column.type, "length", None)
             if wanted and (widths[column.name] or wanted) < wanted:
                 with engine.begin() as connection:
-                    connection.execute(
-                        text(f"ALTER TABLE {table.name} ALTER COLUMN {column.name} TYPE VARCHAR({wanted})")
-                    )
+                    connection.execute(text(f"ALTER TABLE {name} ALTER COLUMN {column.name} TYPE VARCHAR({wanted})"))
 
 
 def _parse_url(db: str | Path) -> URL:

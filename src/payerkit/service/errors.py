@@ -16,16 +16,23 @@ T = TypeVar("T")
 
 
 class Problem(Exception):  # noqa: N818 - the word of RFC 9457
-    """An error response: status, message, the invalid fields, and the service's code for the reason, if it has one."""
+    """An error response: status, message, the invalid fields, the service's code for the reason, and headers."""
 
     def __init__(
-        self, status: int, message: str, errors: Sequence[Mapping[str, str]] = (), *, code: str | None = None
+        self,
+        status: int,
+        message: str,
+        errors: Sequence[Mapping[str, str]] = (),
+        *,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.errors = errors
         self.code = code
+        self.headers = dict(headers or {})
 
     @classmethod
     def of_field(cls, field: str, message: str, code: str) -> Self:
@@ -46,7 +53,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
             body["code"] = self.code
         if errors := [error for error in self.errors if error["field"]]:
             body["errors"] = errors
-        return JSONResponse(body, self.status, dict(headers or {}))
+        return JSONResponse(body, self.status, {**self.headers, **(headers or {})})
 
 
 class FieldErrors:

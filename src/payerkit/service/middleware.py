@@ -1,23 +1,19 @@
-"""Middleware around all routes: API key, rate limit, body size, content type, faults, and the sandbox's header."""
+"""Middleware around all routes: API key, limits of calls, body size, content type, faults, and the sandbox's header."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import secrets
-import time
 import unicodedata
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import unquote, unquote_plus
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from payerkit.service.call_limits import CallLimits
 from payerkit.service.errors import Problem
 from payerkit.service.faults import WRITE_METHODS, FaultInjector, ServerConnection
-from payerkit.service.settings import Settings
 
 SANDBOX_HEADER = "x-payerkit-sandbox"
 """Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
@@ -25,7 +21,8 @@ SANDBOX_HEADER = "x-payerkit-sandbox"
 PUBLIC_PATHS = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
 """Paths that need no API key: the documentation, and the pages with their unguessable links. So does the start page."""
 
-_WINDOW_SECONDS = 60.0
+_CONTROLS = "/sandbox/"
+"""Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
 
 
 class RequestGuard:
@@ -39,19 +36,17 @@ class RequestGuard:
         app: ASGIApp,
         faults: FaultInjector,
         *,
+        limits: CallLimits,
         identity: str,
         api_key: str,
-        settings: Settings,
-        clock: Callable[[], float] = time.monotonic,
+        max_body: int,
     ) -> None:
         self._app = app
         self._faults = faults
         self._identity = identity
         self._key = api_key.encode()
-        self._max_body = settings.max_body
-        self._rate_limit = settings.rate_limit
-        self._clock = clock
-        self._recent: deque[float] = deque()
+        self._limits = limits
+        self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a valid request on, respond to any other; add the sandbox's header."""
@@ -72,13 +67,13 @@ class RequestGuard:
                 receive = await self._check(scope, receive)
                 handler = await self._faults.wrap(handler, scope, receive, connection)
         except Problem as problem:
-            handler = self._problem_response(problem)
+            handler = problem.response()
         except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
             handler = Problem(503, "The sandbox is shutting down").response({"Connection": "close"})
         await handler(scope, receive, send_with_header)
 
     async def _check(self, scope: Scope, receive: Receive) -> Receive:
-        """Check key, rate limit, content type and body; return a `receive` for the body that was read.
+        """Check key, limits, content type and body; return a `receive` for the body that was read.
 
         The key comes first: without it, nobody may use up the limit or have a body read. Raises Problem.
         """
@@ -86,7 +81,8 @@ class RequestGuard:
         # A plain comparison ends at the first difference, and so tells by its time how much of a guess was right.
         if not secrets.compare_digest(headers.get("x-api-key", "").encode(), self._key):
             raise Problem(401, "Unauthorized")
-        self._count_call()
+        if not scope["path"].startswith(_CONTROLS):
+            self._limits.count()
         if scope["method"] not in WRITE_METHODS:
             return receive
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -97,17 +93,6 @@ class RequestGuard:
             return {"type": "http.request", "body": body, "more_body": False}
 
         return replay
-
-    def _count_call(self) -> None:
-        """Count the call. Raises Problem if the limit of the last minute is reached."""
-        if not self._rate_limit:
-            return
-        now = self._clock()
-        while self._recent and now - self._recent[0] >= _WINDOW_SECONDS:
-            self._recent.popleft()
-        if len(self._recent) >= self._rate_limit:
-            raise Problem(429, "Too Many Requests")
-        self._recent.append(now)
 
     async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         body, more = bytearray(), True
@@ -120,16 +105,10 @@ class RequestGuard:
             body += message.get("body", b"")
             more = message.get("more_body", False)
         if more or len(body) > self._max_body:
-            raise Problem(413, f"The request body is larger than {self._max_body} bytes")
+            text = f"The request body is larger than {self._max_body} bytes"
+            # The rest of the body is never read, so the connection cannot be used again.
+            raise Problem(413, text, headers={"Connection": "close"})
         return bytes(body)
-
-    def _problem_response(self, problem: Problem) -> Response:
-        headers = {}
-        if problem.status == 429:
-            headers["Retry-After"] = str(max(1, math.ceil(_WINDOW_SECONDS - (self._clock() - self._recent[0]))))
-        if problem.status == 413:  # the rest of the body is never read, so the connection cannot be used again
-            headers["Connection"] = "close"
-        return problem.response(headers)
 
 
 def _with_raw_path(scope: Scope) -> Scope:

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from payerkit.service.call_limits import BLOCK_SECONDS, LIVE_RATE
 from payerkit.service.routes import SettingsDep, StoreDep
 from payerkit.service.states import AGREEMENT_OPEN, KYC_OPEN, REFUSED_BANK, AgreementState, DetailState, KycState
 from payerkit.service.store import StoredPayer
@@ -86,8 +87,16 @@ FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 @router.get("/")
 def show_home(settings: SettingsDep) -> Response:
     """Show what the sandbox is, how it behaves, and the test values."""
-    states = {"kyc": get_args(KycState), "agreement": get_args(AgreementState), "detail": get_args(DetailState)}
-    return _render("home", **states, refused_bank=REFUSED_BANK, settings=settings)
+    return _render(
+        "home",
+        kyc=get_args(KycState),
+        agreement=get_args(AgreementState),
+        detail=get_args(DetailState),
+        refused_bank=REFUSED_BANK,
+        live_rate=LIVE_RATE,
+        block_minutes=BLOCK_SECONDS / 60,
+        settings=settings,
+    )
 
 
 @router.get("/agreement/{page}")

@@ -37,7 +37,7 @@ ClientUserId = Annotated[
 
 
 def from_state(name: str) -> Any:
-    """Return the dependency on an object of the service that handles the request: store, settings or faults."""
+    """Return the dependency on an object of the service that handles the request: store, settings, faults or limits."""
 
     # async, though nothing is awaited: FastAPI would run a plain function in a worker thread, which costs some 0.06 ms.
     async def read(request: Request) -> Any:

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
+from payerkit.service.call_limits import CallLimits
 from payerkit.service.clock import ClockKind, format_time
 from payerkit.service.database import RateRow
 from payerkit.service.errors import Problem
@@ -211,9 +212,13 @@ def get_clock(store: StoreDep, settings: SettingsDep) -> ClockResponse:
 
 
 @router.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock")
-def advance_clock(body: ClockRequest, store: StoreDep, settings: SettingsDep) -> ClockResponse:
+def advance_clock(
+    body: ClockRequest, store: StoreDep, settings: SettingsDep, limits: Annotated[CallLimits, from_state("limits")]
+) -> ClockResponse:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
-    return {"clock": settings.clock, "now": format_time(store.advance(body["seconds"]))}
+    now = store.advance(body["seconds"])
+    limits.advance(body["seconds"])
+    return {"clock": settings.clock, "now": format_time(now)}
 
 
 @router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan")

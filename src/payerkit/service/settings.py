@@ -34,8 +34,9 @@ class Settings:
     "manual" for a clock that stands still until it is advanced. public_url: the URL at which a browser reaches the
     pages, if it differs from the one of the API. kyc_after, accounts_after: seconds until an identity check, bank
     details are decided; decide_after sets both. kyc_required: refuse bank details until the identity check is approved.
-    rate_limit: calls per minute; 0 for no limit. fee_percent, fee_address: the protocol fee on top of each payment, 0
-    for none, and its recipient. faults: the fault plan. max_body: the largest request body, in bytes.
+    rate_limit: calls of the API per minute; 0 for no limit. live_like: the limits of the live service, and
+    kyc_required. fee_percent, fee_address: the protocol fee on top of each payment, 0 for none, and its recipient.
+    faults: the fault plan. max_body: the largest request body, in bytes.
     """
 
     seed: int | str | None = None
@@ -46,6 +47,7 @@ class Settings:
     decide_after: float | None = None
     kyc_required: bool = False
     rate_limit: int = 0
+    live_like: bool = False
     fee_percent: str | int | Decimal = "0.1"
     fee_address: str | None = None
     faults: str = ""
@@ -72,6 +74,11 @@ class Settings:
             raise SetupError(f"faults: {error}.") from None
         if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
             raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
+
+    @property
+    def needs_kyc(self) -> bool:
+        """Whether bank details are refused until the identity check is approved."""
+        return self.kyc_required or self.live_like
 
     @property
     def kyc_delay(self) -> float:

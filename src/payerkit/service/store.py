@@ -186,7 +186,7 @@ class Store:
         """
         with self.write() as (session, now):
             payer = self._payer_row(session, client_user_id)
-            if self._settings.kyc_required and not is_approved(self._payer(payer, now).kyc):
+            if self._settings.needs_kyc and not is_approved(self._payer(payer, now).kyc):
                 raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
             if is_refused_bank(str(body["bankName"])):
                 message = "The payer is not approved for this payout rail yet"
