@@ -14,7 +14,7 @@ from browser.traces import find_text
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 TESTS = f"import sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
-START = TESTS + "from payerkit import *\nclient = sandbox(seed=1)\n"
+START = TESTS + "from payerkit import *\nclient = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
 PAYER = START + "form = PayerForm(client)\nform"
 BANK = (
     START + "from published import PAYER\ncreate_payer(client, PAYER)\nform = BankDetailsForm(client, 'user-123')\nform"

@@ -34,7 +34,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def client() -> Iterator[SandboxClient]:
     """Run a sandbox for the pages."""
-    with payerkit.sandbox(seed="pages") as sandbox:
+    with payerkit.sandbox(seed="pages", decide_after=0) as sandbox:
         yield sandbox
 
 
