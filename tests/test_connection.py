@@ -246,6 +246,7 @@ def test_options_reach_the_service() -> None:
         client.sandbox.complete_kyc("user-123")
         payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
     with payerkit.sandbox(live_like=True) as client:
+        assert 5 == client.pace.rate
         payerkit.create_payer(client, PAYER)
         with pytest.raises(payerkit.Refused, match="identity check is not approved"):
             payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)

@@ -314,3 +314,17 @@ def test_a_terminal_that_is_gone_does_not_end_the_wait() -> None:
         line.show(1, Counter())
 
     assert line._bar is None
+
+
+def test_a_clock_turned_by_hand_is_turned() -> None:
+    """On a sandbox with a manual clock no time passes: each wait turns the clock, until the accounts are decided."""
+    with payerkit.sandbox(seed=1, clock="manual", accounts_after=100) as client:
+        payerkit.create_payer(client, PAYER)
+        payerkit.update_agreement(client, PAYER["clientUserId"])
+        client.sandbox.complete_kyc(PAYER["clientUserId"], status="full_clearance")
+        payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
+        early = payerkit.wait_for(client, [PAYER["clientUserId"]], until="approved", timeout=60, progress=False)
+        late = payerkit.wait_for(client, [PAYER["clientUserId"]], until="approved", progress=False)
+
+    assert "1 payer: 1 still waiting for the service." == str(early).splitlines()[0]
+    assert ("1 payer: 1 approved.", 60) == (str(late), round(late.seconds))

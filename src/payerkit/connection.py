@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from payerkit.client import Client, Timeout
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import Header
-from payerkit.client.pace import Rate
+from payerkit.client.pace import DEFAULT_RATE, Rate
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
 from payerkit.retry import Retries
@@ -118,8 +118,10 @@ class SandboxClient(Client):
         Decimal('1')
     """
 
-    def __init__(self, service: Service, *, seed: int | str | None, clock: str = "wall") -> None:
-        super().__init__(service.url, service.api_key)
+    def __init__(
+        self, service: Service, *, seed: int | str | None, clock: str = "wall", rate: float | None = None
+    ) -> None:
+        super().__init__(service.url, service.api_key, rate=rate)
         self._seed, self._clock = seed, clock
         self._stop = weakref.finalize(self, service.stop)
 
@@ -197,7 +199,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         rate_limit: Calls of the API per minute, 0 for no limit.
         live_like: True for the live service's limits, and `kyc_required`: 5 calls a second, more are refused with 429
             and no Retry-After; after 50 refusals within 10 s, every call is refused for 5 minutes. Limits go by real
-            time; `client.sandbox.advance()` shortens them.
+            time; `client.sandbox.advance()` shortens them. The client keeps to 5 calls a second, as a live one does.
         fee_percent: The protocol fee on top of each payment, in percent, as a live service has one; each payment
             declares it in its metadata. 0 for none.
         fee_address: The wallet that receives the fee; by default, an invented address.
@@ -234,7 +236,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         faults=faults,
     )
     service.start()
-    client = SandboxClient(service, seed=seed, clock=clock)
+    client = SandboxClient(service, seed=seed, clock=clock, rate=DEFAULT_RATE if live_like else None)
     if port:
         _running[port] = client
     return client

@@ -239,6 +239,7 @@ class SandboxControls:
         if not (min(times.values()) >= 0 and 0 < total < math.inf):
             raise InvalidInput("advance: give a positive time, such as advance(minutes=2). Nothing was sent.")
         self._post("advance", "clock/advance", {"seconds": total}, "client.sandbox.now() says what time it is.")
+        self._client.pace.skip(total)  # the sandbox's limits go by this clock, too
 
     @without_internal_frames
     def now(self) -> datetime:
