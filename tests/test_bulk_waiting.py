@@ -481,3 +481,49 @@ def test_without_a_limit_no_duration_is_told(told: Callable[..., str]) -> None:
     shown = told(table(1))
 
     assert ("calls a second" in shown, re.search(r"sandbox: bank details.*done=2", shown) is None) == (False, False)
+
+
+# In the sandbox, as on a real day
+
+
+def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
+    """Accounts of a payer without an identity check wait; once it is approved, the same call sends them, and no other.
+
+    The payers were there before: the service refuses them, and their status says so.
+    """
+    rows = table(1, 2)
+    first_id, second_id = rows["client_user_id"].tolist()
+    with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
+        for place in (1, 2):
+            payerkit.create_payer(client, payer(place))
+        client.sandbox.set_faults("exists=100%")
+        client.sandbox.complete_kyc(first_id)
+        today = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
+        client.sandbox.submit_kyc(second_id)
+        client.sandbox.advance(minutes=1)
+        tomorrow = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
+        written = client.sandbox.ledger()["what"].tolist()
+
+    assert ["done", "waiting"] == today.frame["state"].tolist()
+    assert "Waits until the payer has passed the identity check" in str(today.frame.loc[1, "reason"])
+    assert ["approved", "not_started"] == today.frame["kyc_status"].tolist()
+    assert ["done", "done"] == tomorrow.frame["state"].tolist()
+    assert ["payer", "payer", "payment_detail", "payment_detail"] == written
+
+
+def test_a_compliant_payer_has_signed_as_well(tmp_path: Path) -> None:
+    """`accounts="when_compliant"` waits for both; nothing is sent that the service would refuse."""
+    rows, client_user_id = table(1), payer(1)["client_user_id"]
+    options: dict[str, Any] = {"journal": tmp_path / "run.journal", "progress": False, "accounts": "when_compliant"}
+    with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
+        reports = [payerkit.onboard(client, rows, **options)]
+        client.sandbox.complete_kyc(client_user_id)
+        reports.append(payerkit.onboard(client, rows, **options))
+        payerkit.update_agreement(client, client_user_id)
+        reports.append(payerkit.onboard(client, rows, **options))
+
+    assert [("waiting", 1), ("waiting", 1), ("done", 2)] == [outcome(report)[1:3] for report in reports]
+    assert [
+        "Waits: identity check not_started, agreement not_started.",
+        "Waits: identity check approved, agreement not_started.",
+    ] == [report.frame.loc[0, "reason"] for report in reports[:2]]
