@@ -92,6 +92,7 @@ _MODULES = {
     "rules": "checks.catalogue",
     "sandbox": "connection",
     "statuses": "explanations",
+    "template": "bulk.template",
     "update_agreement": "endpoints",
     "wait_for": "bulk.wait_for",
 }

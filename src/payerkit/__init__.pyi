@@ -15,6 +15,7 @@ from payerkit.bulk.run import (
     add_bank_details as add_bank_details,
     onboard as onboard,
 )
+from payerkit.bulk.template import template as template
 from payerkit.bulk.wait_for import (
     WaitReport as WaitReport,
     wait_for as wait_for,

@@ -14,17 +14,19 @@ from payerkit.errors import without_internal_frames
 
 
 @without_internal_frames
-def plan_onboarding(rows: Any) -> Plan:
+def plan_onboarding(rows: Any, *, holder_is_payer: bool = False) -> Plan:
     """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 
     Args:
         rows: The table, as for `onboard`.
+        holder_is_payer: As for `onboard`.
 
     Returns:
         A `Plan`: counts, findings, and what would be sent for each row.
 
     Raises:
-        InvalidInput: For anything but a table with rows to send, and for unknown columns.
+        InvalidInput: For anything but a table with rows to send, for unknown columns, and for a table that does not
+            say who holds the accounts.
 
     Example:
         >>> plan_onboarding(pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}]))
@@ -32,7 +34,7 @@ def plan_onboarding(rows: Any) -> Plan:
         1 row would not be sent: errors in the row or in its payer.
              1x error email: Not an e-mail address.
     """
-    return Plan(Table(rows))
+    return Plan(Table(rows, holder_is_payer=holder_is_payer))
 
 
 class Plan:
@@ -58,6 +60,7 @@ class Plan:
     def __init__(self, table: Table) -> None:
         self.findings = table.findings.assign(row=table.labels.take(table.findings["row"].to_numpy()))
         self.frame = _plan_rows(table)
+        self._columns = table.columns
         sent = ~table.blocked & ~table.without_payer
         warned = table.findings.loc[table.findings["severity"] == "warning", "row"]
         self.counts = {
@@ -83,15 +86,15 @@ class Plan:
         ]
 
     def _frequent_findings(self) -> list[tuple[str, str, str, str]]:
-        """Return the most frequent findings, errors first: times, severity, field, message."""
-        columns = ["severity", "field", "message"]
+        """Return the most frequent findings, errors first: times, severity, column, message."""
+        columns = ["severity", "step", "field", "message"]
         found = self.findings.loc[self.findings["severity"] != "info", columns]
         counted = found.value_counts().reset_index(name="times")
         first = counted.sort_values(["severity", "times"], ascending=[True, False]).head(12)
         rows = zip(*(first[name].tolist() for name in ("times", *columns)), strict=True)
         return [
-            (f"{times:>6}x", severity, f"{field}:" if field else "", message)
-            for times, severity, field, message in rows
+            (f"{times:>6}x", severity, f"{self._columns.get(step, {}).get(field, field)}:" if field else "", message)
+            for times, severity, step, field, message in rows
         ]
 
     def _repr_html_(self) -> str:

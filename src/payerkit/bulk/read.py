@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any
@@ -14,20 +14,29 @@ import pandas as pd
 from payerkit.checks.inputs import mask_name, suggestion
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import FieldProblem, InvalidInput, without_internal_frames
+from payerkit.wire import wire_name
 
 _PREFIX = "bank_"
 
-_SHARED = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
-"""Fields of bank details, and the payer's column that fills them if the table has no `bank_` column for them."""
+SHARED = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
+"""Fields of an account holder that a payer has, too, and the payer's names of them."""
 
-_ADDRESS = frozenset({"address_line1", "address_line2", "city", "state", "postal_code", "country"})
-"""Fields that form one address: if one of them has a `bank_` column, the payer's columns fill none of them."""
+_BANK_COLUMNS = {f"{_PREFIX}{name}": name for name in SHARED}
+"""Columns of the account holder, in a table that has payers, too."""
 
-_BANK_COLUMNS = {f"{_PREFIX}{name}": name for name in _SHARED}
-"""Columns that fill fields of bank details which a payer has, too."""
+HOLDER = "holder_is_payer"
+"""The column that says for each row whether the account holder is the payer; it is not sent."""
 
-_NAMES: dict[object, str] = {name: name for name in _BANK_COLUMNS} | dict(BANK_DETAILS.names) | dict(PAYER.names)
+_NAMES: dict[object, str] = {
+    **{name: name for name in _BANK_COLUMNS},
+    **dict.fromkeys((HOLDER, wire_name(HOLDER)), HOLDER),
+    **BANK_DETAILS.names,
+    **PAYER.names,
+}
 """Names that a column may have, and the one that it gets."""
+
+_SAME_FIELD = {"postal_code", f"{_PREFIX}postal_code"}
+"""Two names of one field: the payer's name of it is another one, so that the account's needs no `bank_`."""
 
 _MAPPING_ADVICE = (
     'Rename the columns, or map them: read_payers(rows, mapping={"their name": "our name"}), or --column THEIRS=OURS. '
@@ -52,7 +61,7 @@ def name_columns(columns: Iterable[Hashable], mapping: Mapping[str, str | None] 
             continue
         if name is None:
             unknown.append((column, str(wanted)))
-        elif name in named.values():
+        elif name in named.values() or (name in _SAME_FIELD and not _SAME_FIELD.isdisjoint(named.values())):
             problems.append(_problem(column, f"a second column for {name}."))
         else:
             named[column] = name
@@ -87,32 +96,55 @@ def _suggest(name: str) -> str | None:
     """Return the column that an unknown name most likely means; None if none is likely."""
     bare = name.lower().removeprefix("bank").lstrip("_ -")
     field = suggestion(BANK_DETAILS, bare) if bare != name.lower() else None
-    if field in _SHARED:
+    if field in SHARED:
         return f"{_PREFIX}{field}"
+    if bare.replace(" ", "_") == HOLDER:
+        return HOLDER
     return suggestion(PAYER, name) or suggestion(BANK_DETAILS, name)
 
 
-def columns_by_field(schema: Schema, columns: Iterable[str]) -> dict[str, str]:
-    """Return the column that fills each field of a schema; empty if no column is for this schema alone."""
+def columns_by_field(schema: Schema, columns: Iterable[str], *, holder_is_payer: bool = False) -> dict[str, str]:
+    """Return the column that fills each field of a schema; empty if no column is for this schema alone.
+
+    holder_is_payer: the payer's columns fill the fields of the account holder that have no column of their own.
+    """
     present = set(columns)
-    has_own_address = any(f"{_PREFIX}{name}" in present for name in _ADDRESS)
     found = {}
     for name in schema.fields:
-        candidates = [name]
-        if schema is BANK_DETAILS and name in _SHARED:
-            payer_columns = [] if has_own_address and name in _ADDRESS else [name, _SHARED[name]]
-            candidates = [f"{_PREFIX}{name}", *payer_columns]
+        candidates = [name] if schema is PAYER else _account_columns(name, present, holder_is_payer=holder_is_payer)
         column = next((each for each in candidates if each in present), None)
         if column is not None:
             found[name] = column
     return found if not own_columns(schema).isdisjoint(found.values()) else {}
 
 
+def _account_columns(name: str, present: Collection[str], *, holder_is_payer: bool) -> list[str]:
+    """Return the columns that may fill a field of bank details, the first choice first."""
+    if name not in SHARED:
+        return [name]
+    if not payer_columns(present):
+        return [name, SHARED[name]]
+    return [*holder_columns(name), *([SHARED[name]] if holder_is_payer else [])]
+
+
+def holder_columns(name: str) -> list[str]:
+    """Return the columns of a field that are the account holder's, in a table that has payers, too."""
+    return [f"{_PREFIX}{name}", *([name] if name not in PAYER.fields else [])]
+
+
+def payer_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns that show that a table has payers, too, so that `country` is the payer's country.
+
+    Those are columns that only payers have, and the columns with `bank_` in front, which tell both apart.
+    """
+    return [name for name in columns if name in own_columns(PAYER) or name in _BANK_COLUMNS]
+
+
 def own_columns(schema: Schema) -> set[str]:
     """Return the columns that are for this schema alone: a row in which all of them are blank is not about it."""
     if schema is PAYER:
-        return set(PAYER.fields) - set(_SHARED) - {"client_user_id", "postcode"}
-    return set(BANK_DETAILS.fields) - set(_SHARED) | set(_BANK_COLUMNS)
+        return set(PAYER.fields) - set(SHARED) - {"client_user_id", "postcode"}
+    return set(BANK_DETAILS.fields) - set(SHARED) | set(_BANK_COLUMNS)
 
 
 Mapped = Mapping[str, str | None]
@@ -130,7 +162,8 @@ def read_payers(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
     Args:
         source: A path to a CSV (.csv, .tsv, .txt), Excel (.xlsx, .xlsm) or Parquet file; an open file with CSV; or a
             DataFrame, of pandas or Dask. Columns are known by their field name (`first_name`) or wire name
-            (`firstName`); those of bank details that a payer has, too, by `bank_` in front (`bank_city`).
+            (`firstName`). If the table has payers, fields that both have, such as `country`, are the payer's, and the
+            account holder's have `bank_` in front (`bank_country`).
         mapping: The field of each column that has another name, such as `{"zip": "postcode"}`; None as field leaves
             the column out.
 

@@ -227,9 +227,17 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
 
 
 def error_texts(table: Table) -> dict[int, str]:
-    """Return the errors of each row that has any, as text."""
+    """Return the errors of each row that has any, as text, each with its column."""
     errors = table.findings[table.findings["severity"] == "error"]
-    texts = (errors["field"] + ": " + errors["message"]).str.removeprefix(": ")
+    columns = pd.Series(
+        [
+            table.columns.get(step, {}).get(field, field)
+            for step, field in zip(errors["step"], errors["field"], strict=True)
+        ],
+        errors.index,
+        "string",
+    )
+    texts = (columns + ": " + errors["message"]).str.removeprefix(": ")
     found: dict[Any, str] = texts.groupby(errors["row"]).agg("; ".join).to_dict()
     return found
 

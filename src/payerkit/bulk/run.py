@@ -47,6 +47,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     reconcile_after: float = RECONCILE_AFTER,
     durable: bool = False,
     accounts: Accounts = "now",
+    holder_is_payer: bool = False,
 ) -> Report:
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
@@ -79,22 +80,27 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         accounts: "now": send them once their payer is registered; the service decides whether they wait.
             "when_compliant": read the status of each payer first, which is beyond the specification, and send the
             accounts of compliant payers only; those of the others are waiting, and were not sent.
+        holder_is_payer: The account holders are the payers: birth date, type and address of the holder come from the
+            payer's columns. By default they do not: the holder has columns of their own, with `bank_` in front where a
+            payer has the field, too (`bank_country`). A column `holder_is_payer` (yes, no) says it for each row.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
 
     Raises:
-        InvalidInput: For a table, a journal or options that cannot be used. Nothing was sent.
+        InvalidInput: For a table, a journal or options that cannot be used, and for payers with accounts without the
+            columns of the account holder. Nothing was sent.
         InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to resume.
         PayerkitError: If the journal cannot be written, such as on a full disk. Nothing is lost.
 
     Example:
-        >>> report = onboard(client, pd.DataFrame([payer | details]), journal="run.journal", progress=False)
+        >>> text = template("usd-local", "eur-local", path="accounts.csv")
+        >>> report = onboard(client, read_payers("accounts.csv"), journal="run.journal", progress=False)
         >>> report.counts
-        {'done': 1, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0}
+        {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0}
     """
     options = Options(workers, rate, reconcile_after, durable, accounts)
-    return run_table(client, Table(rows), journal, options, progress=progress)
+    return run_table(client, Table(rows, holder_is_payer=holder_is_payer), journal, options, progress=progress)
 
 
 @without_internal_frames
@@ -109,6 +115,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     reconcile_after: float = RECONCILE_AFTER,
     durable: bool = False,
     accounts: Accounts = "now",
+    holder_is_payer: bool = False,
 ) -> Report:
     """Send the bank details of a table, for payers who are already registered, and report the outcome of every row.
 
@@ -125,12 +132,14 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         durable: True: the journal survives a power cut or a crash of the operating system, too.
         accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
             waiting, and the same call on another day sends them.
+        holder_is_payer: As for `onboard`; it matters only if the table has columns of payers, too.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table.
 
     Raises:
-        InvalidInput: For a table, a journal or options that cannot be used. Nothing was sent.
+        InvalidInput: For a table, a journal or options that cannot be used, and for payers with accounts without the
+            columns of the account holder. Nothing was sent.
         InterruptedRun: After Ctrl+C, with the report so far as `report`; call again to resume.
         PayerkitError: If the journal cannot be written, such as on a full disk. Nothing is lost.
 
@@ -140,7 +149,8 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         ['approved']
     """
     options = Options(workers, rate, reconcile_after, durable, accounts)
-    return run_table(client, Table(rows, ("bank_details",)), journal, options, progress=progress)
+    table = Table(rows, ("bank_details",), holder_is_payer=holder_is_payer)
+    return run_table(client, table, journal, options, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
 from payerkit.bulk.read import columns_by_field, name_columns, own_columns
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.many import check_all_bank_details, check_payers
@@ -23,7 +24,6 @@ from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding
 
 Step = Literal["payer", "bank_details"]
-Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 """Numbers of rows, or one number a row."""
 
@@ -47,11 +47,16 @@ class Table:
     payers: the number of each row's payer, -1 without an id. order: the rows sorted by payer, payers as they first
     occur; rows are read fast in this order. findings: one row a finding, with the number of its row, and its step.
     blocked: rows with errors, which are not sent. without_payer: rows without errors whose payer, in another row, is
-    blocked. Raises InvalidInput for anything but a table of rows to send.
+    blocked. holder_is_payer: account holders without columns of their own are the payers. Raises InvalidInput for
+    anything but a table of rows to send.
     """
 
-    def __init__(self, rows: Any, steps: tuple[Step, ...] = ("payer", "bank_details")) -> None:
-        parts = check_parts(rows, steps)
+    def __init__(
+        self, rows: Any, steps: tuple[Step, ...] = ("payer", "bank_details"), *, holder_is_payer: bool = False
+    ) -> None:
+        if not isinstance(holder_is_payer, bool):
+            raise InvalidInput("holder_is_payer: expected True or False.")
+        parts = check_parts(rows, steps, holder_is_payer=holder_is_payer)
         self.labels: pd.Index[Any] = parts[0].labels.append([part.labels for part in parts[1:]])
         self._frame = pd.concat([part.frame for part in parts], ignore_index=True)
         self._columns = parts[0].columns
@@ -74,6 +79,11 @@ class Table:
     def steps(self) -> tuple[Step, ...]:
         """The steps that the table has columns for, in the order in which they are sent."""
         return tuple(self._columns)
+
+    @property
+    def columns(self) -> Mapping[Step, Mapping[str, str]]:
+        """The columns of each step, by field."""
+        return self._columns
 
     def rows_with(self, step: Step) -> Flags:
         """Return an array: for each row, whether it has data for a step."""
@@ -185,33 +195,41 @@ class Part:
     findings: pd.DataFrame
 
 
-def check_parts(rows: Any, steps: tuple[Step, ...]) -> Sequence[Part]:
+def check_parts(rows: Any, steps: tuple[Step, ...], *, holder_is_payer: bool) -> Sequence[Part]:
     """Return the checked parts of a table. A Dask DataFrame is read and checked on its cluster."""
     if hasattr(rows, "map_partitions"):
         from dask.base import compute  # noqa: PLC0415 - whoever gives a Dask DataFrame has it
         from dask.delayed import delayed  # noqa: PLC0415
 
         part = delayed(check_part)
-        return cast("Sequence[Part]", compute(*(part(each, steps) for each in rows.to_delayed())))
-    return [check_part(rows, steps)]
+        return cast("Sequence[Part]", compute(*(part(each, steps, holder_is_payer) for each in rows.to_delayed())))
+    return [check_part(rows, steps, holder_is_payer)]
 
 
-def check_part(rows: Any, steps: tuple[Step, ...]) -> Part:
+def check_part(rows: Any, steps: tuple[Step, ...], holder_is_payer: bool) -> Part:  # noqa: FBT001 - Dask passes it on
     """Return rows with columns named by field, without blanks around texts, and their findings."""
     if not isinstance(rows, pd.DataFrame):
         raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got a {type(rows).__name__}.")
     frame = rows.rename(columns=dict(name_columns(rows.columns))).reset_index(drop=True)
     if ID not in frame.columns:
         raise InvalidInput(f"The table has no column {ID}.")
-    by_step: dict[Step, dict[str, str]] = {step: columns_by_field(_SCHEMAS[step], frame.columns) for step in steps}
+    frame, is_payer, unclear = read_holder(frame, default=holder_is_payer)
+    by_step: dict[Step, dict[str, str]] = {
+        step: columns_by_field(_SCHEMAS[step], frame.columns, holder_is_payer=holder_is_payer) for step in steps
+    }
     columns = {step: found for step, found in by_step.items() if found}
     if not columns:
         names = " or of ".join({"payer": "a payer", "bank_details": "bank details"}[step] for step in steps)
         raise InvalidInput(f"The table has nothing to send: no columns of {names}.")
     frame, infos = _clean(frame)
     filled = {step: _rows_with_data(frame, step, columns.get(step, {})) for step in _SCHEMAS}
+    accounts = columns.get("bank_details", {})
+    if filled["bank_details"].any() and not holder_is_payer:
+        require_holder(accounts, frame.columns)
+    frame, contradictions = fill_holder(frame, accounts, is_payer & filled["bank_details"])
     checked = [_check(frame, step, names, filled[step]) for step, names in columns.items()]
-    found = [infos, *checked, _check_rest(frame, filled)]
+    holders = findings_frame([*unclear, *contradictions], "bank_details")
+    found = [infos, holders, *checked, _check_rest(frame, filled)]
     findings = pd.concat([each for each in found if len(each)] or found[:1], ignore_index=True)
     return Part(rows.index, frame, columns, filled, findings)
 
@@ -260,15 +278,15 @@ def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return frame, findings_frame(infos)
 
 
-def findings_frame(findings: Sequence[tuple[int, Finding]]) -> pd.DataFrame:
-    """Return findings by row as a DataFrame, as `check_payers` does, with an empty `step`."""
+def findings_frame(findings: Sequence[tuple[int, Finding]], step: Step | Literal[""] = "") -> pd.DataFrame:
+    """Return findings by row as a DataFrame, as `check_payers` does, with their `step`."""
     numbers: dict[Finding, int] = {}  # a text that thousands of rows share is made once
     places = np.array([numbers.setdefault(finding, len(numbers)) for _, finding in findings], np.int64)
     columns = {
         name: pd.array([getattr(each, name) for each in numbers], dtype="string").take(places) for name in COLUMNS
     }
-    step = pd.array([""], dtype="string").take(np.zeros(len(findings), np.int64))
-    return pd.DataFrame({"row": np.array([row for row, _ in findings], np.int64), **columns, "step": step})
+    steps = pd.array([step], dtype="string").take(np.zeros(len(findings), np.int64))
+    return pd.DataFrame({"row": np.array([row for row, _ in findings], np.int64), **columns, "step": steps})
 
 
 def _python_cells(column: pd.Series[Any]) -> list[Any]:

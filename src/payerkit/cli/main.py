@@ -138,8 +138,16 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
     add(
         "--template",
+        nargs="*",
+        metavar="ROUTE",
+        help="print a table to fill in, with the columns that these currencies and rails need and an example row for "
+        "each, such as eur-local usd-swift (default: usd-local eur-local gbp-local), and exit",
+    )
+    add("-o", "--output", type=Path, metavar="FILE", help="write the template to this .csv or .xlsx file")
+    add(
+        "--holder-is-payer",
         action="store_true",
-        help="print a CSV file with a column for each field and an example row, and exit",
+        help="the account holders are the payers: take their birth date, type and address from the payer's columns",
     )
     add(
         "--column",

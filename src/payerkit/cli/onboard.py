@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -11,22 +9,23 @@ from payerkit.bulk.plan import plan_onboarding
 from payerkit.bulk.read import read_payers
 from payerkit.bulk.report import count_of
 from payerkit.bulk.run import onboard
-from payerkit.checks.schema import BANK_DETAILS, PAYER
+from payerkit.bulk.template import template
 from payerkit.connection import connect
 from payerkit.errors import InterruptedRun, InvalidInput
 
 
 def run(options: Namespace) -> int:
     """Print the template or the plan, or send the rows; return 0 if all are done, 3 if not, 130 if interrupted."""
-    if options.template:
-        print(template(), end="")
-        return 0
+    if options.template is not None:
+        return _write_template(options)
+    if options.output is not None:
+        raise InvalidInput("--output: only for --template. The results of the rows are written to --report.")
     file = options.file
     if file is None:
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
     rows = read_payers(file, mapping=_mapping(options.column))
     if options.dry_run:
-        plan = plan_onboarding(rows)
+        plan = plan_onboarding(rows, holder_is_payer=options.holder_is_payer)
         print(plan)
         return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
     journal = options.journal or file.with_name(f"{file.name}.journal")
@@ -40,6 +39,7 @@ def run(options: Namespace) -> int:
                 workers=options.workers,
                 durable=options.durable,
                 accounts=options.accounts.replace("-", "_"),
+                holder_is_payer=options.holder_is_payer,
             )
         except InterruptedRun as error:
             report, interrupted = error.report, True
@@ -56,13 +56,11 @@ def run(options: Namespace) -> int:
     return 0 if report.counts["done"] == len(report.frame) else 3
 
 
-def template() -> str:
-    """Return a CSV file with every column of payers and bank details, and a row of published examples."""
-    others = {name: field for name, field in BANK_DETAILS.fields.items() if name not in PAYER.fields}
-    fields = {**PAYER.fields, **others}  # a field of both takes the payer's example
-    text = io.StringIO()
-    csv.writer(text).writerows([fields, [field.example for field in fields.values()]])
-    return text.getvalue()
+def _write_template(options: Namespace) -> int:
+    """Print the template, or write it to the file of --output."""
+    text = template(*options.template, path=options.output)
+    print(text if options.output is None else f"Template with an example for each route: {options.output}\n", end="")
+    return 0
 
 
 def _mapping(columns: Sequence[str]) -> dict[str, str | None]:

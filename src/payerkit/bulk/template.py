@@ -1,0 +1,128 @@
+"""The template: a table to fill in, with the columns that some currencies and rails need, and an example for each."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from payerkit._tables import rows
+from payerkit.bulk.read import SHARED, holder_columns
+from payerkit.bulk.template_workbook import write_workbook
+from payerkit.checks.requirements import requirements
+from payerkit.checks.schema import BANK_DETAILS
+from payerkit.errors import InvalidInput, without_internal_frames
+
+DEFAULT_ROUTES = ("usd-local", "eur-local", "gbp-local")
+
+_PAYER = {
+    "client_user_id": "example-payer-{number:03}",
+    "email": "payer.{number:03}@example.com",
+    "first_name": "Example",
+    "last_name": "Payer {number:03}",
+    "beneficiary_type": "individual",
+    "date_of_birth": "1985-12-12",
+    "nationality": "US",
+    "phone": "+12125550{number:03}",
+    "ssn": "123-45-6789",
+    "address_line1": "1 Example Street",
+    "city": "New York",
+    "state": "NY",
+    "postcode": "10001",
+    "country": "US",
+}
+"""The payer of the example rows, who is another person than the account holder."""
+
+Record = Mapping[str, str]
+
+
+@without_internal_frames
+def template(*routes: str, path: str | Path | None = None) -> str:
+    """Return a table to fill in, with only the columns that some kinds of accounts need, and an example row for each.
+
+    The account holder is the payee: birth date, type and address of the holder are in columns with `bank_` in front,
+    and the payer is somebody else.
+
+    Args:
+        *routes: Currencies with their rails, such as "eur-local" or "usd-swift"; if none, US dollars, euros and pounds
+            with local rails.
+        path: Also write the table to this file, which must not exist: .csv, or .xlsx with drop-downs, notes, and cells
+            that keep leading zeros.
+
+    Returns:
+        The table as CSV. `read_payers` reads it, and the file.
+
+    Raises:
+        InvalidInput: For an unknown route, and a file that exists or is of another kind.
+        ImportError: If openpyxl, which .xlsx files need, is not installed.
+
+    Example:
+        >>> header, row = template("eur-local").splitlines()
+        >>> header.split(",")[14:19]
+        ['bank_name', 'account_name', 'bank_beneficiary_type', 'currency', 'rails']
+        >>> row.split(",")[14:19]
+        ['Example Bank', 'Example Handels GmbH', 'business', 'EUR', 'local']
+    """
+    chosen = list(dict.fromkeys(_known_route(route) for route in routes or DEFAULT_ROUTES))
+    accounts = [_examples()[route] for route in chosen]
+    payers = [
+        {name: value.format(number=number) for name, value in _PAYER.items()} for number in range(1, 1 + len(accounts))
+    ]
+    records = [payer | _as_columns(account) for payer, account in zip(payers, accounts, strict=True)]
+    names = [name for name in BANK_DETAILS.fields if any(name in account for account in accounts)]
+    columns = [*_PAYER, *map(_column, names)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    if path is not None:
+        _write(Path(path), text.getvalue(), columns, records)
+    return text.getvalue()
+
+
+@cache
+def _examples() -> Mapping[str, Record]:
+    """Return the fields of the example accounts by route."""
+    return {row["route"]: _account(row) for row in rows(__package__, "template")}
+
+
+def _account(row: dict[str, str]) -> Record:
+    currency, rails = row["route"].split("-")
+    details = dict(item.split(": ") for item in row["details"].split("; "))
+    given = row | details | {"currency": currency.upper(), "rails": rails}
+    return {name: given[name] for name in BANK_DETAILS.fields if given.get(name)}
+
+
+def _known_route(route: str) -> str:
+    name = str(route).strip().lower()
+    if name in _examples():
+        return name
+    unpublished = [f"{currency}-{rails}".lower() for currency, rails in requirements()]
+    if name in unpublished:
+        raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
+    likely = difflib.get_close_matches(name, _examples(), n=3)
+    hint = f" Did you mean {' or '.join(likely)}?" if likely else ""
+    raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
+
+
+def _as_columns(account: Record) -> Record:
+    return {_column(name): value for name, value in account.items()}
+
+
+def _column(name: str) -> str:
+    """Return the column of a field of bank details, in a table with payers."""
+    return holder_columns(name)[0] if name in SHARED else name
+
+
+def _write(path: Path, text: str, columns: list[str], records: list[Record]) -> None:
+    if path.suffix.lower() not in {".csv", ".xlsx"}:
+        raise InvalidInput(f"path: expected a .csv or .xlsx file, got {path.name}.")
+    if path.exists():
+        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+    if path.suffix.lower() == ".csv":
+        path.write_text(text, "utf-8-sig", newline="")  # with the mark by which Excel knows UTF-8
+    else:
+        write_workbook(path, columns, records)
