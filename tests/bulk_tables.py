@@ -22,7 +22,7 @@ SECOND, ALIKE, WRONG = 40, 50, 60
 
 
 def payer_row(place: int) -> Row:
-    """Return a payer with one account; no value of them occurs in another row."""
+    """Return a payer with one account, which is the payer's own; no value of them occurs in another row."""
     return {
         "client_user_id": f"customer-{place:05}@example.org",
         "email": f"mailbox-{place:05}@example.net",

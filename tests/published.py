@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from payerkit.wire import our_name
 
 PUBLISHED: dict[str, Any] = json.loads(Path(__file__).with_name("data").joinpath("published.json").read_text("utf-8"))
 
@@ -46,3 +49,10 @@ TYPED_ACCOUNT = {
     "country": "US",
 }
 """An account of that payer."""
+
+
+def as_columns(account: Mapping[str, str]) -> dict[str, str]:
+    """Return an account with the columns that it has in a table with payers: `bank_` in front of what both have."""
+    names = {our_name(name): value for name, value in account.items()}
+    shared = {our_name(name) for name in PAYER} | {"address_line2"}
+    return {f"bank_{name}" if name in shared else name: value for name, value in names.items()}

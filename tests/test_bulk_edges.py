@@ -44,10 +44,10 @@ from payerkit.errors import (
 from payerkit.models import BankDetails, Payer
 from payerkit.models.base import SocialSecurityNumber
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES
-from published import ANSWERS, BANK_DETAILS, PAYER
+from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 STATUS = json.dumps(ANSWERS["create_payer"])
-BANK = {name: value for name, value in BANK_DETAILS.items() if name not in PAYER}
+BANK = as_columns(BANK_DETAILS)
 NOTHING = reply(200, '{"paymentDetails": []}')
 STORED = reply(201, '{"payment_detail": {"id": "id-1", "status": "approved"}}')
 PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
@@ -141,7 +141,7 @@ def test_a_column_without_a_name_is_refused() -> None:
 def test_rows_of_a_payer_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows in any order are read in blocks, each block once: the accounts of a payer are in the same block."""
     rows = payer_rows(3000).sample(frac=1, random_state=1)
-    table = Table(rows)
+    table = Table(rows, holder_is_payer=True)
     read: list[int] = []
     blocks = [table._read_block(number) for number in range(-(-len(rows) // 1024))]
 
@@ -449,8 +449,8 @@ def test_single_calls_accept_masking_types(connected: Callable[..., Client]) -> 
 def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are checked in chunks, which limits memory; the findings are the same for any size of chunk."""
     rows = payer_rows(200)
-    whole = Table(rows).findings
+    whole = Table(rows, holder_is_payer=True).findings
     monkeypatch.setattr(tables, "_ROWS", 7)
 
-    pd.testing.assert_frame_equal(whole, Table(rows).findings)
+    pd.testing.assert_frame_equal(whole, Table(rows, holder_is_payer=True).findings)
     assert len(whole) > 200

@@ -56,14 +56,17 @@ def client() -> Iterator[SandboxClient]:
 
 
 def table(*places: int, **changes: str) -> pd.DataFrame:
-    """Return payers with an account each."""
+    """Return payers with an account each, which is their own."""
     return pd.DataFrame([payer_row(place) | changes for place in places])
 
 
 def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.Report:
     """Run with short waits."""
     return payerkit.onboard(
-        client, rows, journal=path, **{"progress": False, "reconcile_after": RECONCILE_AFTER, "workers": 4, **options}
+        client,
+        rows,
+        journal=path,
+        **{"progress": False, "reconcile_after": RECONCILE_AFTER, "workers": 4, "holder_is_payer": True, **options},
     )
 
 
@@ -80,7 +83,7 @@ def written(client: SandboxClient) -> dict[str, int]:
 def task_of(client: Client, journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
     """Return a task as a run over these rows has it."""
     assert journal.secret.endswith(client.account_secret)
-    return Tasks(Table(rows), journal.secret).task(step, row)
+    return Tasks(Table(rows, holder_is_payer=True), journal.secret).task(step, row)
 
 
 # Opening a journal
@@ -267,7 +270,7 @@ def test_the_command_can_make_a_durable_journal(
     monkeypatch.setenv("PAYERKIT_API_KEY", client.reveal_key())
     table(1).to_csv(path.with_name("table.csv"), index=False)
 
-    assert main(["onboard", str(path.with_name("table.csv")), *arguments]) == 0
+    assert main(["onboard", str(path.with_name("table.csv")), "--holder-is-payer", *arguments]) == 0
     assert [expected] * 2 == synchronous
 
 
@@ -387,7 +390,7 @@ def test_a_journal_of_an_older_payerkit_goes_on(path: Path, is_stored: bool, att
     service = Service()
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         if is_stored:
-            account = Tasks(Table(table(1)), b"secret").task("bank_details", 0)
+            account = Tasks(Table(table(1), holder_is_payer=True), b"secret").task("bank_details", 0)
             payerkit.create_payment_detail(client, account.client_user_id, account.values)
         report = onboard(client, table(1), path)
         sent = [request.target for request in far_end.ledger if request.method == "POST"]
@@ -560,7 +563,7 @@ def test_an_incomplete_list_is_requested_again(path: Path) -> None:
 def test_without_a_delay_it_reconciles_at_once(client: SandboxClient, path: Path) -> None:
     """A service whose writes take effect before the response is lost needs no delay."""
     client.sandbox.set_faults("reset_after=15%, cut=15%")
-    rows = Table(table(*range(20)))
+    rows = Table(table(*range(20)), holder_is_payer=True)
     options = Options(workers=1, reconcile_after=0)
     report = run_table(client, rows, path, options, progress=False, limiter=LeapingClock().limiter())
     details = client.sandbox.ledger()

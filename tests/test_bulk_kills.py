@@ -92,6 +92,7 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     table = payer_rows(case.payers)
     table.to_csv(folder / "table.csv", index=False)
     options: dict[str, Any] = {"journal": journal, "workers": case.workers, "reconcile_after": SETTLE}
+    options["holder_is_payer"] = True
     # The same calls meet the same faults each time.
     faults = ["--seed", str(case.seed), "--faults", f"{FAULTS}, latency={case.latency}"]
     with running("sandbox", "--port", "0", "--db", str(db), *faults, folder=folder) as (text, _):

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit.cli import onboard as onboarding
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER
@@ -18,7 +17,7 @@ from published import TYPED_ACCOUNT, TYPED_PAYER
 ID = {"client_user_id": "typed-001"}
 BANK = {"bank_name": "Typed Bank", "account_name": "Zanzibar Quartermaine", "currency": "USD"}
 BANK |= {"account_number": "98127364550", "routing_number": "021000021"}
-"""Fields that an account needs beyond those that it shares with its payer."""
+"""Fields that an account needs beyond those that a payer has, too."""
 SHARED = {name: TYPED_PAYER[name] for name in TYPED_ACCOUNT if name in TYPED_PAYER} | {"postcode": "12207"}
 OTHER = {"account_number": "11112222333"}
 NOT_SENT = "Its payer was not sent: see the row of the payer."
@@ -26,8 +25,9 @@ SECRETS = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.valu
 
 
 def plan(*rows: dict[str, Any]) -> payerkit.Plan:
-    """Return the plan of a table with these rows, numbered from 1."""
-    return payerkit.plan_onboarding(pd.DataFrame(rows, index=range(1, 1 + len(rows)), dtype="object"))
+    """Return the plan of a table with these rows, numbered from 1, of payers who hold the accounts themselves."""
+    table = pd.DataFrame(rows, index=range(1, 1 + len(rows)), dtype="object")
+    return payerkit.plan_onboarding(table, holder_is_payer=True)
 
 
 def steps(found: payerkit.Plan) -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ def steps(found: payerkit.Plan) -> list[tuple[str, str]]:
     [
         ([TYPED_PAYER], [("send", "")]),
         ([ID | TYPED_ACCOUNT], [("", "send")]),  # a payer who is on board
-        ([TYPED_PAYER | BANK], [("send", "send")]),  # postcode feeds postal_code
+        ([TYPED_PAYER | BANK], [("send", "send")]),  # postcode is the postal_code
         ([TYPED_PAYER | BANK, TYPED_PAYER | BANK | OTHER], [("send", "send"), ("as row 1", "send")]),
         ([TYPED_PAYER | BANK, ID | SHARED | BANK | OTHER], [("send", "send"), ("", "send")]),  # blank payer cells
         ([TYPED_PAYER | BANK] * 2, [("send", "send"), ("as row 1", "as row 1")]),  # a row that stands twice
@@ -97,7 +97,7 @@ def table(**changes: Any) -> pd.DataFrame:
     """Return three payers with an account each, the second without an e-mail address and with blanks to strip."""
     rows: list[dict[str, Any]] = [TYPED_PAYER | BANK | {"client_user_id": f"user-{place}"} for place in range(3)]
     rows[1] |= {"email": None, "city": " Utica", "bank_name": ""}
-    return pd.DataFrame(rows, dtype="object").assign(**changes)
+    return pd.DataFrame(rows, dtype="object").assign(holder_is_payer="yes", **changes)
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", "str"])
@@ -167,21 +167,6 @@ def test_an_empty_table_has_an_empty_plan() -> None:
 
     assert {0} == set(found.counts.values())
     assert (0, 0, False) == (len(found.frame), len(found.findings), "would not" in str(found))
-
-
-def test_bank_columns_are_for_bank_details_alone() -> None:
-    """A `bank_` column is used in place of the payer's column; findings name the step that they are about."""
-    found = plan(TYPED_PAYER | BANK | {"bank_country": "UK", "bank_postal_code": "12207"})
-    codes = found.findings.loc[found.findings["code"] == "country_habit", ["step", "field"]]
-
-    assert [("bank_details", "country")] == list(codes.itertuples(index=False, name=None))
-
-
-def test_the_template_can_be_sent(tmp_path: Path) -> None:
-    """The table that `--template` prints has one row, whose payer and account can be sent."""
-    (tmp_path / "template.csv").write_text(onboarding.template(), "utf-8")
-
-    assert [("send", "send")] == steps(payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "template.csv")))
 
 
 def test_planning_sends_nothing_and_changes_nothing() -> None:
@@ -275,8 +260,8 @@ def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_pat
 def test_a_run_does_what_its_plan_says(rows: list[dict[str, Any]], shared: Client, tmp_path: Path) -> None:
     """A run sends exactly the rows that its plan would send."""
     frame = pd.DataFrame(rows, dtype="object")
-    report = payerkit.onboard(shared, frame, journal=tmp_path / "journal", progress=False)
-    planned = payerkit.plan_onboarding(frame)
+    report = payerkit.onboard(shared, frame, journal=tmp_path / "journal", progress=False, holder_is_payer=True)
+    planned = payerkit.plan_onboarding(frame, holder_is_payer=True)
 
     assert list(planned.frame["reason"] == "") == list(report.frame["state"] == "done")
     assert planned.counts["to_send"] == report.counts["done"]

@@ -212,6 +212,8 @@ def test_a_dataframe_keeps_its_index_and_is_not_changed() -> None:
         ([0, 1], {0: "client_user_id", 1: "email"}, ["client_user_id", "email"]),  # a frame without names
         (["bank_city", "city"], {}, ["bank_city", "city"]),
         (["where"], {"where": "bank_city"}, ["bank_city"]),
+        (["holderIsPayer", "city"], {}, ["holder_is_payer", "city"]),
+        (["bank_postal_code", "postcode"], {}, ["bank_postal_code", "postcode"]),
     ],
 )
 def test_columns_are_named_by_field(columns: list[Any], mapping: Mapping[Any, Any], expected: list[str]) -> None:
@@ -229,6 +231,9 @@ def test_columns_are_named_by_field(columns: list[Any], mapping: Mapping[Any, An
         (["email", "acount number"], {}, {"acount number": "did you mean account_number?"}),
         (["email", "bank_postcode"], {}, {"bank_postcode": "did you mean bank_postal_code?"}),
         (["email", "bankCountry"], {}, {"bankCountry": "did you mean bank_country?"}),
+        (["email", "Holder is payer"], {}, {"Holder is payer": "did you mean holder_is_payer?"}),
+        (["bank_postal_code", "postalCode"], {}, {"postalCode": "a second column for postal_code."}),
+        (["postal_code", "email", "bank_postal_code"], {}, {"bank_postal_code": "column for bank_postal_code."}),
         (["email", "shoe size", "hat"], {}, {"shoe size": "bank details.", "hat": "bank details."}),
         (["email", "x"], {"x": "emial"}, {"x": "did you mean email?"}),  # a mapping to no member
         (["email", "x"], {"x": "email"}, {"x": "a second column for email."}),  # a mapping to one that is there

@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 import payerkit
 from payerkit.cli import main as cli
 from processes import running
-from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
+from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 QUICKSTART = Path(__file__).parent.parent / "notebooks" / "00-quickstart.ipynb"
 KEY = "key-that-the-environment-gives"
@@ -219,7 +219,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 ROWS = [
     TYPED_PAYER
-    | TYPED_ACCOUNT
+    | as_columns(TYPED_ACCOUNT)
     | {"client_user_id": f"user-{place}@example.com", "account_number": f"1234567890{place}"}
     for place in range(3)
 ]
@@ -355,14 +355,34 @@ def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboar
     assert ([], {"payers.csv", "faulty.csv"}) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
 
 
-def test_the_template_can_be_filled_in(tmp_path: Path, onboard: Onboard) -> None:
-    """`--template` prints a table that `onboard` takes as it is."""
-    printed = onboard("--template")
-    (tmp_path / "mine.csv").write_text(printed.stdout)
+@pytest.mark.parametrize(("routes", "count"), [([], 3), (["eur-local"], 1), (["usd-local", "jpy-swift"], 2)])
+def test_the_template_can_be_filled_in(routes: list[str], count: int, tmp_path: Path, onboard: Onboard) -> None:
+    """`--template` prints a table with a row for each route, which `onboard` takes as it is."""
+    printed = onboard("--template", *routes)
+    (tmp_path / "mine.csv").write_text(printed.stdout, "utf-8")
     run = onboard("mine.csv", "--dry-run")
 
-    assert (0, 0) == (printed.returncode, run.returncode)
-    assert "1 row: 1 payer and 1 account would be sent" in run.stdout
+    assert (0, 0, payerkit.template(*routes)) == (printed.returncode, run.returncode, printed.stdout)
+    assert run.stdout.startswith(f"{count} row{'s' * (count > 1)}: {count} payer")
+    assert 1 == len(run.stdout.splitlines())
+
+
+def test_the_template_is_written_to_a_file(onboard: Onboard) -> None:
+    """`--output` writes a workbook, which is not overwritten."""
+    first, second = (onboard("--template", "eur-local", "--output", "accounts.xlsx") for _ in range(2))
+
+    assert (0, 1) == (first.returncode, second.returncode)
+    assert "accounts.xlsx exists already" in second.stderr
+    assert 0 == onboard("accounts.xlsx", "--dry-run").returncode
+
+
+def test_the_holder_is_the_payer_only_if_said(tmp_path: Path, onboard: Onboard) -> None:
+    """Without the holder's columns, a table is refused with a way out: `--holder-is-payer`."""
+    write_rows(tmp_path, [TYPED_PAYER | TYPED_ACCOUNT])
+    refused, done = (onboard("payers.csv", "--dry-run", *said) for said in ([], ["--holder-is-payer"]))
+
+    assert (1, 0) == (refused.returncode, done.returncode)
+    assert [True, True] == [words in refused.stderr for words in ("bank_date_of_birth: Missing", "--holder-is-payer")]
 
 
 @pytest.mark.parametrize(
@@ -370,6 +390,8 @@ def test_the_template_can_be_filled_in(tmp_path: Path, onboard: Onboard) -> None
     [
         (None, [], "give a file with payers"),
         (None, ["payers.csv"], "file payers.csv not found"),
+        (None, ["payers.csv", "-o", "x.csv"], "--output: only for --template"),
+        (None, ["--template", "eur"], "Did you mean eur-local"),
         ("", ["payers.csv"], "the file is empty"),
         ("client_user_id\nx\n", ["payers.csv"], "no columns of a payer or of bank details"),
         ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),

@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster, get_task_stream
 import payerkit
 from payerkit.client import Client as Service
 from payerkit.errors import InvalidInput
-from published import PAYER, TYPED_ACCOUNT, TYPED_PAYER
+from published import PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 ROWS = [{**PAYER, "clientUserId": f"user-{place}", "country": "UK" if place % 3 == 0 else "US"} for place in range(20)]
 MAPPING = {"zip": "postcode", "worker": None}
@@ -34,12 +34,21 @@ def cluster() -> Iterator[Client]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> pd.DataFrame:
-    """Write a file with other column names: payers, a second account of one, errors of one row and of two rows."""
-    rows = [TYPED_PAYER | TYPED_ACCOUNT | {"client_user_id": f"00{place}", "country": "NA"} for place in range(8)]
+    """Write a file with other column names: payers, a second account of one, errors of one row and of two rows.
+
+    Every other payer is the account holder; the column that says so is blank in the last partitions.
+    """
+    others = as_columns(TYPED_ACCOUNT) | {"bank_country": "NA"}
+    own = {name: value for name, value in others.items() if name not in TYPED_PAYER and not name.startswith("bank_")}
+    own |= {"bank_name": "Typed Bank", "holder_is_payer": "yes"}
+    rows = [
+        TYPED_PAYER | (own if place % 2 else others) | {"client_user_id": f"00{place}", "country": "NA"}
+        for place in range(8)
+    ]
     rows[3] |= {"email": " ", "city": " Albany"}
     rows[5] |= {"client_user_id": "007", "first_name": "Zoe"}  # another payer under an id of another partition
-    rows.append({**TYPED_ACCOUNT, "client_user_id": "001", "account_number": "11112222333"})  # its payer is elsewhere
-    rows.append({**TYPED_ACCOUNT, "client_user_id": "003"})  # its payer has an error
+    rows.append({**others, "client_user_id": "001", "account_number": "11112222333"})  # its payer is elsewhere
+    rows.append({**others, "client_user_id": "003"})  # its payer has an error
     rows.append(rows[0])
     frame = pd.DataFrame(rows).rename(columns={"postcode": "zip"}).assign(worker="nobody")
     frame.to_csv(tmp_path / "payers.csv", index=False)

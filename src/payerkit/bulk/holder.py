@@ -88,23 +88,24 @@ def fill_holder(frame: pd.DataFrame, columns: Mapping[str, str], rows: Flags) ->
     columns: of bank details, by field. A field without a column of its own needs none: the payer's column serves it.
     """
     findings = RowFindings()
-    filled = {}
+    if not rows.any() or not payer_columns(frame.columns):
+        return frame, findings
     places = np.flatnonzero(rows).tolist()
-    for name, source in SHARED.items() if payer_columns(frame.columns) and places else ():
-        column = columns.get(name, source)
+    has_payer = frame[frame.columns.intersection(list(own_columns(PAYER)))].notna().any(axis=1).to_numpy(bool)
+    filled = {}
+    for name, column in columns.items():
+        source = SHARED.get(name, column)
         if column == source:
             continue
-        cells, payers = (
-            frame[column].tolist(),
-            frame[source].tolist() if source in frame.columns else [None] * len(frame),
-        )
+        cells = frame[column].tolist()
+        payers = frame[source].tolist() if source in frame.columns else [None] * len(cells)
         for row in places:
             if is_blank(cells[row]):
                 cells[row] = payers[row]
-            elif str(cells[row]) != str(payers[row]):
+            elif str(cells[row]) != str(payers[row]) and (has_payer[row] or not is_blank(payers[row])):
                 findings.append((row, _contradiction(name, column, source)))
         filled[column] = pd.Series(cells, frame.index, "object")
-    return frame.assign(**filled) if filled else frame, findings
+    return frame.assign(**filled), findings
 
 
 def _contradiction(name: str, column: str, source: str) -> Finding:

@@ -47,8 +47,8 @@ def template(*routes: str, path: str | Path | None = None) -> str:
     and the payer is somebody else.
 
     Args:
-        *routes: Currencies with their rails, such as "eur-local" or "usd-swift"; if none, US dollars, euros and pounds
-            with local rails.
+        *routes: Currencies with their rails, such as "eur-local" or "usd-swift"; if none, "usd-local", "eur-local" and
+            "gbp-local".
         path: Also write the table to this file, which must not exist: .csv, or .xlsx with drop-downs, notes, and cells
             that keep leading zeros.
 
@@ -103,7 +103,8 @@ def _known_route(route: str) -> str:
     unpublished = [f"{currency}-{rails}".lower() for currency, rails in requirements()]
     if name in unpublished:
         raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
-    likely = difflib.get_close_matches(name, _examples(), n=3)
+    likely = [each for each in _examples() if name and each.startswith(name)]
+    likely = likely or difflib.get_close_matches(name, _examples(), n=3)
     hint = f" Did you mean {' or '.join(likely)}?" if likely else ""
     raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
 

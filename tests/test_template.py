@@ -1,0 +1,201 @@
+"""Templates: what each route needs, an example that has no finding, and a workbook that keeps text as text."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit.bulk.template import DEFAULT_ROUTES, _examples
+from payerkit.checks.requirements import requirements
+from payerkit.checks.schema import BANK_DETAILS, PAYER
+from payerkit.client import Client
+from payerkit.errors import InvalidInput
+
+ROUTES = tuple(_examples())
+NEEDS = {f"{currency}-{rails}".lower(): row.needs for (currency, rails), row in requirements().items()}
+IDENTIFIERS = [name for name, field in BANK_DETAILS.fields.items() if field.section in {"Account", "Bank"}]
+
+
+def read(text: str) -> pd.DataFrame:
+    """Return a template as `read_payers` reads it."""
+    return payerkit.read_payers(io.StringIO(text))
+
+
+def test_every_route_whose_needs_are_published_has_a_template() -> None:
+    """And no other: a template must not guess."""
+    assert {route for route, needs in NEEDS.items() if needs is not None} == set(ROUTES)
+
+
+@pytest.mark.parametrize("routes", [*((route,) for route in ROUTES), ROUTES, DEFAULT_ROUTES, ROUTES[::-1]])
+def test_a_template_has_no_finding(routes: tuple[str, ...]) -> None:
+    """Alone or together with others, each example would be sent, without even an info."""
+    plan = payerkit.plan_onboarding(read(payerkit.template(*routes)))
+
+    assert [] == plan.findings[["field", "message"]].to_numpy().tolist()
+    assert (len(routes), len(routes)) == (plan.counts["payers"], plan.counts["accounts"])
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_template_has_only_what_its_route_needs(route: str) -> None:
+    """Required fields, those that the currency needs on its rails, the account number, and a state where it counts."""
+    table = read(payerkit.template(route))
+    required = {name for name, field in BANK_DETAILS.fields.items() if field.required} | {"rails"}
+    shared = {name for name in required if name in PAYER.fields} | {"postal_code"}
+    account = {f"bank_{name}" if name in shared else name for name in required}
+    payer = {name for name, field in PAYER.fields.items() if field.required}
+    needed = {name for group in NEEDS[route] or () for name in group}
+
+    assert (
+        payer | account
+        <= set(table.columns)
+        <= payer | account | needed | {"account_number", "bank_state"} | {"document_type"}
+    )
+    assert [] == [group for group in NEEDS[route] or () if set(group).isdisjoint(table.columns)]
+    assert ("bank_state" in table.columns) == (table.loc[2, "bank_country"] == "US")
+    assert not table.isna().to_numpy().any()
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_payer_and_payee_are_two(route: str) -> None:
+    """The examples teach that the account is somebody else's, in the currency and on the rails of the route."""
+    row = read(payerkit.template(route)).loc[2]
+    same = [name for name in PAYER.fields if f"bank_{name}" in row and row[name] == row[f"bank_{name}"]]
+
+    assert set(same) <= {"beneficiary_type", "country"}
+    assert row["last_name"] not in row["account_name"]
+    assert route == f"{row['currency']}-{row['rails']}".lower()
+
+
+def test_people_and_banks_are_plainly_examples() -> None:
+    """No real person is in them, and no two payers are one."""
+    table = read(payerkit.template(*ROUTES))
+
+    assert {"Example Bank"} == set(table["bank_name"])
+    assert table["email"].str.endswith("@example.com").all()
+    assert table["client_user_id"].is_unique
+    assert table["account_name"].str.contains("Example|Ejemplo|Exemplo|レイ").all()
+
+
+def test_a_template_without_routes_is_for_the_usual_ones() -> None:
+    """Dollars, euros and pounds with local rails, each route once."""
+    assert payerkit.template() == payerkit.template(*DEFAULT_ROUTES, "USD-Local")
+
+
+@pytest.mark.parametrize(
+    ("route", "words"),
+    [
+        ("eur", "Did you mean eur-local or eur-swift?"),
+        ("usd-wir", "Did you mean usd-wire?"),
+        ("gpb-local", "Did you mean gbp-local"),
+        ("sek-local", "sek-local has no template, since"),  # its requirements are not published
+        ("", "Routes: usd-local, usd-wire, usd-swift, eur-local"),
+        ("nonsense", "Routes: usd-local"),
+        (None, "unknown route 'none'"),
+    ],
+)
+def test_an_unknown_route_is_told(route: str, words: str) -> None:
+    """With what was probably meant, and with all routes."""
+    with pytest.raises(InvalidInput) as caught:
+        payerkit.template("eur-local", route)
+
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["accounts.csv", "accounts.xlsx", "ACCOUNTS.XLSX"])
+def test_a_file_is_read_as_it_is_printed(name: str, tmp_path: Path) -> None:
+    """CSV and Excel hold what the text says, and stay text: zeros, dates and letters of the world."""
+    text = payerkit.template("usd-local", "jpy-swift", "eur-local", path=tmp_path / name)
+
+    pd.testing.assert_frame_equal(read(text), payerkit.read_payers(tmp_path / name))
+
+
+@pytest.mark.parametrize(("name", "words"), [("a.ods", "a .csv or .xlsx file, got a.ods"), ("a.csv", "exists already")])
+def test_a_file_is_not_overwritten(name: str, words: str, tmp_path: Path) -> None:
+    """It may be filled in already."""
+    (tmp_path / "a.csv").write_text("filled in")
+    with pytest.raises(InvalidInput, match=words):
+        payerkit.template(path=str(tmp_path / name))
+
+    assert ["filled in"] == [file.read_text() for file in tmp_path.iterdir()]
+
+
+def test_the_examples_are_sent(shared: Client, tmp_path: Path) -> None:
+    """The sandbox accepts the example of every route."""
+    report = payerkit.onboard(shared, read(payerkit.template(*ROUTES)), journal=tmp_path / "journal", progress=False)
+
+    assert len(ROUTES) == report.counts["done"]
+
+
+# The workbook
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> openpyxl.Workbook:
+    """Write a template as workbook, and open it."""
+    path = tmp_path_factory.mktemp("template") / "accounts.xlsx"
+    payerkit.template("usd-local", "brl-local", path=path)
+    return openpyxl.load_workbook(path)
+
+
+def letters(book: openpyxl.Workbook) -> dict[str, str]:
+    """Return the letter of each column of the sheet by its name."""
+    return {cell.value: cell.column_letter for cell in book.worksheets[0][1]}
+
+
+def test_cells_are_text(book: openpyxl.Workbook) -> None:
+    """Also in the rows below the examples, where people type."""
+    sheet = book.worksheets[0]
+
+    assert {"@"} == {cell.number_format for row in sheet.iter_rows() for cell in row}
+    assert {"@"} == {sheet.column_dimensions[letter].number_format for letter in letters(book).values()}
+    assert "s" == sheet[f"{letters(book)['phone']}2"].data_type
+
+
+def test_columns_have_notes(book: openpyxl.Workbook) -> None:
+    """Each note says what the column is and whose; the holder's say what to do if the holder is the payer."""
+    notes = {cell.value: cell.comment.text for cell in book.worksheets[0][1]}
+
+    assert (
+        "Social security number. For a business, its tax or registration number. Required. Of the payer."
+        == notes["ssn"]
+    )
+    assert "If needed." in notes["routing_number"]
+    about = [name for name, note in notes.items() if "holder_is_payer" in note]
+    assert {name for name in notes if name.startswith("bank_")} - {"bank_name", "bank_code"} <= set(about)
+    assert not {"city", "country", "iban", "bank_name"} & set(about)
+
+
+@pytest.mark.parametrize(
+    ("column", "style", "some"),
+    [
+        ("beneficiary_type", "stop", ["individual", "business"]),
+        ("bank_beneficiary_type", "stop", ["individual", "business"]),
+        ("rails", "stop", ["local", "swift", "wire"]),
+        ("account_type", "stop", ["checking", "savings"]),
+        ("country", "warning", ["DE", "US", "NA"]),
+        ("bank_country", "warning", ["DE", "US", "NA"]),
+        ("nationality", "warning", ["DE", "US", "NA"]),
+        ("currency", "warning", ["EUR", "USD", "SEK"]),
+        ("city", "", []),
+    ],
+)
+def test_columns_have_choices(book: openpyxl.Workbook, column: str, style: str, some: list[str]) -> None:
+    """A drop-down for every row: strict for a field with few values, else one that may be overruled."""
+    sheet, where = book.worksheets[0], f"{letters(book)[column]}2:{letters(book)[column]}1048576"
+    found = [each for each in sheet.data_validations.dataValidation if str(each.sqref) == where]
+
+    assert [style] * bool(some) == [each.errorStyle or "stop" for each in found]
+    if some:
+        name, _, cells = found[0].formula1.partition("!")
+        values = [cell.value for row in book[name][cells.replace("$", "")] for cell in row]
+        assert set(some) <= set(values)
+
+
+def test_the_header_stays_in_view(book: openpyxl.Workbook) -> None:
+    """So do the ids; the lists of the drop-downs are out of sight, and `read_payers` does not read them."""
+    assert ("B2", "hidden") == (book.worksheets[0].freeze_panes, book.worksheets[1].sheet_state)
