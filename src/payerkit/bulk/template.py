@@ -109,7 +109,7 @@ def _known_route(route: str) -> str:
     raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
 
 
-def _as_columns(account: Record) -> Record:
+def _as_columns(account: Record) -> dict[str, str]:
     return {_column(name): value for name, value in account.items()}
 
 
