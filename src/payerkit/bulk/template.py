@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def _column(name: str) -> str:
     return holder_columns(name)[0] if name in SHARED else name
 
 
-def _write(path: Path, text: str, columns: list[str], records: list[Record]) -> None:
+def _write(path: Path, text: str, columns: Sequence[str], records: Sequence[Record]) -> None:
     if path.suffix.lower() not in {".csv", ".xlsx"}:
         raise InvalidInput(f"path: expected a .csv or .xlsx file, got {path.name}.")
     if path.exists():
