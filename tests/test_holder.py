@@ -29,6 +29,8 @@ PAYEE = {
     "bank_country": "DE",
 }
 """The holder of that account, in a table with payers."""
+OWN_ACCOUNT = {name: value for name, value in TYPED_ACCOUNT.items() if name not in {*TYPED_PAYER, "postal_code"}}
+"""The same of an account of the payer."""
 SAME = {"holder_is_payer": "yes"}
 ADDRESS = ("addressLine1", "city", "state", "postalCode", "country")
 
@@ -233,7 +235,7 @@ def test_rows_differ_in_whose_account_it_is() -> None:
     """Some holders are their payers, some are not; a row without an account needs neither."""
     rows = frame(
         TYPED_PAYER | ACCOUNT | PAYEE,
-        TYPED_PAYER | ACCOUNT | {"client_user_id": "b"} | SAME,
+        TYPED_PAYER | OWN_ACCOUNT | {"client_user_id": "b"} | SAME,
         TYPED_PAYER | {"client_user_id": "c"} | SAME,
     )
     table = Table(rows)
