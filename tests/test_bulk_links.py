@@ -100,7 +100,9 @@ def test_what_is_no_link_to_send_is_left_out(send: Callable[..., payerkit.Report
 
 def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.Report], tmp_path: Path) -> None:
     """However many rows it has, and whatever became of its accounts."""
-    accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)])
+    accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)]).assign(
+        holder_is_payer="yes"
+    )
     report = send(accounts, links(1), links(2), 400, 400, 400)
     report.save_links(tmp_path / "links.csv", accounts)
 

@@ -101,7 +101,14 @@ def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.Report]:
     def run(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> payerkit.Report:
         chosen = Options(workers=1, reconcile_after=0, **options)
         limiter = LeapingClock().limiter()
-        return run_table(client, Table(rows, steps), tmp_path / "run.journal", chosen, progress=False, limiter=limiter)
+        return run_table(
+            client,
+            Table(rows, steps, holder_is_payer=True),
+            tmp_path / "run.journal",
+            chosen,
+            progress=False,
+            limiter=limiter,
+        )
 
     return run
 
@@ -438,7 +445,14 @@ def told(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
     def told(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> str:
         chosen, limiter = Options(workers=1, reconcile_after=0, **options), LeapingClock().limiter()
-        run_table(client, Table(rows, steps), tmp_path / "run.journal", chosen, progress=True, limiter=limiter)
+        run_table(
+            client,
+            Table(rows, steps, holder_is_payer=True),
+            tmp_path / "run.journal",
+            chosen,
+            progress=True,
+            limiter=limiter,
+        )
         return capsys.readouterr().err
 
     return told
