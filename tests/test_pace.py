@@ -22,7 +22,7 @@ from payerkit.client import Client, RequestBody, Timeout
 from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, ServiceError
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED
-from published import ANSWERS, BANK_DETAILS, PAYER
+from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 Connect = Callable[..., Client]
 GOOD = reply(200, RequestBody(ANSWERS["get_payer_status"]).content)
@@ -146,7 +146,7 @@ def test_a_run_may_not_raise_the_rate(function: str, tmp_path: Path) -> None:
     """A rate above the client's is refused before anything is sent or written; the error says where to set it."""
     client = payerkit.connect("https://api.example.com", api_key="key")
     journal = {"journal": tmp_path / "run.journal"} if function in {"onboard", "add_bank_details"} else {}
-    rows = pd.DataFrame([PAYER | BANK_DETAILS]) if journal else ["user-123"]
+    rows = pd.DataFrame([PAYER | as_columns(BANK_DETAILS)]) if journal else ["user-123"]
     with pytest.raises(InvalidInput, match=r"at most 5 calls per second.*connect\(rate=\.\.\.\)"):
         getattr(payerkit, function)(client, rows, rate=6, progress=False, **journal)
 
