@@ -119,8 +119,8 @@ def payer(place: int) -> dict[str, str]:
 
 
 def table(*places: int) -> pd.DataFrame:
-    """Return payers with an account each."""
-    return pd.DataFrame([payer_row(place) for place in places])
+    """Return payers with an account each, which is their own."""
+    return pd.DataFrame([payer_row(place) for place in places]).assign(holder_is_payer="yes")
 
 
 def accounts(*places: int) -> pd.DataFrame:
