@@ -73,7 +73,7 @@ def test_every_status_of_the_sandbox_is_documented(of: str, words: Any) -> None:
         ("failed", "account", ("account", "payee", True)),
         ("failed", "kyc", ("kyc", "you", True)),
         ("pending", "agreement", ("agreement", "payer", False)),
-        ("retry_required", "kyc", ("kyc", "payer", False)),  # through a new link
+        ("retry_required", "kyc", ("kyc", "you", False)),  # a new link has to be sent
         ("retry_required", "payment", ("payment", "you", True)),
         ("pending", None, ("", "", False)),  # the service's for two things, the payer's for one
         ("not_started", None, ("", "payer", False)),  # the payer's for both
@@ -153,7 +153,7 @@ PAYERS: list[tuple[str | None, str | None, bool | None, list[str | None] | None,
     ("pending", "pending", False, None, "payer", False, "Have the payer sign"),  # the payer need not wait for the check
     ("approved", "pending", False, None, "payer", False, "update_agreement()"),
     ("approved", "not_started", False, [], "payer", False, "update_agreement()"),  # accounts come later
-    ("retry_required", "completed", False, None, "payer", False, "new link"),
+    ("retry_required", "completed", False, None, "you", False, "new link"),
     ("rejected", "not_started", False, None, "you", True, "Ask the service for the reason"),  # no use to sign
     ("failed", "completed", False, None, "you", True, "Ask the service for the reason"),
     ("retry_denied", "completed", False, None, "you", True, "Ask the service for the reason"),

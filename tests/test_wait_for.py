@@ -124,7 +124,7 @@ UNTIL = [
     (REJECTED, [account("approved")], "approved", "final", "1 rejected"),
     (payer("approved", "failed", compliant=False), [], "compliant", "final", "1 without an agreement"),
     (payer("retry_denied", "completed"), [], "compliant", "final", "1 rejected"),
-    (payer("retry_required", "completed"), [], "compliant", "waiting", "1 still waiting for the payer"),
+    (payer("retry_required", "completed"), [], "compliant", "waiting", "1 still waiting for you"),
     (payer("brand_new", "completed"), [], "compliant", "waiting", "1 still waiting for you"),
     (payer("approved", "completed"), [], "compliant", "reached", "1 compliant"),  # derived from the words
     (payer("approved", "completed", compliant=False), [], "compliant", "waiting", "1 still waiting for the service"),
