@@ -117,7 +117,7 @@ def test_text_files_are_read_as_csv(name: str, tmp_path: Path) -> None:
         ("broken.xlsx", "not a readable Excel file"),
         ("broken.parquet", "not a readable Parquet file"),
         ("elsewhere.csv", "file elsewhere.csv not found"),
-        (None, "got a NoneType"),
+        (None, "got None"),
         ([TYPED_PAYER], "got a list"),
     ],
 )

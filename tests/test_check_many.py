@@ -167,7 +167,7 @@ def test_warnings_are_ignored_in_a_table_too() -> None:
 @pytest.mark.parametrize("thing", [None, PAYER, [PAYER], pd.Series(PAYER)])
 def test_a_value_that_is_not_a_table_is_refused(thing: Any) -> None:
     """Only a DataFrame is accepted; single payers have their own function."""
-    with pytest.raises(InvalidInput, match="Expected a DataFrame with one Payer per row, got a "):
+    with pytest.raises(InvalidInput, match=r"Expected a DataFrame with one Payer per row, got (a |None)"):
         check_payers(thing)
 
 

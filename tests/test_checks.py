@@ -193,7 +193,7 @@ def test_errors_are_not_ignored(ignored: Any) -> None:
 @pytest.mark.parametrize("thing", [None, "text", 5, ["a list"], object()])
 def test_a_value_without_fields_is_refused(thing: Any) -> None:
     """Only records can be checked."""
-    with pytest.raises(InvalidInput, match="Expected a Payer or a dict of its fields, got a "):
+    with pytest.raises(InvalidInput, match=r"Expected a Payer or a dict of its fields, got (an? |None)"):
         check_payer(thing)
 
 

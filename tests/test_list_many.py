@@ -127,7 +127,7 @@ def test_a_wrong_key_ends_it(connected: Callable[..., Client]) -> None:
         (b"user-1", {}, "got a bytes"),
         (pd.DataFrame({"id": ["user-1"]}), {}, "got a DataFrame"),  # and not its columns
         ({"user-1": 1}, {}, "got a dict"),
-        (None, {}, "got a NoneType"),
+        (None, {}, "got None"),
         (["user-1", None], {}, "ids: Expected text"),  # an empty cell
         (["user-1", 5], {}, "ids: Expected text, got int"),
         (["user-1", ""], {}, "ids: Empty"),

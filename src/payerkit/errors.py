@@ -220,6 +220,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def kind_of(value: object) -> str:
+    """Return the type of a wrong argument as a message names it, such as "an int"."""
+    name = type(value).__name__
+    if value is None:
+        return "None"
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
     """Make a public function raise payerkit's errors from its own frame, without the frames below.
 

@@ -15,7 +15,7 @@ from payerkit.bulk.journal import digest
 from payerkit.bulk.read import name_columns
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.html import is_web_address
 
 _LINKS = ("agreement_url", "kyc_url")
@@ -60,7 +60,7 @@ def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict
 def _read_cells(report: pd.DataFrame, rows: Any, name: str) -> list[str]:
     """Return a column of the table as it was sent; "" for an empty cell. Raises InvalidInput for another table."""
     if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows: expected the DataFrame of the run, got a {type(rows).__name__}.")
+        raise InvalidInput(f"rows: expected the DataFrame of the run, got {kind_of(rows)}.")
     if len(rows) != len(report) or not rows.index.equals(report.index):
         raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
     columns = [column for column, field in name_columns(rows.columns).items() if field == name]

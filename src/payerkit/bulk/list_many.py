@@ -13,7 +13,7 @@ from payerkit.bulk.run import Options
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.endpoints import payment_details_call
-from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.frames import payment_details_frame
 from payerkit.masking import mask
 from payerkit.wire import check_id
@@ -70,7 +70,7 @@ def list_many(
 def distinct_ids(ids: Iterable[str]) -> list[str]:
     """Return client user ids in their order, each once. Raises InvalidInput for one that cannot be sent."""
     if isinstance(ids, str | bytes | Mapping) or hasattr(ids, "columns") or not isinstance(ids, Iterable):
-        raise InvalidInput(f"ids: expected a list or a column of client user ids, got a {type(ids).__name__}.")
+        raise InvalidInput(f"ids: expected a list or a column of client user ids, got {kind_of(ids)}.")
     return list(dict.fromkeys(check_id(each, "ids") for each in ids))
 
 
@@ -81,7 +81,7 @@ def request_lists(
     results: dict[str, Records | str] = {}
     with (
         client.without_retries(pool_size=options.workers) as own,
-        Progress(len(ids), shown=progress, where=client.environment) as bar,
+        Progress(len(ids), shown=progress, where=client.environment, unit="payer") as bar,
     ):
 
         def request(client_user_id: str) -> None:

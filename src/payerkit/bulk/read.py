@@ -13,7 +13,7 @@ import pandas as pd
 
 from payerkit.checks.inputs import mask_name, suggestion
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
-from payerkit.errors import FieldProblem, InvalidInput, without_internal_frames
+from payerkit.errors import FieldProblem, InvalidInput, kind_of, without_internal_frames
 from payerkit.wire import wire_name
 
 _PREFIX = "bank_"
@@ -219,7 +219,7 @@ def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
     elif hasattr(source, "read"):
         frame = _read_csv(source)
     else:
-        raise InvalidInput(f"source: expected a file or a DataFrame, got a {type(source).__name__}.")
+        raise InvalidInput(f"source: expected a file or a DataFrame, got {kind_of(source)}.")
     named = name_columns(frame.columns, mapping)
     return frame[list(named)].rename(columns=dict(named))
 

@@ -20,7 +20,7 @@ from payerkit.bulk.read import columns_by_field, name_columns, own_columns
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.many import check_all_bank_details, check_payers
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field, error_finding
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import COLUMNS, Finding
 
 Step = Literal["payer", "bank_details"]
@@ -209,7 +209,7 @@ def check_parts(rows: Any, steps: tuple[Step, ...], *, holder_is_payer: bool) ->
 def check_part(rows: Any, steps: tuple[Step, ...], holder_is_payer: bool) -> Part:  # noqa: FBT001 - Dask passes it on
     """Return rows with columns named by field, without blanks around texts, and their findings."""
     if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got a {type(rows).__name__}.")
+        raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got {kind_of(rows)}.")
     frame = rows.rename(columns=dict(name_columns(rows.columns))).reset_index(drop=True)
     if ID not in frame.columns:
         raise InvalidInput(f"The table has no column {ID}.")

@@ -17,7 +17,7 @@ from payerkit.checks.inputs import match_names, suggestion, unknown_names, unwra
 from payerkit.checks.rulebook import rules_except
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import COLUMNS, Finding
 
 Codes = npt.NDArray[np.int64]
@@ -102,7 +102,7 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
         function = "check_payers" if schema is PAYER else "check_all_bank_details"
         raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
-        raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got a {type(frame).__name__}.")
+        raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
     rules = rules_except(schema, ignore)
     columns, findings = _read_columns(schema, frame)
     errors = list(_check_fields(schema, columns))

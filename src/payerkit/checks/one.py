@@ -9,7 +9,7 @@ from payerkit.checks.inputs import by_field_name, field_errors
 from payerkit.checks.rulebook import rules_except
 from payerkit.checks.rules import apply_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Findings
 
 
@@ -83,17 +83,17 @@ def _is_empty(value: Any) -> bool:
 
 def _as_mapping(schema: Schema, record: Any) -> Mapping[Any, Any]:
     """Return the fields of a model, dict, table row or named tuple by their names."""
-    kind = type(record).__name__
+    kind = kind_of(record)
     if getattr(record, "request_schema", schema) is not schema:
-        raise InvalidInput(f"Expected a {schema.name}, got a {kind}.")
+        raise InvalidInput(f"Expected a {schema.name}, got {kind}.")
     if hasattr(record, "columns"):
         raise InvalidInput(
-            f"Expected one {schema.name}, such as a row, got a {kind}. "
+            f"Expected one {schema.name}, such as a row, got {kind}. "
             "For a table, use check_payers or check_all_bank_details."
         )
     if callable(getattr(record, "keys", None)):  # a dict, or a row of a DataFrame
         return record if isinstance(record, Mapping) else dict(record)
     fields = {name: getattr(record, str(name)) for name in schema.names if hasattr(record, str(name))}
     if not fields:
-        raise InvalidInput(f"Expected a {schema.name} or a dict of its fields, got a {kind}.")
+        raise InvalidInput(f"Expected a {schema.name} or a dict of its fields, got {kind}.")
     return fields

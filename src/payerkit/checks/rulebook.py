@@ -12,7 +12,7 @@ from payerkit.checks.contradictions import identifier_rules
 from payerkit.checks.requirements import requirement_rules
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Severity
 
 
@@ -27,7 +27,7 @@ def load_rules(schema_name: str) -> tuple[Rule, ...]:
 def rules_except(schema: Schema, ignore: Iterable[str]) -> list[Rule]:
     """Return the rules of a schema whose code is not ignored. Raises InvalidInput for a code that no rule has."""
     if not isinstance(ignore, str | list | tuple | set | frozenset):
-        raise InvalidInput(f"ignore: expected a finding code or a list of codes, got a {type(ignore).__name__}.")
+        raise InvalidInput(f"ignore: expected a finding code or a list of codes, got {kind_of(ignore)}.")
     codes = [ignore] if isinstance(ignore, str) else list(ignore)
     rules = load_rules(schema.name)
     known = {rule.code for rule in rules}

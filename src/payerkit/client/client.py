@@ -24,7 +24,7 @@ from payerkit.client.transport import (
     Timeout,
     Transport,
 )
-from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome
+from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
 from payerkit.masking import ApiKey
 from payerkit.retry import Retries
 from payerkit.wire import is_loopback
@@ -284,9 +284,7 @@ class Client:
 def check_client(client: object) -> None:
     """Raise InvalidInput for anything but a client."""
     if not isinstance(client, Client):
-        raise InvalidInput(
-            f"The first argument must be a client, from connect() or sandbox(); got a {type(client).__name__}."
-        )
+        raise InvalidInput(f"The first argument must be a client, from connect() or sandbox(); got {kind_of(client)}.")
 
 
 def _checked_timeout(timeout: Timeout | float | None) -> Timeout:
@@ -299,7 +297,7 @@ def _checked_retries(retries: object) -> Retries:
     if retries is None:
         return Retries()
     if not isinstance(retries, Retries):
-        raise InvalidInput(f"retries: expected Retries(attempts=...), got a {type(retries).__name__}.")
+        raise InvalidInput(f"retries: expected Retries(attempts=...), got {kind_of(retries)}.")
     return retries
 
 

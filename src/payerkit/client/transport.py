@@ -32,7 +32,7 @@ from payerkit.client.deadline_adapter import (
     running,
     running_attempt,
 )
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.retry import is_non_negative
 
 MAX_RESPONSE = 16 * 2**20
@@ -287,7 +287,7 @@ class SessionTransport(_BaseTransport):
     ) -> None:
         super().__init__(timeout, max_response)
         if not isinstance(session, Session):
-            raise InvalidInput(f"session: expected a requests.Session, got a {type(session).__name__}.")
+            raise InvalidInput(f"session: expected a requests.Session, got {kind_of(session)}.")
         self._session, self._is_local = session, is_local
         self._process = os.getpid()
         self._check_adapter(base_url)

@@ -12,7 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from payerkit.checks.inputs import schema_errors, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, Schema
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.models.base import AccountNumber, ApiModel, Hidden, SocialSecurityNumber, Text
 
@@ -68,7 +68,7 @@ class RequestModel(ApiModel):
         also = f" and also the keywords {', '.join(sorted(fields))}" if fields else ""
         raise InvalidInput(
             f"Expected either a {cls.__name__}, a dict, or keyword fields; "
-            f"got a {type(given).__name__}{also}. Nothing was sent."
+            f"got {kind_of(given)}{also}. Nothing was sent."
         )
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.html import visible
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import to_units
@@ -188,7 +188,7 @@ def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
         1  <NA>    <NA>       <NA>  empty
     """
     if not isinstance(calls, pd.Series):
-        raise InvalidInput(f"Give a Series of calldata; got a {type(calls).__name__}.")
+        raise InvalidInput(f"Give a Series of calldata; got {kind_of(calls)}.")
     decoded = [read_call(data, quick=True) for data in calls.tolist()]
     found = [(position, row) for position, call in enumerate(decoded) for row in _calldata_rows(call)]
     frame = pd.DataFrame([row for _, row in found], columns=list(CALLDATA_COLUMNS), dtype="object")

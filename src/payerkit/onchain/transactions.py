@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.onchain.calldata import DecodedCall, read_call
 from payerkit.onchain.currencies import Currency, currency_hash, find_currency, find_token, native_currency, tokens_at
 from payerkit.onchain.deployments import Deployment, deployments_at
@@ -39,7 +39,7 @@ def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
     if not isinstance(transactions, list | tuple) or not all(
         isinstance(each, TransactionLike) for each in transactions
     ):
-        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got a {type(payment).__name__}.")
+        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got {kind_of(payment)}.")
     return tuple(_decode(index, transaction) for index, transaction in enumerate(transactions))
 
 
