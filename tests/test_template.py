@@ -95,7 +95,8 @@ def test_a_template_without_routes_is_for_the_usual_ones() -> None:
         ("sek-local", "sek-local has no template, since"),  # its requirements are not published
         ("", "Routes: usd-local, usd-wire, usd-swift, eur-local"),
         ("nonsense", "Routes: usd-local"),
-        (None, "unknown route 'none'"),
+        (None, 'expected text, such as template("eur-local", "usd-wire"), got None.'),
+        (["eur-local"], "got a list."),
     ],
 )
 def test_an_unknown_route_is_told(route: str, words: str) -> None:
@@ -104,6 +105,12 @@ def test_an_unknown_route_is_told(route: str, words: str) -> None:
         payerkit.template("eur-local", route)
 
     assert words in str(caught.value)
+
+
+def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
+    """Before anything is written, by its name."""
+    with pytest.raises(InvalidInput, match=r"path: there is no folder .*missing"):
+        payerkit.template("eur-local", path=tmp_path / "missing" / "accounts.csv")
 
 
 @pytest.mark.parametrize("name", ["accounts.csv", "accounts.xlsx", "ACCOUNTS.XLSX"])

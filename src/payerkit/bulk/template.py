@@ -14,7 +14,7 @@ from payerkit.bulk.read import SHARED, holder_columns
 from payerkit.bulk.template_workbook import write_workbook
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 
 DEFAULT_ROUTES = ("usd-local", "eur-local", "gbp-local")
 
@@ -97,7 +97,9 @@ def _account(row: dict[str, str]) -> Record:
 
 
 def _known_route(route: str) -> str:
-    name = str(route).strip().lower()
+    if not isinstance(route, str):
+        raise InvalidInput(f'routes: expected text, such as template("eur-local", "usd-wire"), got {kind_of(route)}.')
+    name = route.strip().lower()
     if name in _examples():
         return name
     unpublished = [f"{currency}-{rails}".lower() for currency, rails in requirements()]
@@ -105,7 +107,7 @@ def _known_route(route: str) -> str:
         raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
     likely = [each for each in _examples() if name and each.startswith(name)]
     likely = likely or difflib.get_close_matches(name, _examples(), n=3)
-    hint = f" Did you mean {' or '.join(likely)}?" if likely else ""
+    hint = f" Did you mean {', '.join(likely[:-1])}{' or ' if likely[1:] else ''}{likely[-1]}?" if likely else ""
     raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
 
 
@@ -121,6 +123,8 @@ def _column(name: str) -> str:
 def _write(path: Path, text: str, columns: Sequence[str], records: Sequence[Record]) -> None:
     if path.suffix.lower() not in {".csv", ".xlsx"}:
         raise InvalidInput(f"path: expected a .csv or .xlsx file, got {path.name}.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"path: there is no folder {path.parent}. Make it first, or choose another.")
     if path.exists():
         raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
     if path.suffix.lower() == ".csv":
