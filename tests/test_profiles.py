@@ -168,7 +168,7 @@ def test_without_a_file_there_are_no_profiles(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
     assert refusal("staging").startswith("base_url: neither an address, such as https://api.example.com, nor a profile")
-    assert "~/.config/payerkit/profiles.toml has none." in refusal("staging")
+    assert "~/.config/payerkit/profiles.toml does not exist. To make a profile, write two lines" in refusal("staging")
 
 
 BASE = '[staging]\nbase_url = "https://api.stage.example.com"\n'

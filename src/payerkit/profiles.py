@@ -69,9 +69,11 @@ def read_profile(name: str) -> Profile:
     shown = str(file).replace(str(Path.home()), "~")
     tables = _read(file, shown)
     if name not in tables:
-        known = f"has {', '.join(sorted(tables))}" if tables else "has none"
+        known = f"has {', '.join(sorted(tables))}." if tables else "has none."
+        if not file.exists():
+            known = 'does not exist. To make a profile, write two lines there: [name] and base_url = "https://...".'
         raise InvalidInput(  # without what was given: it may be a key in the wrong place
-            f"base_url: neither an address, such as https://api.example.com, nor a profile: {shown} {known}."
+            f"base_url: neither an address, such as https://api.example.com, nor a profile: {shown} {known}"
         )
     for key, value in tables[name].items():
         _check_setting(f"[{name}] in {shown}", key, value)
