@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ import payerkit
 from payerkit import explain, statuses
 from payerkit.errors import InvalidInput
 from payerkit.explanations import account_group, explain_payer, is_compliant
+from payerkit.forms.payer import in_form
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.service import states
 from published import ANSWERS, PAYER
@@ -293,3 +295,22 @@ def test_the_form_says_whose_move_it_is(shared: payerkit.Client) -> None:
     form._run_action("refresh")
 
     assert "Status updated. The payer's move. Have the payer sign the agreement" in form._state.status[1]
+
+
+def test_a_form_asks_for_no_call() -> None:
+    """What a form says to do next can be done in the form: no explanation of a payer's status names a function."""
+    table = payerkit.statuses()
+    words = [table.loc[table["of"] == of, "status"] for of in ("kyc", "agreement")]
+    steps = [
+        in_form(payerkit.explain({"kyc_status": kyc, "agreement_status": agreement}).next_step)
+        for kyc, agreement in itertools.product(*words)
+    ]
+
+    assert [] == [step for step in steps if "()" in step]
+
+
+def test_what_is_left_to_do_is_said_alone() -> None:
+    """A compliant payer's next step is the bank account, and not "nothing"."""
+    step = payerkit.explain({"kyc_status": "approved", "agreement_status": "signed", "is_compliant": True}).next_step
+
+    assert step.startswith("Next, the payee needs a bank account")

@@ -84,10 +84,11 @@ class Explanation:
     @property
     def next_step(self) -> str:
         """Whose move it is and what to do, in one line."""
-        step = "" if self.what_to_do == "Nothing." else f" {self.what_to_do}"
-        again = "" if self.ask_again is None else f" Ask again in {_duration(self.ask_again)}."
+        step = "" if self.what_to_do == "Nothing." else self.what_to_do
+        again = "" if self.ask_again is None else f"Ask again in {_duration(self.ask_again)}."
         move = _MOVES[self.whose_move]
-        return f"{move[:1].upper()}{move[1:]}.{step}{again}"
+        leading = "" if step and self.whose_move == "nobody" else f"{move[:1].upper()}{move[1:]}."
+        return " ".join(filter(None, [leading, step, again]))
 
     def _title(self) -> str:
         words = f"{_THINGS.get(self.of, self.of)} {self.status.replace('_', ' ')}".strip()

@@ -31,7 +31,7 @@ def run(_: Namespace) -> int:
         update = payerkit.update_agreement(client, payer.client_user_id)
         status = payerkit.get_payer_status(client, payer.client_user_id)
         title = "2. update_agreement(client, id), get_payer_status(client, id): record the signature"
-        _print_step(title, repr(update), repr(status))
+        _print_step(title, repr(update), repr(status), status.explain().next_step)
 
         detail = payerkit.create_payment_detail(client, payer.client_user_id, BANK_DETAILS)
         client.sandbox.advance(seconds=5)  # nobody waits for a demo
@@ -43,7 +43,8 @@ def run(_: Namespace) -> int:
         payment = payerkit.initiate_payment(client, ORDER)
         signed = [f"sign {number}: {transaction!r}" for number, transaction in enumerate(payment.transactions, 1)]
         title = "4. initiate_payment(client, order): get the transactions to sign; no money has moved yet"
-        _print_step(title, f"reference {payment.payment_reference}", *signed)
+        found = str(payerkit.check_payment(payment).warnings).splitlines()
+        _print_step(title, f"reference {payment.payment_reference}", *signed, "check_payment(payment)", *found)
     print("\nNothing left this machine. 'payerkit lab' opens the same steps as a notebook.")
     return 0
 

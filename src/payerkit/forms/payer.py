@@ -136,7 +136,7 @@ class PayerForm(Form):
             self._mark_as_signed()
         elif action == "refresh":
             status = self._refresh_status()
-            self._set_status("success", f"Status updated. {status.explain().next_step}")
+            self._set_status("success", f"Status updated. {in_form(status.explain().next_step)}")
         else:
             super()._run_action(action)
 
@@ -155,6 +155,24 @@ class PayerForm(Form):
             self._set_status("success", "The agreement is recorded.")
         else:
             self._set_status("warning", "The service did not confirm that the agreement is signed. Try again later.")
+
+
+_IN_FORM = {
+    "; create_payer() returns it": ", which is below",
+    "create_payer() returns the link": "the link is below",
+    "Call create_payer() again": "Send the form again",
+    "Call create_payer() for the link and": "Send the form again for the link, and",
+    "call update_agreement()": "mark it as signed",
+    ": create_payment_detail(), if": ", if",
+}
+"""What the explanation of a status says to somebody who writes Python, and what a form says instead."""
+
+
+def in_form(text: str) -> str:
+    """Return what to do next for somebody who uses the form and calls no functions."""
+    for call, words in _IN_FORM.items():
+        text = text.replace(call, words)
+    return text
 
 
 def _as_text(value: Any) -> str:
