@@ -266,6 +266,14 @@ def test_compliant_is_what_the_service_calls_so(
     assert (0,) == service.count("accounts")
 
 
+def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..., payerkit.Report]) -> None:
+    """The reason for the account of a rejected payer says that waiting alone does not help."""
+    service.status = PENDING | {"kycStatus": "rejected"}
+    report = run(table(1), accounts="when_compliant")
+
+    assert str(report.frame.loc[0, "reason"]).endswith("Ask the service for the reason. Waiting does not change it.")
+
+
 def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., payerkit.Report]) -> None:
     """Whatever else the service says in its place may be personal; what it leaves out is unknown."""
     service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}

@@ -14,6 +14,7 @@ from payerkit.retry import LONGEST_WAIT, MAX_FORBIDDEN, MAX_RATE_LIMITED, MAX_UN
 T = TypeVar("T")
 
 _SLOWER = "Call again later, with a lower rate."
+_ONE_KEY = "With another key, use another journal."
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -131,7 +132,7 @@ class RateLimiter:
             self._forbidden += 1
             is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
         if is_key or error.status_code != HTTPStatus.FORBIDDEN:
-            self.stop.set(f"{error.message} {error.advice}")
+            self.stop.set(f"{error.message} {error.advice} {_ONE_KEY}")
 
     def _count_unreachable(self, error: PayerkitError) -> None:
         with self._lock:

@@ -30,8 +30,8 @@ Accounts = Literal["now", "when_compliant"]
 MAX_WORKERS = 256
 
 _SAME_TABLE = (
-    "Give the same table. For corrected rows, use another journal and a table of these rows alone: with another "
-    "journal, all rows of a table are sent."
+    "Give the same table, with the same holder_is_payer. For corrected rows, use another journal and a table of these "
+    "rows alone: with another journal, all rows of a table are sent."
 )
 
 

@@ -26,6 +26,7 @@ from payerkit.errors import (
     UnknownOutcome,
     WrongKey,
 )
+from payerkit.explanations import explain_payer
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.retry import WAITING_CODES
@@ -154,6 +155,9 @@ class Sender:
         facts = {name: text for name, text in _facts(fields, client_user_id).items() if name in _COMPLIANCE}
         shown = {name: _shown(facts.get(name, "unknown")) for name in _COMPLIANCE}
         waits = f"Waits: identity check {shown['kyc_status']}, agreement {shown['agreement_status']}."
+        found = explain_payer(*(facts.get(name) for name in _COMPLIANCE))
+        if found.final and not found.is_passed:  # one that another day does not change
+            waits = f"{waits} {found.what_to_do}"
         is_compliant = first(fields, "isCompliant", "is_compliant") is True
         return Compliance("" if is_compliant else waits, facts)
 
