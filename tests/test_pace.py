@@ -75,6 +75,11 @@ def test_a_sandbox_has_no_rate() -> None:
         assert client.pace.rate is None
 
 
+def test_a_pace_says_what_it_is() -> None:
+    """A notebook shows the limit, and not an address in memory."""
+    assert ("Pace(5 calls a second)", "Pace(no limit)") == (repr(Pace(5)), repr(Pace()))
+
+
 def test_calls_are_spaced(connected: Connect) -> None:
     """The first call leaves at once, as after a pause of the user's; the next ones an interval after the last."""
     clock = HandClock()

@@ -165,6 +165,7 @@ def test_a_summary_of_a_monday_morning(wait: Wait) -> None:
 
     assert "40 payers: 26 compliant, 3 rejected, 11 still waiting for the payer." == str(report).splitlines()[0]
     assert (40, 14) == (len(report.frame), report._repr_html_().count("<tr>") - 1)
+    assert "Not compliant<" in report._repr_html_()  # and not "the first 20"
 
 
 def test_nobody_to_wait_for(wait: Wait) -> None:

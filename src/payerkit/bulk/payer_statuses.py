@@ -202,7 +202,7 @@ def look_at_payers(
     found: dict[str, Look] = {}
     with (
         client.without_retries(pool_size=options.workers) as own,
-        Progress(len(ids), shown=progress, where=client.environment) as bar,
+        Progress(len(ids), shown=progress, where=client.environment, unit="payer") as bar,
     ):
 
         def request(client_user_id: str) -> None:

@@ -11,10 +11,10 @@ from typing import Any, Self
 class Progress:
     """A tqdm bar that counts how many tasks are done, failed, unknown or waiting; nothing if it is not shown.
 
-    where: shown before the bar, such as the environment that the calls go to.
+    where: shown before the bar, such as the environment that the calls go to. unit: what is counted.
     """
 
-    def __init__(self, total: int, *, shown: bool, where: str = "") -> None:
+    def __init__(self, total: int, *, shown: bool, where: str = "", unit: str = "sent") -> None:
         self._where = where
         self._lock = threading.Lock()
         self._states: Counter[str] = Counter()
@@ -22,7 +22,7 @@ class Progress:
         if shown:
             from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
 
-            self._bar = tqdm(total=total, unit="sent", dynamic_ncols=True, desc=where or None)
+            self._bar = tqdm(total=total, unit=unit, dynamic_ncols=True, desc=where or None)
 
     def count(self, state: str) -> None:
         """Count one more task in a state; from any thread."""

@@ -138,10 +138,11 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        open_rows = self.frame[self.frame["state"] != "done"].head(_SHOWN_ROWS)
-        rows = [(shown_id(row.Index), row.step, row.state, row.reason) for row in open_rows.itertuples()]
+        open_rows = self.frame[self.frame["state"] != "done"]
+        shown = open_rows.head(_SHOWN_ROWS)
+        rows = [(shown_id(row.Index), row.step, row.state, row.reason) for row in shown.itertuples()]
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
-        caption = f"Not done (the first {_SHOWN_ROWS})"
+        caption = "Not done" if len(shown) == len(open_rows) else f"Not done (the first {_SHOWN_ROWS})"
         table = html.grid(("row", "step", "state", "reason"), rows, caption=caption) if rows else ""
         return f"<div><b>{html.escape(self._summary())}</b>{_html_bar(self.counts)}{advice}{table}</div>"
 

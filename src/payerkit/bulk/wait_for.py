@@ -87,12 +87,14 @@ class WaitReport:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        open_rows = self.frame[self.frame["state"] != "reached"].head(_SHOWN_ROWS)
+        not_there = self.frame[self.frame["state"] != "reached"]
+        open_rows = not_there.head(_SHOWN_ROWS)
         names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
         columns = [*names, "whose_move", "what_to_do"]
         cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
         head = [name.replace("_", " ") for name in columns]
-        table = html.grid(head, cells, caption=f"Not {self.until} (the first {_SHOWN_ROWS})") if cells else ""
+        more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
+        table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
         return f"<div><b>{html.escape(self._summary())}</b>{advice}{table}</div>"
 
@@ -252,6 +254,10 @@ _REFUSED = {
 """What keeps a payer from getting there, by what has a final status."""
 
 
+_BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} payers [{elapsed}{postfix}]"
+"""Without a rate or an end: nobody knows how long others take."""
+
+
 class _Line:
     """A tqdm bar that shows how many payers are waited for, and whose move it is; nothing if it is not shown."""
 
@@ -260,7 +266,7 @@ class _Line:
         if shown:
             from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
 
-            self._bar = tqdm(total=total, unit="payer", dynamic_ncols=True)
+            self._bar = tqdm(total=total, bar_format=_BAR, dynamic_ncols=True)
 
     def show(self, done: int, moves: Counter[str]) -> None:
         """Draw how many payers are not waited for any more, and on whom the others depend."""

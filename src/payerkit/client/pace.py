@@ -59,6 +59,9 @@ class Pace:
         self._paused_at = self._paused_until = -math.inf
         self._refusals = 0
 
+    def __repr__(self) -> str:
+        return f"Pace({'no limit' if self.rate is None else f'{self.rate:g} calls a second'})"
+
     @property
     def refusals(self) -> int:
         """The 429 in a row that did not say how long to wait; those of one burst count once."""
