@@ -95,6 +95,7 @@ def test_a_clock_is_turned_from_another_process(tmp_path: Path) -> None:
     """The options about time reach the sandbox, whose clock others advance over HTTP."""
     options = ["--clock", "manual", "--accounts-after", "60", "--kyc-after", "120", "--port", "0"]
     with running("sandbox", *options, folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _process):
+        assert "SandboxControls(client).advance(minutes=2)" in printed
         client = payerkit.connect(address(printed), api_key=KEY)
         controls = payerkit.SandboxControls(client)
         payerkit.create_payer(client, PAYER)

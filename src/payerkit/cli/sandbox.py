@@ -47,6 +47,7 @@ def run(options: Namespace) -> int:
         f"Sandbox      {service.url}   (API documentation: {service.url}/docs)",
         f"API key      {key}",
         f"Data         {'kept in the database' if options.db else 'deleted at the end; --db keeps it'}",
+        *(["Clock        stands still until SandboxControls(client).advance(minutes=2)"] * (options.clock == "manual")),
         f"In Python    payerkit.connect({url})",
         "Press Ctrl+C to stop.",
     ]

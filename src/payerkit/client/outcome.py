@@ -105,7 +105,8 @@ class Outcome(Generic[T]):
         wait = self._retry_after()
         if kind is RateLimited and wait is not None:
             words = f"{words} {wait:g} seconds"
-        says = f" It says: {body.message}" if body.message else ""
+        end = "" if body.message.endswith((".", "!", "?", "…")) else "."
+        says = f" It says: {body.message}{end}" if body.message else ""
         is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         if until and kind is Refused:
