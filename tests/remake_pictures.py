@@ -17,7 +17,7 @@ form.fill(client_user_id="example-001", email="payer at example.com", phone="+12
           country="US")
 form"""
 BANK = """form = BankDetailsForm(client, "example-001")
-form.fill(currency="EUR", iban="DE89370400440532013001", bank_name="Example Bank", account_name="Example Payer 001",
+form.fill(currency="EUR", iban="DE89370400440532013001", bank_name="Example Bank", account_name="Example Payee 001",
           beneficiary_type="business", date_of_birth="2015-03-02", address_line1="1 Example Street", city="Berlin",
           postal_code="10117", country="DE")
 form"""
