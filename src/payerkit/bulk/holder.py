@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.bulk.read import HOLDER, SHARED, holder_columns, own_columns, payer_columns
+from payerkit.bulk.read import HOLDER_IS_PAYER, account_columns, own_columns, payer_columns
 from payerkit.checks.inputs import is_blank, unwrap_secret
-from payerkit.checks.schema import BANK_DETAILS, PAYER
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding
 from payerkit.wire import wire_name
@@ -31,18 +31,23 @@ def read_holder(frame: pd.DataFrame, *, default: bool) -> tuple[pd.DataFrame, Fl
     default: what counts if there is no such column, and where it is blank.
     """
     flags, findings = np.full(len(frame), default), RowFindings()
-    if HOLDER not in frame.columns:
+    if HOLDER_IS_PAYER not in frame.columns:
         return frame, flags, findings
-    for row, cell in enumerate(frame[HOLDER].tolist()):
+    for row, cell in enumerate(frame[HOLDER_IS_PAYER].tolist()):
         said = _read_cell(cell, default=default)
         flags[row] = said is True
         if said is None:
-            findings.append((row, _error(HOLDER, "choice", "Expected yes or no.", "Or leave it blank.")))
-    frame = frame.drop(columns=HOLDER)
+            findings.append((row, _error(HOLDER_IS_PAYER, "choice", "Expected yes or no.", "Or leave it blank.")))
+    return _with_holder_columns(frame.drop(columns=HOLDER_IS_PAYER)), flags, findings
+
+
+def _with_holder_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with empty columns for those of the account holder that it lacks, unless it has accounts alone."""
     if not payer_columns(frame.columns):
-        return frame, flags, findings
-    lacking = [own for own, *others in map(holder_columns, SHARED) if frame.columns.intersection([own, *others]).empty]
-    return frame.assign(**dict.fromkeys(lacking)), flags, findings
+        return frame
+    wanted = map(account_columns, SHARED_FIELDS)
+    lacking = [columns[0] for columns in wanted if frame.columns.intersection(columns).empty]
+    return frame.assign(**dict.fromkeys(lacking))
 
 
 def _read_cell(cell: Any, *, default: bool) -> bool | None:
@@ -60,11 +65,11 @@ def require_holder(columns: Mapping[str, str], given: Collection[str]) -> None:
     columns: of bank details, by field. given: all columns of the table.
     """
     lacking = [name for name, field in BANK_DETAILS.fields.items() if field.required and name not in columns]
-    if not payer_columns(given) or SHARED.keys().isdisjoint(lacking):
+    if not payer_columns(given) or SHARED_FIELDS.keys().isdisjoint(lacking):
         return
     advice = (
         "Add these columns. If all account holders are payers themselves, pass holder_is_payer=True "
-        f"(--holder-is-payer); if some are, add a column {HOLDER} with yes or no."
+        f"(--holder-is-payer); if some are, add a column {HOLDER_IS_PAYER} with yes or no."
     )
     of_payers = [name for name in payer_columns(given) if name in own_columns(PAYER)]
     if of_payers:
@@ -78,7 +83,7 @@ def require_holder(columns: Mapping[str, str], given: Collection[str]) -> None:
 
 
 def _missing(name: str) -> FieldProblem:
-    column = holder_columns(name)[0] if name in SHARED else name
+    column = account_columns(name)[0]
     return FieldProblem(column, wire_name(column), f"Missing. {BANK_DETAILS.fields[name].help}", "column_missing")
 
 
@@ -94,7 +99,7 @@ def fill_holder(frame: pd.DataFrame, columns: Mapping[str, str], rows: Flags) ->
     has_payer = frame[frame.columns.intersection(list(own_columns(PAYER)))].notna().any(axis=1).to_numpy(bool)
     filled = {}
     for name, column in columns.items():
-        source = SHARED.get(name, column)
+        source = SHARED_FIELDS.get(name, column)
         if column == source:
             continue
         cells = frame[column].tolist()
@@ -109,8 +114,8 @@ def fill_holder(frame: pd.DataFrame, columns: Mapping[str, str], rows: Flags) ->
 
 
 def _contradiction(name: str, column: str, source: str) -> Finding:
-    message = f"The holder is the payer here ({HOLDER}), but {column} differs from {source}."
-    return _error(name, "holder_differs", message, f"Clear {column}, or write no in a column {HOLDER}.")
+    message = f"The holder is the payer here ({HOLDER_IS_PAYER}), but {column} differs from {source}."
+    return _error(name, "holder_differs", message, f"Clear {column}, or write no in a column {HOLDER_IS_PAYER}.")
 
 
 def _error(name: str, code: str, message: str, hint: str) -> Finding:

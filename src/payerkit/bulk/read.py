@@ -12,24 +12,21 @@ from zipfile import BadZipFile
 import pandas as pd
 
 from payerkit.checks.inputs import mask_name, suggestion
-from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
 from payerkit.errors import FieldProblem, InvalidInput, kind_of, without_internal_frames
 from payerkit.wire import wire_name
 
 _PREFIX = "bank_"
 
-SHARED = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
-"""Fields of an account holder that a payer has, too, and the payer's names of them."""
-
-_BANK_COLUMNS = {f"{_PREFIX}{name}": name for name in SHARED}
+_BANK_COLUMNS = {f"{_PREFIX}{name}": name for name in SHARED_FIELDS}
 """Columns of the account holder, in a table that has payers, too."""
 
-HOLDER = "holder_is_payer"
+HOLDER_IS_PAYER = "holder_is_payer"
 """The column that says for each row whether the account holder is the payer; it is not sent."""
 
 _NAMES: dict[object, str] = {
     **{name: name for name in _BANK_COLUMNS},
-    **dict.fromkeys((HOLDER, wire_name(HOLDER)), HOLDER),
+    **dict.fromkeys((HOLDER_IS_PAYER, wire_name(HOLDER_IS_PAYER)), HOLDER_IS_PAYER),
     **BANK_DETAILS.names,
     **PAYER.names,
 }
@@ -96,10 +93,10 @@ def _suggest(name: str) -> str | None:
     """Return the column that an unknown name most likely means; None if none is likely."""
     bare = name.lower().removeprefix("bank").lstrip("_ -")
     field = suggestion(BANK_DETAILS, bare) if bare != name.lower() else None
-    if field in SHARED:
+    if field in SHARED_FIELDS:
         return f"{_PREFIX}{field}"
-    if bare.replace(" ", "_") == HOLDER:
-        return HOLDER
+    if bare.replace(" ", "_") == HOLDER_IS_PAYER:
+        return HOLDER_IS_PAYER
     return suggestion(PAYER, name) or suggestion(BANK_DETAILS, name)
 
 
@@ -111,25 +108,27 @@ def columns_by_field(schema: Schema, columns: Iterable[str], *, holder_is_payer:
     present = set(columns)
     found = {}
     for name in schema.fields:
-        candidates = [name] if schema is PAYER else _account_columns(name, present, holder_is_payer=holder_is_payer)
+        candidates = [name] if schema is PAYER else _candidates(name, present, holder_is_payer=holder_is_payer)
         column = next((each for each in candidates if each in present), None)
         if column is not None:
             found[name] = column
     return found if not own_columns(schema).isdisjoint(found.values()) else {}
 
 
-def _account_columns(name: str, present: Collection[str], *, holder_is_payer: bool) -> list[str]:
+def _candidates(name: str, present: Collection[str], *, holder_is_payer: bool) -> list[str]:
     """Return the columns that may fill a field of bank details, the first choice first."""
-    if name not in SHARED:
+    if name not in SHARED_FIELDS:
         return [name]
+    of_payer = SHARED_FIELDS[name]
     if not payer_columns(present):
-        return [name, SHARED[name]]
-    return [*holder_columns(name), *([SHARED[name]] if holder_is_payer else [])]
+        return [name, of_payer]
+    return [*account_columns(name), *([of_payer] if holder_is_payer else [])]
 
 
-def holder_columns(name: str) -> list[str]:
-    """Return the columns of a field that are the account holder's, in a table that has payers, too."""
-    return [f"{_PREFIX}{name}", *([name] if name not in PAYER.fields else [])]
+def account_columns(name: str) -> list[str]:
+    """Return the columns of a field of bank details in a table that has payers, too, the usual one first."""
+    prefixed = [f"{_PREFIX}{name}"] if name in SHARED_FIELDS else []
+    return prefixed if name in PAYER.fields else [*prefixed, name]
 
 
 def payer_columns(columns: Iterable[str]) -> list[str]:
@@ -143,8 +142,8 @@ def payer_columns(columns: Iterable[str]) -> list[str]:
 def own_columns(schema: Schema) -> set[str]:
     """Return the columns that are for this schema alone: a row in which all of them are blank is not about it."""
     if schema is PAYER:
-        return set(PAYER.fields) - set(SHARED) - {"client_user_id", "postcode"}
-    return set(BANK_DETAILS.fields) - set(SHARED) | set(_BANK_COLUMNS)
+        return set(PAYER.fields) - set(SHARED_FIELDS) - {"client_user_id", "postcode"}
+    return set(BANK_DETAILS.fields) - set(SHARED_FIELDS) | set(_BANK_COLUMNS)
 
 
 Mapped = Mapping[str, str | None]

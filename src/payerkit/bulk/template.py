@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from payerkit._tables import rows
-from payerkit.bulk.read import SHARED, holder_columns
+from payerkit.bulk.read import account_columns
 from payerkit.bulk.template_workbook import write_workbook
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS
@@ -71,9 +71,12 @@ def template(*routes: str, path: str | Path | None = None) -> str:
     payers = [
         {name: value.format(number=number) for name, value in _PAYER.items()} for number in range(1, 1 + len(accounts))
     ]
-    records = [payer | _as_columns(account) for payer, account in zip(payers, accounts, strict=True)]
-    names = [name for name in BANK_DETAILS.fields if any(name in account for account in accounts)]
-    columns = [*_PAYER, *map(_column, names)]
+    names = {name: account_columns(name)[0] for name in BANK_DETAILS.fields if any(name in each for each in accounts)}
+    columns = [*_PAYER, *names.values()]
+    records = [
+        payer | {names[name]: value for name, value in account.items()}
+        for payer, account in zip(payers, accounts, strict=True)
+    ]
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
@@ -109,15 +112,6 @@ def _known_route(route: str) -> str:
     likely = likely or difflib.get_close_matches(name, _examples(), n=3)
     hint = f" Did you mean {', '.join(likely[:-1])}{' or ' if likely[1:] else ''}{likely[-1]}?" if likely else ""
     raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
-
-
-def _as_columns(account: Record) -> dict[str, str]:
-    return {_column(name): value for name, value in account.items()}
-
-
-def _column(name: str) -> str:
-    """Return the column of a field of bank details, in a table with payers."""
-    return holder_columns(name)[0] if name in SHARED else name
 
 
 def _write(path: Path, text: str, columns: Sequence[str], records: Sequence[Record]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from payerkit.bulk.read import HOLDER, columns_by_field
+from payerkit.bulk.read import HOLDER_IS_PAYER, columns_by_field
 from payerkit.checks.places import countries
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
@@ -59,7 +59,7 @@ def _add_note(cell: Any, schema: Schema, field: SchemaField) -> None:
 
     owner = "Of the payer." if schema is PAYER else "Of the account and its holder, the payee."
     if schema is BANK_DETAILS and field.section == "Beneficiary":
-        owner += f" Is the holder the payer? Add a column {HOLDER} with yes or no."
+        owner += f" Is the holder the payer? Add a column {HOLDER_IS_PAYER} with yes or no."
     needed = "Required." if field.required else "If needed."
     note = Comment(f"{field.title}. {field.help} {needed} {owner}", "payerkit")
     note.width, note.height = 300, 120

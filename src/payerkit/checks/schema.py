@@ -171,6 +171,9 @@ BANK_DETAILS = Schema("BankDetails", "2.1", _read_fields("BankDetails"))
 PAYMENT_ORDER = Schema("PaymentOrder", "2.7", _read_fields("PaymentOrder"))
 SCHEMAS = {schema.name: schema for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER)}
 
+SHARED_FIELDS = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
+"""Fields of an account holder that a payer has, too, each with the payer's name of it."""
+
 
 def check_field(schema: Schema, name: str, value: Any) -> Finding | None:
     """Return how a field's unmasked value breaks the schema; None if it does not."""

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from payerkit import html
 from payerkit.checks.one import check_payer
+from payerkit.checks.schema import SHARED_FIELDS
 from payerkit.endpoints import create_payer, get_payer_status, update_agreement
 from payerkit.errors import NotFound
 from payerkit.forms.form import Button, Form, FormState, count_warnings
@@ -18,18 +19,6 @@ from payerkit.models.base import Hidden
 from payerkit.wire import is_loopback
 
 _SIGNED = {"completed", "signed"}
-
-_HOLDER = {
-    "beneficiary_type": "beneficiary_type",
-    "date_of_birth": "date_of_birth",
-    "address_line1": "address_line1",
-    "address_line2": "address_line2",
-    "city": "city",
-    "state": "state",
-    "postal_code": "postcode",
-    "country": "country",
-}
-"""The fields of an account holder, each with the payer's field that says the same of the payer."""
 
 
 class PayerForm(Form):
@@ -87,7 +76,7 @@ class PayerForm(Form):
         """
         with self._lock:
             values = self._entries.visible_values()
-        holder = {name: values[source] for name, source in _HOLDER.items()}
+        holder = {name: values[source] for name, source in SHARED_FIELDS.items()}
         if values["beneficiary_type"] == "business":
             holder["account_name"] = values["company_name"]
         else:
