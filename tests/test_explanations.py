@@ -196,7 +196,7 @@ def test_a_payer_is_explained(
     words: str,
 ) -> None:
     """One explanation from all statuses: whose move it is, whether it is final, what to do."""
-    found = explain_payer(kyc, agreement, is_compliant=compliant, accounts=accounts)
+    found = explain_payer(kyc, agreement, compliant, accounts=accounts)
 
     assert (move, final, True) == (found.whose_move, found.final, words in found.what_to_do)
     assert ["kyc", "agreement"] == [part.of for part in found.parts[:2]]
@@ -231,7 +231,7 @@ def test_compliant_is_what_the_service_says(
 )
 def test_the_explanation_says_what_it_rests_on(compliant: bool | None, kyc: str, words: str) -> None:
     """What is derived, and what the service contradicts, is said."""
-    assert words in explain_payer(kyc, "completed", is_compliant=compliant).meaning
+    assert words in explain_payer(kyc, "completed", compliant).meaning
 
 
 def test_the_response_that_creates_a_payer_is_not_relied_on() -> None:
@@ -270,7 +270,7 @@ def test_a_payers_table_shows_the_next_step() -> None:
 
 def test_explanations_are_shown_as_text_and_table() -> None:
     """Both name the move and the next step; what a service wrote is escaped."""
-    payer = explain_payer("<b>odd</b>", "completed", is_compliant=False)
+    payer = explain_payer("<b>odd</b>", "completed", told=False)
     views = [
         str(payer),
         repr(payer),

@@ -11,6 +11,7 @@ from payerkit import html
 from payerkit._tables import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
+from payerkit.wire import our_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,8 +192,8 @@ def explain(status: Any, of: str | None = None) -> Explanation:
         return found
     fields = _fields(status)
     if "kyc_status" in fields or "agreement_status" in fields:
-        compliant = fields.get("is_compliant", fields.get("compliant"))
-        return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), is_compliant=compliant)
+        told = fields.get("is_compliant", fields.get("compliant"))
+        return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), told)
     for name, thing in (("sub_status", "payment"), ("status", "account")):
         if name in fields:
             return explain_word(fields[name], of or thing)
@@ -201,19 +202,10 @@ def explain(status: Any, of: str | None = None) -> Explanation:
     )
 
 
-_ROW = {
-    "kycStatus": "kyc_status",
-    "agreementStatus": "agreement_status",
-    "isCompliant": "is_compliant",
-    "subStatus": "sub_status",
-}
-"""Wire names of statuses, and ours."""
-
-
 def _fields(row: Any) -> dict[str, Any]:
     """Return the fields of a dict or a row of a table by our names; {} for anything else."""
     items = row.items() if isinstance(row, Mapping) or hasattr(row, "iloc") else ()
-    return {_ROW.get(str(name), str(name)): value for name, value in items}
+    return {our_name(str(name)): value for name, value in items}
 
 
 def explain_word(status: Any, of: str) -> Explanation:
@@ -259,29 +251,27 @@ def _explain_any(status: str) -> Explanation:
 
 
 def explain_payer(
-    kyc_status: Any, agreement_status: Any, *, is_compliant: Any = None, accounts: Iterable[Any] | None = None
+    kyc_status: Any, agreement_status: Any, told: Any = None, *, accounts: Iterable[Any] | None = None
 ) -> Explanation:
     """Return one explanation of a payer: whose move it is and what to do, from all statuses.
 
-    is_compliant: what the service says; if it does not say it, the statuses decide. accounts: statuses of the accounts
-    that matter; None if they are not known.
+    told: whether the payer is compliant, as the service says; if it does not say it, the statuses decide. accounts:
+    statuses of the accounts that matter; None if they are not known.
     """
     kyc, agreement = explain_word(kyc_status, "kyc"), explain_word(agreement_status, "agreement")
-    told = _as_bool(is_compliant)
-    are_passed = kyc.is_passed and agreement.is_passed
-    if told or (told is None and are_passed):
+    if is_compliant(kyc_status, agreement_status, told):
         found = _explain_accounts(accounts)
-        if told and not are_passed:
+        if not (kyc.is_passed and agreement.is_passed):
             found = replace(found, meaning=f"{found.meaning} The service says so, although the other statuses do not.")
     else:
         found = _explain_open(kyc, agreement)
-    if told is None and not (found.final and not found.is_passed):
+    if _as_bool(told) is None and not (found.final and not found.is_passed):
         found = replace(found, meaning=f"{found.meaning} {_NOT_SAID}")
     return replace(found, parts=(kyc, agreement, *found.parts))
 
 
 def is_compliant(kyc_status: Any, agreement_status: Any, told: Any = None) -> bool | None:
-    """Return whether a payer is compliant: as the service says, else as the statuses say; None if neither does."""
+    """Return whether a payer is compliant: as told by the service, else as the statuses say; None if neither does."""
     if (said := _as_bool(told)) is not None:
         return said
     if not (isinstance(kyc_status, str) and isinstance(agreement_status, str)):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -19,6 +19,7 @@ from payerkit.masking import mask
 from payerkit.wire import check_id
 
 Records = list[dict[str, Any]]
+T = TypeVar("T")
 
 
 @without_internal_frames
@@ -78,23 +79,44 @@ def request_lists(
     client: Client, ids: Sequence[str], options: Options, limiter: RateLimiter, *, progress: bool
 ) -> dict[str, Records | str]:
     """Return the records of each payer, in the order of the ids; the message of the error where there was one."""
-    results: dict[str, Records | str] = {}
+
+    def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
+        try:
+            return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
+        except PayerkitError as error:
+            return error.message, False
+
+    results = request_each(client, ids, request, options, limiter, progress=progress)
+    if limiter.stop.reason == INTERRUPTED:
+        raise KeyboardInterrupt
+    return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
+
+
+def request_each(
+    client: Client,
+    ids: Sequence[str],
+    request: Callable[[Client, str], tuple[T, bool]],
+    options: Options,
+    limiter: RateLimiter,
+    *,
+    progress: bool,
+) -> dict[str, T]:
+    """Return what is requested about each payer, with a progress bar; the limiter knows why it ended early.
+
+    request: from a client that does not retry and a client user id, returns a result and whether it is complete.
+    """
+    results: dict[str, T] = {}
     with (
         client.without_retries(pool_size=options.workers) as own,
         Progress(len(ids), shown=progress, where=client.environment, unit="payer") as bar,
     ):
 
-        def request(client_user_id: str) -> None:
-            try:
-                results[client_user_id] = limiter.call(lambda: own.send(payment_details_call(client_user_id)))
-            except PayerkitError as error:
-                results[client_user_id] = error.message
-            bar.count("refused" if isinstance(results[client_user_id], str) else "done")
+        def task(client_user_id: str) -> None:
+            results[client_user_id], is_complete = request(own, client_user_id)
+            bar.count("done" if is_complete else "refused")
 
-        run_workers(request, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.refresh)
-    if limiter.stop.reason == INTERRUPTED:
-        raise KeyboardInterrupt
-    return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
+        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.refresh)
+    return results
 
 
 def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:

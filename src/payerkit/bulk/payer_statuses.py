@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from payerkit.bulk.list_many import Records, distinct_ids
-from payerkit.bulk.progress import Progress
+from payerkit.bulk.list_many import Records, distinct_ids, request_each
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.run import Options
-from payerkit.bulk.workers import INTERRUPTED, run_workers
+from payerkit.bulk.sending import list_accounts
+from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
-from payerkit.endpoints import payer_status_call, payment_details_call
-from payerkit.errors import InvalidInput, NotFound, PayerkitError, without_internal_frames
+from payerkit.endpoints import payer_status_call
+from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
 from payerkit.masking import mask
 from payerkit.models import PayerStatus
@@ -162,9 +162,7 @@ class Look:
             return Explanation("payer", "", self.problem, "you", what_to_do=advice)
         relevant = None if self.relevant is None else [record.get("status") for record in self.relevant]
         status = self.status
-        return explain_payer(
-            status.kyc_status, status.agreement_status, is_compliant=status.is_compliant, accounts=relevant
-        )
+        return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=relevant)
 
     @property
     def problem(self) -> str:
@@ -199,37 +197,21 @@ def look_at_payers(
     progress: bool = False,
 ) -> dict[str, Look]:
     """Return what is found out about each payer, in the order of the ids; the limiter knows why it ended early."""
-    found: dict[str, Look] = {}
-    with (
-        client.without_retries(pool_size=options.workers) as own,
-        Progress(len(ids), shown=progress, where=client.environment, unit="payer") as bar,
-    ):
 
-        def request(client_user_id: str) -> None:
-            status: PayerStatus | None = None
-            records: Records | None = None
-            error: PayerkitError | None = None
-            try:
-                status = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
-                records = _list(own, limiter, client_user_id) if accounts else None
-            except PayerkitError as problem:
-                error = problem
-            found[client_user_id] = Look(datetime.now(UTC), status, records, error)
-            bar.count("done" if error is None else "refused")
+    def look_at(own: Client, client_user_id: str) -> tuple[Look, bool]:
+        status: PayerStatus | None = None
+        records: Records | None = None
+        error: PayerkitError | None = None
+        try:
+            status = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
+            records = list_accounts(own, limiter, client_user_id) if accounts else None
+        except PayerkitError as problem:
+            error = problem
+        return Look(datetime.now(UTC), status, records, error), error is None
 
-        run_workers(request, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.refresh)
+    found = request_each(client, ids, look_at, options, limiter, progress=progress)
     unread = Look(datetime.now(UTC), stopped=limiter.stop.reason)
     return {client_user_id: found.get(client_user_id, unread) for client_user_id in ids}
-
-
-def _list(client: Client, limiter: RateLimiter, client_user_id: str) -> Records:
-    """Return the accounts of a payer whose status was read: if the service knows none, there are none."""
-    try:
-        return limiter.call(lambda: client.send(payment_details_call(client_user_id)))
-    except NotFound as error:
-        if error.foreign:
-            raise
-        return []
 
 
 def without_replaced(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

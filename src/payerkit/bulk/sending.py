@@ -169,12 +169,17 @@ class Sender:
 
     def list_accounts(self, client_user_id: str) -> list[dict[str, Any]]:
         """Return the accounts that the service lists for a payer. Raises PayerkitError or RunStopped."""
-        try:
-            return self._limiter.call(lambda: self._client.send(payment_details_call(client_user_id)))
-        except NotFound as error:
-            if error.foreign:  # a gateway's page: it does not know whether the payer exists
-                raise
-            return []  # the service does not know the payer, who therefore has no accounts
+        return list_accounts(self._client, self._limiter, client_user_id)
+
+
+def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str) -> list[dict[str, Any]]:
+    """Return the accounts that the service lists for a payer, none if it does not know the payer."""
+    try:
+        return limiter.call(lambda: client.send(payment_details_call(client_user_id)))
+    except NotFound as error:
+        if error.foreign:  # a gateway's page: it does not know whether the payer exists
+            raise
+        return []
 
 
 def _facts(fields: Mapping[str, Any], client_user_id: str) -> dict[str, str]:
