@@ -99,7 +99,7 @@ WAITING_CODES = {
 """Codes of refusals that end by themselves, and until when each holds. Source: the operator's documentation."""
 
 MAX_FORBIDDEN = 3
-"""Answers 403 before anything is accepted; then it is the key, and the run ends."""
+"""Responses 403 before anything is accepted; then it is the key, and the run ends."""
 
 RECONCILE_AFTER = 10.0
 """Seconds until an unknown write is reconciled; longer if the service was slower than half of that."""

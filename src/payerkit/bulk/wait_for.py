@@ -20,6 +20,7 @@ from payerkit.bulk.payer_statuses import (
     with_earlier_times,
 )
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.report import count_of
 from payerkit.bulk.run import Options
 from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
@@ -67,9 +68,8 @@ class WaitReport:
         return {state: int(counted.get(state, 0)) for state in _STATES}
 
     def _summary(self) -> str:
-        total = len(self.frame)
         found = ", ".join(f"{count} {reason}" for reason, count in self._reasons.items())
-        return f"{total} payer{'s' * (total != 1)}: {found or 'nothing to wait for'}."
+        return f"{count_of(len(self.frame), 'payer')}: {found or 'nothing to wait for'}."
 
     def _advice(self) -> list[str]:
         waiting = 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].'

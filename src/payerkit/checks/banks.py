@@ -104,11 +104,10 @@ def bic_digits(value: str) -> bool:
 
 def bic_and_iban_differ(value: str, iban: str | None) -> bool | str:
     """Return the countries of the BIC and the IBAN if they differ; False if they agree or share banks."""
-    bic = compact(value)
-    if iban is None or _BIC(bic) is None or bic[4:6] not in countries() or not is_iban(iban):
+    bank, account = country_of_bic(value), country_of_iban(iban)
+    if bank is None or account is None or share_banks(bank, account):
         return False
-    bank, account = bic[4:6], compact(iban)[:2]
-    return False if share_banks(bank, account) else f"{bank}, the account in {account}"
+    return f"{bank}, the account in {account}"
 
 
 def share_banks(one: str, other: str) -> bool:

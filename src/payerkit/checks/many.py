@@ -177,7 +177,8 @@ def _apply_rules(
         column = combined[rule.reads]
         results = list(starmap(rule.checker, column.distinct))
         if results.count(False) < len(results):
-            yield from _by_row([*map(rule.finding, results), None], column.codes)
+            findings = [None if result is False else rule.finding(result) for result in results]
+            yield from _by_row([*findings, None], column.codes)
 
 
 def _readable_columns(columns: Mapping[str, Column], errors: Iterable[RowFindings]) -> dict[str, Column]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import starmap
 
 from payerkit._tables import rows
@@ -91,6 +91,7 @@ def _format_rule(name: str, basis: str) -> Rule:
     )
 
 
+@lru_cache(1024)
 def find_requirement(currency: str, rails: str | None) -> Requirement | None:
     """Return the requirement of the rails, or of the only listed ones: rails_unusual reports the difference."""
     listed = _rails_of(currency.upper())

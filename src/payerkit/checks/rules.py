@@ -31,10 +31,8 @@ class Rule:
     basis: str
     severity: Severity = "warning"
 
-    def finding(self, result: CheckResult) -> Finding | None:
-        """Return the finding for a checker's result; None if the value passed."""
-        if result is False:
-            return None
+    def finding(self, result: CheckResult) -> Finding:
+        """Return the finding for a value that failed, from the checker's result."""
         return Finding(
             field=self.field,
             wire_name=wire_name(self.field),
@@ -51,6 +49,6 @@ def apply_rules(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator[Fi
     get = values.get
     for rule in rules:
         if get(rule.reads[0]) is not None:
-            finding = rule.finding(rule.checker(*map(get, rule.reads)))
-            if finding is not None:
-                yield finding
+            result = rule.checker(*map(get, rule.reads))
+            if result is not False:
+                yield rule.finding(result)

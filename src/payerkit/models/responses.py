@@ -325,8 +325,8 @@ class DeclaredFee(Response):
     address: str | None = None
 
     def __str__(self) -> str:
-        share = "an unknown share" if self.percentage is None else format_percentage(self.percentage)
-        return f"{share} to {'an unknown wallet' if self.address is None else visible(self.address)}"
+        wallet = "an unknown wallet" if self.address is None else visible(self.address)
+        return f"{format_percentage(self.percentage)} to {wallet}"
 
     def __repr__(self) -> str:
         return f"<DeclaredFee: {self}>"

@@ -48,9 +48,9 @@ def read_percentage(value: object) -> Decimal | None:
     return number if number == 0 or number.adjusted() > -20 else None
 
 
-def format_percentage(number: Decimal) -> str:
-    """Return a percentage as people write it, such as "0.1 %"."""
-    return f"{number.normalize(EXACT):f} %"
+def format_percentage(number: Decimal | None) -> str:
+    """Return a percentage as people write it, such as "0.1 %"; "an unknown share" for None."""
+    return "an unknown share" if number is None else f"{number.normalize(EXACT):f} %"
 
 
 def to_units(base: int | None, decimals: int | None) -> Decimal | None:

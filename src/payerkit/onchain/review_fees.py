@@ -43,7 +43,9 @@ def _check_fee(
     elif not declared:
         yield finding("fee", transaction, **words)
     if match:
-        yield finding("fee.declared", transaction, **words, name=match, share=_share_words(declared[match]))
+        yield finding(
+            "fee.declared", transaction, **words, name=match, share=format_percentage(declared[match].percentage)
+        )
         others = {name: fee for name, fee in declared.items() if name != match}
         yield from _check_missing(transaction, payment, others)
     elif declared:
@@ -88,14 +90,11 @@ def _fee_words(review: PaymentReview, payment: Effect) -> str:
 
 def _declaration(fees: dict[str, FeeLike]) -> str:
     """Return the declared fees in words, such as "a protocol fee of 0.1 % to 0x..."."""
-    return " and ".join(f"a {name} fee of {_share_words(fee)} to {_wallet_words(fee)}" for name, fee in fees.items())
-
-
-def _share_words(fee: FeeLike) -> str:
-    return "an unknown share" if fee.percentage is None else format_percentage(fee.percentage)
+    return " and ".join(
+        f"a {name} fee of {format_percentage(fee.percentage)} to {_wallet_words(fee)}" for name, fee in fees.items()
+    )
 
 
 def _wallet_words(fee: FeeLike) -> str:
-    return (
-        "an unknown wallet" if address_problem(fee.address) == "address_malformed" else str(with_checksum(fee.address))
-    )
+    is_address = address_problem(fee.address) != "address_malformed"
+    return str(with_checksum(fee.address)) if is_address else "an unknown wallet"
