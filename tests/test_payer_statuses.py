@@ -11,8 +11,9 @@ import pytest
 
 import payerkit
 from clocks import LeapingClock
-from payerkit.bulk.payer_statuses import look_at_payers, looks_frame, without_replaced
+from payerkit.bulk.payer_statuses import snapshots_frame
 from payerkit.bulk.run import Options
+from payerkit.bulk.snapshots import take_snapshots, without_replaced
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, UnreadableAnswer
 from published import BANK_DETAILS, PAYER
@@ -260,7 +261,7 @@ def test_a_response_that_cannot_be_read_is_an_error(connected: Callable[..., Cli
     """A list of something else is in the row's error; it was tried as often as any read."""
     with StatusService({"user-1": READY}) as service:
         service.accounts["user-1"] = "text"  # type: ignore[assignment]  # what the API does not document
-        found = look_at_payers(connected(service.url), ["user-1"], Options(1), LeapingClock().limiter())
+        found = take_snapshots(connected(service.url), ["user-1"], Options(1), LeapingClock().limiter())
 
     assert isinstance(found["user-1"].error, UnreadableAnswer)
 
@@ -402,8 +403,8 @@ def test_the_first_argument_is_a_client() -> None:
 def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Client]) -> None:
     """It is the same for the same payer, differs for another, and does not tell the id without the key."""
     with StatusService({"user-1": READY, "user-2": READY}) as service:
-        found = look_at_payers(connected(service.url), ["user-1", "user-2"], Options(1), LeapingClock().limiter())
-    one, again, other = (looks_frame(found, secret, reveal=False)["payer_key"] for secret in (b"a", b"a", b"b"))
+        found = take_snapshots(connected(service.url), ["user-1", "user-2"], Options(1), LeapingClock().limiter())
+    one, again, other = (snapshots_frame(found, secret, reveal=False)["payer_key"] for secret in (b"a", b"a", b"b"))
 
     assert list(one) == list(again)
     assert 4 == len({*one, *other})

@@ -10,7 +10,7 @@ import pytest
 
 import payerkit
 from payerkit import WaitReport
-from payerkit.bulk.wait_for import _Line
+from payerkit.bulk.wait_for import _WaitBar
 from payerkit.client import Client
 from payerkit.errors import InterruptedRun, InvalidInput
 from published import BANK_DETAILS, PAYER
@@ -284,21 +284,21 @@ def test_the_sandbox_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ("1 payer: 1 approved.", 30) == (str(report), round(report.seconds))
 
 
-def test_the_line_shows_who_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """The line counts those who are not waited for any more, and names who has to move; none if it is not shown."""
+def test_the_bar_shows_who_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """The bar says where and how many are not waited for any more, and who has to move; none if it is not shown."""
     printed = []
     for shown in (True, False):
-        with _Line(3, shown=shown) as line:
-            line.show(1, Counter({"payer": 2}))
-            line.show(3, Counter())
+        with _WaitBar(3, shown=shown, where="staging") as bar:
+            bar.show(1, Counter({"payer": 2}))
+            bar.show(3, Counter())
         printed.append(capsys.readouterr().err)
 
-    assert ("1/3" in printed[0], "waiting: 2 for payer" in printed[0], "3/3" in printed[0]) == (True, True, True)
+    assert all(text in printed[0] for text in ("staging", "1/3", "waiting: 2 for payer", "3/3"))
     assert "" == printed[1]
 
 
 def test_a_terminal_that_is_gone_does_not_end_the_wait() -> None:
-    """The line is given up if it cannot be drawn."""
+    """The bar is given up if it cannot be drawn."""
 
     class Broken:
         n = 0
@@ -309,12 +309,12 @@ def test_a_terminal_that_is_gone_does_not_end_the_wait() -> None:
         def close(self) -> None:
             raise AssertionError
 
-    with _Line(1, shown=False) as line:
-        line._bar = Broken()
-        line.show(0, Counter({"payer": 1}))
-        line.show(1, Counter())
+    with _WaitBar(1, shown=False) as bar:
+        bar._bar = Broken()
+        bar.show(0, Counter({"payer": 1}))
+        bar.show(1, Counter())
 
-    assert line._bar is None
+    assert bar._bar is None
 
 
 def test_a_clock_turned_by_hand_is_turned() -> None:

@@ -12,16 +12,11 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.list_many import distinct_ids
-from payerkit.bulk.payer_statuses import (
-    Look,
-    earlier_times,
-    look_at_payers,
-    looks_frame,
-    with_earlier_times,
-)
+from payerkit.bulk.payer_statuses import earlier_times, snapshots_frame, with_earlier_times
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import count_of
 from payerkit.bulk.run import Options
+from payerkit.bulk.snapshots import Snapshot, take_snapshots
 from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
@@ -123,7 +118,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         ids: Client user ids, such as a column; duplicates are waited for once.
         until: "compliant": the payer may pay. "approved": the payer is compliant and has an account, and all accounts
             that count are approved (`payer_statuses` says which do).
-        every: Seconds between two looks, 1 or more.
+        every: Seconds between two snapshots, 1 or more.
         timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
         previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
         workers: Requests at a time, 1 to 256.
@@ -153,9 +148,9 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
     known = earlier_times(previous)
     wait = _Wait(client, distinct_ids(ids), until, options, RateLimiter(client.pace, StopSignal(), rate=rate))
-    with _Line(len(wait.ids), shown=progress) as line:
+    with _WaitBar(len(wait.ids), shown=progress, where=client.environment) as bar:
         try:
-            wait.go(float(every), timeout, line)
+            wait.go(float(every), timeout, bar)
         except KeyboardInterrupt:  # between two looks
             wait.stop.set(INTERRUPTED)
     report = wait.report(known, reveal=reveal is True)
@@ -171,14 +166,14 @@ class _Wait:
         self.ids, self.until, self.stop = ids, until, limiter.stop
         self.seconds = 0.0
         self._client, self._options, self._limiter = client, options, limiter
-        self._looks: dict[str, Look] = {}
+        self._snapshots: dict[str, Snapshot] = {}
 
-    def go(self, every: float, timeout: float | None, line: _Line) -> None:
+    def go(self, every: float, timeout: float | None, bar: _WaitBar) -> None:
         """Look until all payers are there or cannot get there, the time is over, or the run is stopped."""
         pending = self._look(self.ids)
         while pending and not self.stop:
-            moves = Counter(self._looks[each].explanation.whose_move for each in pending)
-            line.show(len(self.ids) - len(pending), moves)
+            moves = Counter(self._snapshots[each].explanation.whose_move for each in pending)
+            bar.show(len(self.ids) - len(pending), moves)
             left = every if timeout is None else min(every, timeout - self.seconds)
             if left <= 0:
                 return
@@ -186,62 +181,62 @@ class _Wait:
             # Counted as asked for: no time passes here on a sandbox's clock that is turned by hand.
             self.seconds += left
             pending = self._look(pending)
-        line.show(len(self.ids) - len(pending), Counter())
+        bar.show(len(self.ids) - len(pending), Counter())
 
     def _look(self, ids: list[str]) -> list[str]:
         """Look at some payers; return those who should be looked at again."""
         started = time.monotonic()
         with_accounts = self.until == "approved"
-        found = look_at_payers(self._client, ids, self._options, self._limiter, accounts=with_accounts)
-        for client_user_id, look in found.items():
-            earlier = self._looks.get(client_user_id)
+        found = take_snapshots(self._client, ids, self._options, self._limiter, accounts=with_accounts)
+        for client_user_id, snapshot in found.items():
+            earlier = self._snapshots.get(client_user_id)
             if earlier is None:
-                self._looks[client_user_id] = look
-            elif not look.stopped:  # else it was not looked at: what was read before stands
-                self._looks[client_user_id] = look.after(earlier)
+                self._snapshots[client_user_id] = snapshot
+            elif not snapshot.stopped:  # else it was not looked at: what was read before stands
+                self._snapshots[client_user_id] = snapshot.after(earlier)
         self.seconds += time.monotonic() - started
-        return [each for each in ids if self._may_get_there(self._looks[each])]
+        return [each for each in ids if self._may_get_there(self._snapshots[each])]
 
-    def _may_get_there(self, look: Look) -> bool:
-        state = state_of(look, self.until)
-        return state == "waiting" or (state == "unread" and look.error is not None and look.error.retryable)
+    def _may_get_there(self, snapshot: Snapshot) -> bool:
+        state = state_of(snapshot, self.until)
+        return state == "waiting" or (state == "unread" and snapshot.error is not None and snapshot.error.retryable)
 
     def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
         """Return the report. known: of earlier times, from `previous`."""
-        unread = Look(datetime.now(UTC), stopped=self.stop.reason)
-        looks = {each: self._looks.get(each, unread) for each in self.ids}
-        states = {each: state_of(look, self.until) for each, look in looks.items()}
+        unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
+        snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
+        states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
         reasons = Counter(
-            _reason(looks[each], state, self.until)
+            _reason(snapshots[each], state, self.until)
             for wanted in _STATES
             for each, state in states.items()
             if state == wanted
         )
-        frame = with_earlier_times(looks_frame(looks, self._client.account_secret, reveal=reveal), known)
+        frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
         frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
         return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
 
 
-def state_of(look: Look, until: Until) -> WaitState:
+def state_of(snapshot: Snapshot, until: Until) -> WaitState:
     """Return whether a payer is there, may get there by waiting, or cannot."""
-    found = look.explanation
-    if look.status is None or (until == "approved" and look.compliant and look.accounts is None):
+    found = snapshot.explanation
+    if snapshot.status is None or (until == "approved" and snapshot.compliant and snapshot.accounts is None):
         return "unread"
-    if look.compliant and (until == "compliant" or found.is_passed):
+    if snapshot.compliant and (until == "compliant" or found.is_passed):
         return "reached"
     return "final" if found.final else "waiting"
 
 
-def _reason(look: Look, state: WaitState, until: Until) -> str:
+def _reason(snapshot: Snapshot, state: WaitState, until: Until) -> str:
     """Return the words of a summary that say where a payer stands."""
     if state == "reached":
         return until
     if state == "unread":
         return "not read"
     if state == "waiting":
-        move = look.explanation.whose_move
+        move = snapshot.explanation.whose_move
         return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
-    refused = next((part.of for part in look.explanation.parts if part.final and not part.is_passed), "")
+    refused = next((part.of for part in snapshot.explanation.parts if part.final and not part.is_passed), "")
     return _REFUSED[refused]
 
 
@@ -254,19 +249,22 @@ _REFUSED = {
 """What keeps a payer from getting there, by what has a final status."""
 
 
-_BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} payers [{elapsed}{postfix}]"
+_BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} payers [{elapsed}{postfix}]"
 """Without a rate or an end: nobody knows how long others take."""
 
 
-class _Line:
-    """A tqdm bar that shows how many payers are waited for, and whose move it is; nothing if it is not shown."""
+class _WaitBar:
+    """A tqdm bar that shows how many payers are waited for, and whose move it is; nothing if it is not shown.
 
-    def __init__(self, total: int, *, shown: bool) -> None:
+    where: shown before the bar, the environment that the calls go to.
+    """
+
+    def __init__(self, total: int, *, shown: bool, where: str = "") -> None:
         self._bar: Any = None
         if shown:
             from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
 
-            self._bar = tqdm(total=total, bar_format=_BAR, dynamic_ncols=True)
+            self._bar = tqdm(total=total, bar_format=_BAR, dynamic_ncols=True, desc=where or None)
 
     def show(self, done: int, moves: Counter[str]) -> None:
         """Draw how many payers are not waited for any more, and on whom the others depend."""
