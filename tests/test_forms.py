@@ -772,7 +772,7 @@ def test_another_id_forgets_the_payer(client: Client) -> None:
 @pytest.mark.parametrize("value", ["yes", 1, None])
 def test_the_box_is_true_or_false(client: Client, value: Any) -> None:
     """Anything but a boolean is refused, since a text such as "no" would be true."""
-    with pytest.raises(InvalidInput, match="holder_is_payer: give True or False"):
+    with pytest.raises(InvalidInput, match="holder_is_payer: expected True or False"):
         onboarded(client, "form-boolean").bank_details.holder_is_payer = value
 
 

@@ -193,7 +193,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         public_url: The URL of the pages in a browser, if it differs from the listening address.
         kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
         accounts_after: Seconds for which new bank details are pending.
-        decide_after: Sets both; 0 decides at once.
+        decide_after: Replaces both, kyc_after and accounts_after; 0 decides at once.
         kyc_required: True to accept bank details only after an approved identity check; before, they are refused with
             the code not_yet_passed_kyc_kyb.
         rate_limit: Calls of the API per minute, 0 for no limit.

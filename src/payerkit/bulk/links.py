@@ -34,7 +34,7 @@ class RowIds:
     def _hash(self, ids: Iterable[str | None]) -> bytes:
         return digest(self._salt, *(value or "" for value in ids))
 
-    def are(self, ids: Iterable[str | None]) -> bool:
+    def match(self, ids: Iterable[str | None]) -> bool:
         """Return True if these are the ids, in this order."""
         return self._digest == self._hash(ids)
 
@@ -45,7 +45,7 @@ def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict
     rows: the table of the run. Raises InvalidInput for another one.
     """
     ids, emails = (_read_cells(report, rows, name) for name in _IDENTITY)
-    if not row_ids.are(ids):  # the report shows e-mail addresses masked: a link must not reach another payer
+    if not row_ids.match(ids):  # the report shows e-mail addresses masked: a link must not reach another payer
         raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
     # A run takes the second step of a row only after its first, the payer, is done.
     is_done = (report["step"] == "bank_details") | (report["state"] == "done")

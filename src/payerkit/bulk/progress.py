@@ -64,14 +64,19 @@ class Progress:
 
 
 def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
-    """Return how long a run takes at a limited rate: it makes more calls than it has tasks, since it reads, too."""
-    counted = [f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in ((payers, "payer"), (accounts, "account"))]
-    tasks = " and ".join(text for text in counted if not text.startswith("0 "))
-    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({calls:,} call{'s' * (calls != 1)})."
+    """Return a sentence that says how long a run takes, at a limited rate in calls per second.
+
+    calls: more than there are tasks, since a run reads, too.
+    """
+    tasks = " and ".join(_count(number, noun) for number, noun in ((payers, "payer"), (accounts, "account")) if number)
+    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({_count(calls, 'call')})."
 
 
 def _duration(seconds: float) -> str:
     """Return a duration in the unit that suits it."""
     unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
-    number = max(1, round(seconds / size))
-    return f"{number:,} {unit}{'s' * (number != 1)}"
+    return _count(max(1, round(seconds / size)), unit)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

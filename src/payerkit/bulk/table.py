@@ -59,7 +59,7 @@ class Table:
         parts = check_parts(rows, steps, holder_is_payer=holder_is_payer)
         self.labels: pd.Index[Any] = parts[0].labels.append([part.labels for part in parts[1:]])
         self._frame = pd.concat([part.frame for part in parts], ignore_index=True)
-        self._columns = parts[0].columns
+        self.columns: Mapping[Step, Mapping[str, str]] = parts[0].columns
         self._block = lru_cache(maxsize=8)(self._read_block)
         self._filled = {step: np.concatenate([part.filled[step] for part in parts]) for step in _SCHEMAS}
         self.payers = _number_values(self._frame[ID])
@@ -78,12 +78,7 @@ class Table:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps that the table has columns for, in the order in which they are sent."""
-        return tuple(self._columns)
-
-    @property
-    def columns(self) -> Mapping[Step, Mapping[str, str]]:
-        """The columns of each step, by field."""
-        return self._columns
+        return tuple(self.columns)
 
     def rows_with(self, step: Step) -> Flags:
         """Return an array: for each row, whether it has data for a step."""
@@ -110,7 +105,7 @@ class Table:
     def values(self, step: Step, row: int) -> dict[str, Any]:
         """Return the data of a row for a step, by field name."""
         block, place = self._locate(row)
-        cells = ((name, block[column][place]) for name, column in self._columns[step].items())
+        cells = ((name, block[column][place]) for name, column in self.columns[step].items())
         return {name: value for name, value in cells if value is not None}
 
     def _locate(self, row: int) -> tuple[dict[str, list[Any]], int]:
@@ -124,7 +119,7 @@ class Table:
 
     def fingerprint(self, secret: bytes) -> bytes:
         """Return a keyed digest of the table: its rows, in their order, and the steps."""
-        whole = hashlib.blake2b(json.dumps([self._columns, len(self)]).encode(), key=secret)
+        whole = hashlib.blake2b(json.dumps([self.columns, len(self)]).encode(), key=secret)
         whole.update(self.order.tobytes())
         for number in range(-(-len(self) // _BLOCK)):
             block = sorted(self._block(number).items())  # by name: the order of columns does not matter
@@ -149,9 +144,9 @@ class Table:
     def _find_conflicting_payers(self) -> Rows:
         """Return the rows of payers whom the table describes in two ways."""
         rows = np.flatnonzero(self.rows_with("payer") & (self.payers >= 0))
-        if "payer" not in self._columns or not len(rows):
+        if "payer" not in self.columns or not len(rows):
             return rows[:0]
-        described = self._number_rows(rows, self._columns["payer"].values())
+        described = self._number_rows(rows, self.columns["payer"].values())
         payers = pd.Series(self.payers[rows])[~pd.Series(described).duplicated()]
         return rows[np.isin(self.payers[rows], payers[payers.duplicated()])]
 
@@ -176,7 +171,7 @@ class Table:
         found = np.arange(len(self))
         rows = np.flatnonzero(self.rows_to_send("bank_details"))
         if len(rows):
-            same = pd.Series(rows).groupby(self._number_rows(rows, self._columns["bank_details"].values()))
+            same = pd.Series(rows).groupby(self._number_rows(rows, self.columns["bank_details"].values()))
             found[rows] = same.transform("first").to_numpy()
         return found
 

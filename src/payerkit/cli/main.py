@@ -102,7 +102,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="seconds until new bank details are decided (default: %(default)g)",
     )
-    add("--decide-after", type=float, metavar="SECONDS", help="sets both; 0 decides at once")
+    add("--decide-after", type=float, metavar="SECONDS", help="replaces both; 0 decides at once")
     add("--kyc-required", action="store_true", help="accept bank details only after an approved identity check")
     add("--rate-limit", type=int, default=0, metavar="N", help="calls allowed per minute (default: 0, no limit)")
     add(

@@ -112,7 +112,7 @@ class BankDetailsForm(Form):
     @holder_is_payer.setter
     def holder_is_payer(self, is_payer: bool) -> None:
         if not isinstance(is_payer, bool):
-            raise InvalidInput("holder_is_payer: give True or False.")
+            raise InvalidInput("holder_is_payer: expected True or False.")
         with self._lock:
             self._tick(is_ticked=is_payer)
             self._refresh_pages()
