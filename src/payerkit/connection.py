@@ -197,9 +197,9 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         kyc_required: True to accept bank details only after an approved identity check; before, they are refused with
             the code not_yet_passed_kyc_kyb.
         rate_limit: Calls of the API per minute, 0 for no limit.
-        live_like: True for the live service's limits, and `kyc_required`: 5 calls a second, more are refused with 429
+        live_like: True for the live service's limits, and `kyc_required`: 5 calls per second, more are refused with 429
             and no Retry-After; after 50 refusals within 10 s, every call is refused for 5 minutes. Limits go by real
-            time; `client.sandbox.advance()` shortens them. The client keeps to 5 calls a second, as a live one does.
+            time; `client.sandbox.advance()` shortens them. The client keeps to 5 calls per second, as a live one does.
         fee_percent: The protocol fee on top of each payment, in percent, as a live service has one; each payment
             declares it in its metadata. 0 for none.
         fee_address: The wallet that receives the fee; by default, an invented address.

@@ -37,14 +37,14 @@ def list_many(
     Args:
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
-        workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most, no more than `client.pace.rate`; None for that rate.
+        workers: Calls at the same time, 1 to 256.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
             are masked otherwise.
 
     Returns:
-        One row an account, in the order of the ids. Columns: `client_user_id` (string); those of
+        One row per account, in the order of the ids. Columns: `client_user_id` (string); those of
         `list_payment_details`; `error` (string), missing for payers who were read. A payer who could not be read has
         one row with `client_user_id` and `error` alone; a payer without accounts has no row.
 

@@ -64,8 +64,8 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         ids: Client user ids, such as a column; duplicates are requested once.
         accounts: False to leave out the accounts, and with them one of the two requests.
         previous: An earlier result for the same payers, perhaps of last week, from which `since` is taken over.
-        workers: Requests at a time, 1 to 256.
-        rate: Requests a second, at most, no more than `client.pace.rate`; None for that rate.
+        workers: Calls at the same time, 1 to 256.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 

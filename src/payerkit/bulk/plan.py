@@ -45,7 +45,7 @@ class Plan:
     Attributes:
         counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
             `with_warnings`.
-        findings: One row a finding, with the columns of `check_payers` (`row` is the label of the row in the table's
+        findings: One row per finding, with the columns of `check_payers` (`row` is the label of the row in the table's
             index) and `step` (string): payer, bank_details, or empty.
         frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
             `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send", "as row ..." for

@@ -46,7 +46,7 @@ class StopSignal:
 class RateLimiter:
     """Make the calls of a run at the client's pace, and stop the run if going on is useless.
 
-    rate: calls a second, at most, if that is less than the client's; None for the client's. wait: waits some seconds,
+    rate: calls per second, at most, if that is less than the client's; None for the client's. wait: waits some seconds,
     and returns True if the run was stopped meanwhile; another one for tests. Raises InvalidInput for another rate.
     """
 

@@ -68,9 +68,9 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
             partitions are read and checked on its cluster.
         journal: A file that records the state of each row, without personal data. It is made for the first run, and
             serves one table, service and API key. It is written before each request leaves.
-        workers: Requests at the same time, 1 to 256.
-        rate: At most this many requests per second, no more than `client.pace.rate`; None for that rate. A 429 or a
-            `Retry-After` of the service pauses all requests of the client.
+        workers: Calls at the same time, 1 to 256.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
+            `Retry-After` of the service pauses all calls of the client.
         progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest response if
             that is longer. It must exceed the service's slowest write.
@@ -125,8 +125,8 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         client: From `connect()` or `sandbox()`.
         rows: From `read_bank_details`, or any DataFrame, one account per row; `client_user_id` names its payer.
         journal: A file that records the state of each row, without personal data; the same one to resume.
-        workers: Requests at the same time, 1 to 256.
-        rate: At most this many requests per second, no more than `client.pace.rate`; None for that rate.
+        workers: Calls at the same time, 1 to 256.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
         durable: True: the journal survives a power cut or a crash of the operating system, too.
@@ -259,7 +259,7 @@ class _Run:
                 self._reconcile(step)
 
     def _rate(self) -> float | None:
-        """Return the calls a second to which the run or the client is limited; None if neither is."""
+        """Return the calls per second to which the run or the client is limited; None if neither is."""
         return self._options.rate or self._client.pace.rate  # a rate above the client's was refused
 
     def _estimate(self, rate: float) -> str:

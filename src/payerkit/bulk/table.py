@@ -45,7 +45,7 @@ class Table:
     """The rows by number, 0 for the first; `labels` are the caller's index.
 
     payers: the number of each row's payer, -1 without an id. order: the rows sorted by payer, payers as they first
-    occur; rows are read fast in this order. findings: one row a finding, with the number of its row, and its step.
+    occur; rows are read fast in this order. findings: one row per finding, with the number of its row, and its step.
     blocked: rows with errors, which are not sent. without_payer: rows without errors whose payer, in another row, is
     blocked. holder_is_payer: account holders without columns of their own are the payers. Raises InvalidInput for
     anything but a table of rows to send.

@@ -56,6 +56,9 @@ COUNTRY = _format(
     "Write the ISO 3166-1 alpha-2 code, such as US.",
     'pandas reads the code NA (Namibia) as missing, unless with keep_default_na=False, na_values=[""].',
 )
+RAILS = ("local", "swift", "wire")
+"""The rails that the specification names, the usual ones first."""
+
 FORMATS = {
     "text": TEXT,
     "filled": FILLED,
@@ -78,7 +81,7 @@ FORMATS = {
     ),
     "currency": _format("...", "currency_length", "Not three letters.", "Write the ISO 4217 code, such as USD."),
     "holder": _choice("individual", "business"),
-    "rails": _choice("local", "swift", "wire"),
+    "rails": _choice(*RAILS),
     "account_type": _choice("checking", "savings"),
     "amount": _format(".*", hint='Write the amount as text, such as "10.50".'),
 }

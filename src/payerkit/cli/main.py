@@ -161,7 +161,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         "--rate",
         type=float,
         metavar="N",
-        help="requests per second, at most (default: that of the profile, else 5, and no limit on this machine)",
+        help="calls per second, at most (default: that of the profile, else 5, and no limit on this machine)",
     )
     add(
         "--profile",

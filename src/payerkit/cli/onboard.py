@@ -59,7 +59,10 @@ def run(options: Namespace) -> int:
 def _write_template(options: Namespace) -> int:
     """Print the template, or write it to the file of --output."""
     text = template(*options.template, path=options.output)
-    print(text if options.output is None else f"Template with an example for each route: {options.output}\n", end="")
+    if options.output is None:
+        print(text, end="")
+    else:
+        print(f"Template with an example for each route: {options.output}")
     return 0
 
 

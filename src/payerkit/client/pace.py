@@ -16,7 +16,7 @@ from payerkit.errors import InvalidInput, PayerkitError, RateLimited, Refused
 from payerkit.retry import is_non_negative
 
 DEFAULT_RATE = 5.0
-"""Calls a second to any service but one on this machine. Source: the API's documentation, default limit of client
+"""Calls per second to any service but one on this machine. Source: the API's documentation, default limit of client
 ids."""
 
 FIRST_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -26,13 +26,13 @@ BLOCKED = 300.0
 """Seconds of the pauses after that. Source: the API's documentation, a sustained breach blocks for five minutes."""
 
 Rate = float | Literal["default"] | None
-"""Calls a second, at most; None for no limit."""
+"""Calls per second, at most; None for no limit."""
 
 
 class Lane:
     """Calls that leave one after the other, an interval apart; used by `Pace` alone.
 
-    rate: calls a second, at most; None for no limit.
+    rate: calls per second, at most; None for no limit.
     """
 
     __slots__ = ("free_at", "interval", "waiting")
@@ -47,7 +47,7 @@ class Pace:
     """The pace of a client; safe to share between threads.
 
     Attributes:
-        rate: Calls a second, at most; None for no limit.
+        rate: Calls per second, at most; None for no limit.
         clock: The time in seconds; another one for tests.
     """
 
@@ -160,7 +160,7 @@ def _paused(seconds: float) -> RateLimited:
 
 
 def checked_rate(rate: object) -> float:
-    """Return calls a second. Raises InvalidInput for anything but a positive number."""
+    """Return calls per second. Raises InvalidInput for anything but a positive number."""
     if not isinstance(rate, int | float) or not is_non_negative(rate) or not rate:
         raise InvalidInput("rate: expected a positive number of calls per second, or None for no limit.")
     return rate

@@ -10,6 +10,7 @@ from payerkit import html
 from payerkit.checks.one import check_bank_details
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import needed_fields
+from payerkit.checks.schema import RAILS
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail, payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError
@@ -20,7 +21,6 @@ from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.base import Hidden
 from payerkit.wire import check_id
 
-_RAILS = ("local", "swift", "wire")
 _ALWAYS_SHOWN = {"rails", "state"}
 _ACCOUNT_SECTIONS = {"Account", "Bank"}
 _HOLDER_SECTION = "Beneficiary"
@@ -235,7 +235,7 @@ def _needs() -> dict[str, str]:
     """
     needs = {}
     for currency in fiat_currencies():
-        by_rails = {rails: needed_fields(currency, rails) for rails in _RAILS}
+        by_rails = {rails: needed_fields(currency, rails) for rails in RAILS}
         if len(set(by_rails.values())) == 1:
             by_rails = {"": by_rails["local"]}
         for rails, groups in by_rails.items():

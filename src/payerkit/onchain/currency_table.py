@@ -9,11 +9,10 @@ import pandas as pd
 
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
+from payerkit.checks.schema import RAILS
 from payerkit.onchain.currencies import Currency, token_list
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.networks import networks
-
-_RAILS = ("local", "swift", "wire")
 
 _COLUMNS = {
     "id": "string",
@@ -36,7 +35,7 @@ _FEE_CONTRACTS = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
 
 
 def currencies() -> pd.DataFrame:
-    """List the currencies that an order can name, and what bank accounts in them need.
+    """Return the currencies that an order can name, and what bank accounts in them need.
 
     Works offline, from tables of payerkit; a service may know other currencies.
 
@@ -86,7 +85,7 @@ def _row(currency: Currency) -> dict[str, Any]:
 
 def _account_columns(code: str) -> Mapping[str, str | None]:
     """Return the rails of a fiat currency that the operator lists, and what an account needs on each."""
-    listed = {rails: requirements()[code, rails] for rails in _RAILS if (code, rails) in requirements()}
+    listed = {rails: requirements()[code, rails] for rails in RAILS if (code, rails) in requirements()}
     needs = {f"needs_{rails}": _words(requirement.needs) for rails, requirement in listed.items()}
     return {"rails": ", ".join(listed) or None, **needs}
 
