@@ -711,15 +711,37 @@ def test_the_payer_is_the_holder_if_somebody_says_so(client: Client) -> None:
 def test_the_box_keeps_what_somebody_typed(client: Client) -> None:
     """A field that has a value is not filled in; one that was changed afterwards is not cleared."""
     form = onboarded(client, "form-typed").bank_details
-    form.fill(city="Elsewhere")
+    form.fill(account_name="J. Doe")
     form.holder_is_payer = True
     before = filled(form)
     form.fill(state="NJ", iban="DE89370400440532013000")
     form.holder_is_payer = False
 
-    assert HOLDER | {"city": "Elsewhere"} == before
-    assert {"city": "Elsewhere", "state": "NJ"} == filled(form)
+    assert HOLDER | {"account_name": "J. Doe"} == before
+    assert {"account_name": "J. Doe", "state": "NJ"} == filled(form)
     assert ["iban"] == form._entries.secrets
+
+
+ADDRESS = {"address_line1", "address_line2", "city", "state", "postal_code", "country"}
+
+
+@pytest.mark.parametrize("typed", sorted(ADDRESS))
+def test_two_addresses_are_not_mixed(client: Client, typed: str) -> None:
+    """Whoever typed part of an address completes it; the payer's is filled in only where there is none."""
+    form = onboarded(client, "form-mixed").bank_details
+    browser = Browser(form)
+    form.fill({typed: "DE"})
+    ticked = browser.post("tick", is_ticked=True)
+    without = filled(form)
+    browser.post("tick", is_ticked=False)
+    form.fill({typed: None})
+    browser.post("tick", is_ticked=True)
+
+    others = {name: value for name, value in HOLDER.items() if name not in ADDRESS}
+    assert others | {typed: "DE"} == without
+    told = "3 fields filled in. The address stays as it is, since part of it was there: complete it."
+    assert (True, told) == tuple(ticked["box"])
+    assert HOLDER == filled(form)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ _WHOSE_ACCOUNT = (
     "The account belongs to the payee. Enter the account holder's data, and the payer's only if both are the same."
 )
 _BOX_LABEL = "The payer is also the account holder"
+_ADDRESS = {"address_line1", "address_line2", "city", "state", "postal_code", "country"}
+_ADDRESS_STAYS = " The address stays as it is, since part of it was there: complete it."
 _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", "iban", "status", "id")
 
 
@@ -47,7 +49,7 @@ class BankDetailsForm(Form):
         result: The `PaymentDetail` that was stored last, or None.
         client_user_id: The id of the payer, or None. Setting another id clears the form.
         holder_is_payer: Whether the payer is also the account holder. In a `Walkthrough`, True fills the empty fields
-            of the holder from the payer, as the box in the form does.
+            of the holder from the payer, as the box in the form does; those of an address only if all are empty.
         error: The exception of the last action, or None.
         findings: Errors, warnings and infos about the values.
         done: True when the bank details were stored.
@@ -103,8 +105,9 @@ class BankDetailsForm(Form):
     def holder_is_payer(self) -> bool:
         """Whether the payer is also the account holder.
 
-        True fills the empty fields of the holder from the payer, except secrets; False removes what it filled in,
-        unless it was changed. Raises InvalidInput for True if no payer was onboarded beside this form.
+        True fills the empty fields of the holder from the payer, except secrets, and the address only if all of it is
+        empty; False removes what it filled in, unless it was changed. Raises InvalidInput for True if no payer was
+        onboarded beside this form.
         """
         with self._lock:
             return self._filled is not None
@@ -154,8 +157,11 @@ class BankDetailsForm(Form):
         else:
             if self.done:
                 self._reopen()
-            self._filled = self._entries.fill_empty(self._offered)
-            self._box_text = f"{_count_fields(self._filled)} filled in."
+            # Half an address completed from another one would be the address of nobody.
+            stays = self._entries.has_any(_ADDRESS)
+            offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
+            self._filled = self._entries.fill_empty(offered)
+            self._box_text = f"{_count_fields(self._filled)} filled in.{_ADDRESS_STAYS * stays}"
         self._reset_status()
 
     def _reopen(self, *, clear: bool = False) -> None:

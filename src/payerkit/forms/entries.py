@@ -92,6 +92,10 @@ class Entries:
             self.set_value(name, None)
             self.touched.discard(name)
 
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Return True if one of some fields has a value."""
+        return any(name in self._values for name in names)
+
     def fill_empty(self, values: Mapping[str, Hidden]) -> dict[str, Hidden]:
         """Set the fields that are empty; return what was filled in, by name."""
         empty = {name: value for name, value in values.items() if name not in self._values}
