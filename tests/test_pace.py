@@ -224,6 +224,16 @@ def test_the_controls_of_a_sandbox_keep_no_pace() -> None:
     assert (3, []) == (len(rates), clock.waits)
 
 
+def test_the_controls_of_a_sandbox_wait_as_requested(connected: Connect) -> None:
+    """Without a pace, the wait that a response requests is still a wait: of this call alone."""
+    clock = HandClock()
+    with FarEnd([reply(503, "{}", {"Retry-After": "2"}), reply(200, '{"usd": "1"}')]) as far:
+        client = connected(far.url, **clock.options())
+        payerkit.SandboxControls(client).rate("USD")
+
+    assert ([2], 0) == (clock.waits, client.pace.pause_left())
+
+
 def test_a_429_without_a_wait_is_raised_at_once(connected: Connect) -> None:
     """A single call is not repeated; the error says how long the client pauses, and the next call waits for that."""
     clock = HandClock()

@@ -158,12 +158,12 @@ class Client:
             left -= wait
             if left <= 0 or not self.retries.allow(result, attempt, idempotent=call.idempotent):
                 raise unknown or result
-            if result.retry_after is None:  # else all calls are paused, this one, too
+            if result.retry_after is None or not self._is_paced(call):  # else all calls are paused, this one, too
                 self._sleep(wait)
 
     def _wait_turn(self, call: Call[T]) -> float | RateLimited:
         """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
-        if not self._keeps_pace or call.is_control:
+        if not self._is_paced(call):
             return self.pace.clock()
         try:
             return self.pace.wait_turn(self._sleep, longest=self.timeout.total)
@@ -171,9 +171,13 @@ class Client:
             error.request = call.name
             return error.with_traceback(None)
 
+    def _is_paced(self, call: Call[T]) -> bool:
+        """Return True if a call waits for its turn here: neither a sandbox's control, nor one that a run makes."""
+        return self._keeps_pace and not call.is_control
+
     def _record(self, call: Call[T], result: object, departed: float) -> None:
         """Record how an attempt ended, and say in a refusal without Retry-After how long the client pauses."""
-        if not self._keeps_pace or call.is_control:
+        if not self._is_paced(call):
             return
         self.pace.record(result if isinstance(result, PayerkitError) else None, departed)
         if isinstance(result, RateLimited) and result.retry_after is None:
