@@ -15,7 +15,7 @@ import pytest
 import payerkit
 from bulk_tables import payer_row
 from clocks import LeapingClock
-from far_end import Behaviour, FarEnd, Received, reply, reset
+from far_end import Behaviour, FarEnd, Received, cut, reply, reset
 from payerkit.bulk.progress import estimate_duration
 from payerkit.bulk.run import Options, run_table
 from payerkit.bulk.table import Step, Table
@@ -196,6 +196,33 @@ def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
 
     assert ("bank_details", "waiting", 1, True) == outcome(report)
     assert (0,) == service.count("accounts")
+
+
+@pytest.mark.parametrize("status", [400, 403, 409, 422])
+@pytest.mark.parametrize("before", [(), (reset,)])
+def test_a_refusal_without_its_reason_is_not_final(
+    service: Service, run: Callable[..., payerkit.Report], status: int, before: tuple[Behaviour, ...]
+) -> None:
+    """The response broke off: the code may have been one of those, so the next run sends the account again, once."""
+    service.accounts = [*before, cut(status, b'{"statusCode": 403, "code": "not_y')]
+    first = run(table(1))
+    second = run(table(1))
+
+    state = "unknown" if before else "not_sent"
+    assert ("bank_details", state, 2 + len(before), True) == outcome(first)
+    assert "The response broke off before the reason." in str(first.frame.loc[0, "reason"])
+    assert ("bank_details", "done", 3 + len(before), False) == outcome(second)
+    assert 1 == len(service.stored)
+
+
+def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(
+    service: Service, run: Callable[..., payerkit.Report]
+) -> None:
+    """What was wrong with the payer is known only once a response is whole."""
+    service.payers = [cut(400, b"{"), reply(400)]
+    reports = [run(table(1)) for _ in range(2)]
+
+    assert [("payer", "not_sent", 1, True), ("payer", "refused", 2, False)] == [*map(outcome, reports)]
 
 
 def test_an_unknown_outcome_stays_unknown_while_the_account_waits(

@@ -89,8 +89,12 @@ class RateLimiter:
                 return result
 
     def is_forbidden(self, error: PayerkitError) -> bool:
-        """Return True if the service forbids this one call, with a key that it accepts for others."""
-        return isinstance(error, WrongKey) and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
+        """Return True if the service forbids this one call, with a key that it accepts for others.
+
+        Not if the response broke off: the reason may have been one that ends by itself.
+        """
+        is_whole = isinstance(error, WrongKey) and not error.retryable
+        return is_whole and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
 
     def _wait_turn(self) -> float:
         """Wait until a call may leave, and return that time. Raises RunStopped if the run is stopped meanwhile."""

@@ -21,7 +21,8 @@ Its next state depends on the evidence alone:
                                   stored for certain
     any      sent again           success                                         done
                                   an unknown outcome                              unknown, one more send
-                                  an account that waits                           unknown, left to the next run
+                                  an account that waits, or a refusal that broke  unknown, left to the next run
+                                  off before its reason
                                   any other refusal                               unknown, final
                                   a payer that is there already                   done, if its status can be read
                                   not sent, rate limited, key not accepted        unknown, left to the next run

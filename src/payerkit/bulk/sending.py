@@ -68,7 +68,7 @@ class Sender:
         """Send a task, record its outcome and return it.
 
         Raises RunStopped; NotSent, RateLimited, WrongKey or ServiceError, after which a later run can send it; and
-        Refused if an account waits, but the outcome of an earlier attempt is unknown.
+        Refused if a later run may, too, but the outcome of an earlier attempt is unknown.
         """
         try:
             fields = self._limiter.call(lambda: self._attempt(task))
@@ -104,9 +104,12 @@ class Sender:
         """Record a refusal and return the state: it may end by itself, or mean that the payer is there already."""
         if task.step == "payer" and error.status_code == HTTPStatus.CONFLICT:
             return self._record_conflict(task, error)
-        if task.step != "bank_details" or not is_waiting(error):
+        if task.step == "bank_details" and is_waiting(error):
+            state = self._record(task, "waiting", waiting_reason(error), final=False)
+        elif error.retryable and not error.code:  # the response broke off before the reason
+            state = self._record_error(task, "not_sent", error, final=False)
+        else:
             return self._record_error(task, "refused", error)
-        state = self._record(task, "waiting", waiting_reason(error), final=False)
         if state == "unknown":
             raise error  # not to be sent again in this run, which would go on until the payer may have accounts
         return state

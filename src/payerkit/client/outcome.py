@@ -106,14 +106,16 @@ class Outcome(Generic[T]):
         if kind is RateLimited and wait is not None:
             words = f"{words} {wait:g} seconds"
         end = "" if body.message.endswith((".", "!", "?", "…")) else "."
-        says = f" It says: {body.message}{end}" if body.message else ""
+        is_cut = isinstance(self.end, BrokenOffError)
+        says = " The response broke off before the reason." * is_cut
+        says = f" It says: {body.message}{end}" if body.message else says
         is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         if until and kind is Refused:
             advice = f"Nothing was changed. Call again once {until}."
         error = self._error(kind, f"{words} ({status} on {self.call.name}).{says}", fields=body.fields, advice=advice)
         error.code, error.foreign = body.code, not body.is_from_api
-        error.retryable = error.retryable or (until is not None and kind is Refused)
+        error.retryable = error.retryable or is_cut or (until is not None and kind is Refused)
         return error
 
     def _redirect(self, status: int) -> PayerkitError:
