@@ -417,6 +417,26 @@ def test_a_table_that_cannot_be_sent_is_told(
     assert (1, True) == (run.returncode, words in run.stderr)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--links", "payers.csv"], "--links: payers.csv is already the file of FILE"),
+        (["--report", "./payers.csv"], "--report: payers.csv is already the file of FILE"),
+        (["--links", "payers.csv.journal"], "--links: payers.csv.journal is already the file of --journal"),
+        (["--links", "payers-report.csv"], "--links: payers-report.csv is already the file of --report"),
+    ],
+)
+def test_no_file_of_a_run_replaces_another(options: list[str], words: str, tmp_path: Path, onboard: Onboard) -> None:
+    """The table and the journal are not written over: without the journal, the next run would send all rows again."""
+    write_rows(tmp_path, ROWS)
+    before = (tmp_path / "payers.csv").read_bytes()
+    run = onboard("payers.csv", *options, PAYERKIT_BASE_URL="http://127.0.0.1:9", PAYERKIT_API_KEY=KEY)
+
+    assert (1, True) == (run.returncode, words in run.stderr)
+    assert before == (tmp_path / "payers.csv").read_bytes()
+    assert ["payers.csv"] == [file.name for file in tmp_path.iterdir()]
+
+
 def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard: Onboard) -> None:
     """`--accounts when-compliant` ends with 3 while accounts wait, and `--links` has the pages that payers need."""
     write_rows(tmp_path, ROWS)

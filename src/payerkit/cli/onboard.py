@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from payerkit.bulk.plan import plan_onboarding
 from payerkit.bulk.read import read_payers
@@ -23,12 +24,14 @@ def run(options: Namespace) -> int:
     file = options.file
     if file is None:
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
+    journal = options.journal or file.with_name(f"{file.name}.journal")
+    target = options.report or file.with_name(f"{file.stem}-report.csv")
+    _require_own_files({"FILE": file, "--journal": journal, "--report": target, "--links": options.links})
     rows = read_payers(file, mapping=_mapping(options.column))
     if options.dry_run:
         plan = plan_onboarding(rows, holder_is_payer=options.holder_is_payer)
         print(plan)
         return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
-    journal = options.journal or file.with_name(f"{file.name}.journal")
     interrupted = False
     with connect(options.profile, rate="default" if options.rate is None else options.rate) as client:
         try:
@@ -43,7 +46,6 @@ def run(options: Namespace) -> int:
             )
         except InterruptedRun as error:
             report, interrupted = error.report, True
-    target = options.report or file.with_name(f"{file.stem}-report.csv")
     report.save(target)
     print(report, f"Report with one line per row: {target}", sep="\n")
     if options.links is not None:
@@ -54,6 +56,14 @@ def run(options: Namespace) -> int:
     if interrupted:
         return 130
     return 0 if report.counts["done"] == len(report.frame) else 3
+
+
+def _require_own_files(files: Mapping[str, Path | None]) -> None:
+    """Raise InvalidInput if two options name one file: the report or the links would replace what is in it."""
+    named: dict[Path, str] = {}
+    for option, file in files.items():
+        if file is not None and (other := named.setdefault(file.resolve(), option)) != option:
+            raise InvalidInput(f"{option}: {file} is already the file of {other}. Choose another name.")
 
 
 def _write_template(options: Namespace) -> int:
