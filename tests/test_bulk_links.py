@@ -98,6 +98,30 @@ def test_what_is_no_link_to_send_is_left_out(send: Callable[..., payerkit.Report
     assert {"written": 1, "without_links": 1} == saved
 
 
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+A1", "'+A1"),
+        ("-A1", "'-A1"),
+        ("+49301234567", "+49301234567"),  # a number is no danger, and an id as it is
+        ("-5", "-5"),
+        ("a=1", "a=1"),
+    ],
+)
+def test_a_links_file_has_no_formulas(
+    send: Callable[..., payerkit.Report], tmp_path: Path, typed: str, written: str
+) -> None:
+    """A payer chooses the address, and whoever opens the file in a spreadsheet must not run what it says."""
+    rows = table(1, client_user_id=typed, email=f"=HYPERLINK({typed})@example.com".replace("@S", "S"))
+    send(rows, links(1)).save_links(tmp_path / "links.csv", rows)
+
+    cells = read(tmp_path)[1].split(",")
+    assert (written, "'=HYPERLINK(") == (cells[0], cells[1][:12])
+    assert [*links(1).values()] == cells[2:]
+
+
 def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.Report], tmp_path: Path) -> None:
     """However many rows it has, and whatever became of its accounts."""
     accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)]).assign(

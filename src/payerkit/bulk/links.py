@@ -21,6 +21,9 @@ from payerkit.html import is_web_address
 _LINKS = ("agreement_url", "kyc_url")
 _IDENTITY = ("client_user_id", "email")
 
+_FORMULA = ("=", "+", "-", "@")
+"""Characters with which a cell of a spreadsheet begins that is computed: an e-mail address may be a formula."""
+
 _SAME_ROWS = "Give the table of the run, with its rows in the same order and with the same index."
 
 
@@ -74,11 +77,17 @@ def _web_address(link: Any) -> str:
     return link if isinstance(link, str) and is_web_address(link) else ""
 
 
+def _inert(text: str) -> str:
+    """Return a text so that no spreadsheet computes it: with ' in front of what may be a formula and is no number."""
+    is_number = text[1:].replace(".", "", 1).isdecimal()
+    return f"'{text}" if text.startswith(_FORMULA) and not is_number else text
+
+
 def write_links(path: Path, links: Sequence[dict[str, str]]) -> None:
-    """Write a CSV file that its owner alone may read."""
+    """Write a CSV file that its owner alone may read, without formulas: e-mail addresses come from others."""
     file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(file, "w", encoding="utf-8", newline="") as text:
         path.chmod(0o600)  # before anything is written: an older file keeps its mode
         writer = csv.DictWriter(text, [*_IDENTITY, *_LINKS])
         writer.writeheader()
-        writer.writerows(links)
+        writer.writerows({name: _inert(text) for name, text in link.items()} for link in links)

@@ -89,7 +89,8 @@ class Report:
         The file has **personal data**: ids and e-mail addresses in full, and links that let their reader act as the
         payer. Hence it is never written unasked, and only its owner may read it. Its columns: `client_user_id`,
         `email`, `agreement_url`, `kyc_url`. A link is empty if the service did not return it as a web address; so is
-        one that contains the payer's id, since a journal keeps no ids. A payer without any link has no row.
+        one that contains the payer's id, since a journal keeps no ids. A payer without any link has no row. An id or
+        address that a spreadsheet would compute, such as `=1+1@example.com`, has an apostrophe in front.
 
         Args:
             path: The file to write; an existing one is replaced.
