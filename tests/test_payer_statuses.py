@@ -355,6 +355,16 @@ def test_an_earlier_frame_may_come_from_a_file(read: Read, tmp_path: Path) -> No
     assert list(first["checked_at"]) == list(as_text["since"]) == list(guessed["since"])
 
 
+def test_times_of_several_files_are_read(read: Read) -> None:
+    """Some have fractions of a second, others none; what is no time is none, and says nothing."""
+    with StatusService({"user-1": READY, "user-2": REVIEW, "user-3": REVIEW}) as service:
+        previous = read(service).assign(since=["2026-01-05T08:00:00Z", "2026-01-05 09:00:00.123456+00:00", "Monday"])
+        again = read(service, previous=previous)
+
+    times = [pd.Timestamp(text, tz="UTC") for text in ("2026-01-05 08:00", "2026-01-05 09:00:00.123456")]
+    assert [*times, previous["checked_at"][2]] == list(again["since"])
+
+
 def test_a_payer_who_was_not_read_has_no_history(read: Read) -> None:
     """An error now, or an error then, says nothing about statuses."""
     with StatusService({"user-1": READY}) as service:

@@ -143,7 +143,9 @@ def earlier_times(previous: Any) -> pd.DataFrame:
         raise InvalidInput("previous: expected an earlier result of payer_statuses(), with all its columns.")
     # It may come from a file, in which times and truth values are text.
     earlier = previous[needed].drop_duplicates("payer_key", keep="last").set_index("payer_key")
-    times = {name: pd.to_datetime(earlier[name], utc=True, errors="coerce") for name in ("since", "checked_at")}
+    texts = {name: earlier[name].astype("string") for name in ("since", "checked_at")}
+    # As ISO 8601, each by itself: pandas would take the form of the first for that of all, and drop the others.
+    times = {name: pd.to_datetime(text, utc=True, errors="coerce", format="ISO8601") for name, text in texts.items()}
     return earlier.assign(**{name: column.astype(_TIME) for name, column in times.items()})
 
 
