@@ -119,6 +119,7 @@ def test_an_unknown_word_is_said_to_be_unknown() -> None:
         (pd.Series({"kyc_status": "approved", "agreement_status": pd.NA, "compliant": pd.NA}), ("payer", "you")),
         (pd.DataFrame({"bank_name": ["Example"], "status": ["failed"]}).iloc[0], ("account", "payee")),
         ({"subStatus": "bounced"}, ("payment", "payee")),  # as an event calls it
+        ({"status": {"kycStatus": "initiated", "agreementStatus": "signed"}, "userId": "1"}, ("payer", "payer")),
     ],
 )
 def test_an_object_or_a_row_is_explained(thing: Any, expected: tuple[str, str]) -> None:

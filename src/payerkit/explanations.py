@@ -204,8 +204,10 @@ def explain(status: Any, of: str | None = None) -> Explanation:
 
 def _fields(row: Any) -> dict[str, Any]:
     """Return the fields of a dict or a row of a table by our names; {} for anything else."""
-    items = row.items() if isinstance(row, Mapping) or hasattr(row, "iloc") else ()
-    return {our_name(str(name)): value for name, value in items}
+    items = dict(row.items()) if isinstance(row, Mapping) or hasattr(row, "iloc") else {}
+    if isinstance(items.get("status"), Mapping):  # a payer's, as the service returns it: both statuses inside one
+        items |= items.pop("status")
+    return {our_name(str(name)): value for name, value in items.items()}
 
 
 def explain_word(status: Any, of: str) -> Explanation:
