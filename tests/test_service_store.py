@@ -339,6 +339,8 @@ def test_compliance_requires_both(kyc: str, agreement: str, compliant: bool) -> 
         ({"kyc_after": None}, "kyc_after"),  # only decide_after may be left open
         ({"clock": "sundial"}, "clock"),
         ({"rate_limit": -1}, "rate_limit"),
+        ({"live_like": "no"}, "live_like"),  # a text would count as yes
+        ({"kyc_required": "no"}, "kyc_required"),
         ({"public_url": "example.com"}, "public_url"),
     ],
 )

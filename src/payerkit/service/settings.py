@@ -60,10 +60,7 @@ class Settings:
             raise SetupError("fee_address: expected an address with a valid EIP-55 checksum.")
         if self.clock not in get_args(ClockKind):
             raise SetupError('clock: expected "wall" or "manual".')
-        for name in ("kyc_after", "accounts_after", "decide_after"):
-            value = getattr(self, name)
-            if not _is_amount(value, int | float) and not (name == "decide_after" and value is None):
-                raise SetupError(f"{name}: expected a number of seconds; 0 decides at once.")
+        self._check_behaviour()
         if not _is_amount(self.rate_limit, int):
             raise SetupError("rate_limit: expected a whole number of calls per minute; 0 for no limit.")
         if not isinstance(self.faults, str):
@@ -74,6 +71,15 @@ class Settings:
             raise SetupError(f"faults: {error}.") from None
         if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
             raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
+
+    def _check_behaviour(self) -> None:
+        for name in ("kyc_after", "accounts_after", "decide_after"):
+            value = getattr(self, name)
+            if not _is_amount(value, int | float) and not (name == "decide_after" and value is None):
+                raise SetupError(f"{name}: expected a number of seconds; 0 decides at once.")
+        for name in ("kyc_required", "live_like"):
+            if not isinstance(getattr(self, name), bool):
+                raise SetupError(f"{name}: expected True or False.")
 
     @property
     def needs_kyc(self) -> bool:
