@@ -122,7 +122,10 @@ class Refused(PayerkitError):  # noqa: N818
 class WrongKey(Refused):
     """The service does not accept the API key."""
 
-    advice = "Check the key: connect(api_key=...) or the environment variable PAYERKIT_API_KEY."
+    advice = (
+        "Check the key: connect(api_key=...) or the environment variable PAYERKIT_API_KEY; of a profile, the variable "
+        "that ends in its name, or the keyring."
+    )
 
 
 class NotFound(Refused):
