@@ -17,6 +17,7 @@ import pytest
 import requests
 
 import payerkit
+from clocks import HandClock
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import (
@@ -74,8 +75,8 @@ def fresh() -> Iterator[SandboxClient]:
 
 
 def without_retries(client: SandboxClient) -> Client:
-    """Return a client of a sandbox that never retries."""
-    return Client(client.base_url, client.reveal_key(), retries=Retries(attempts=1))
+    """Return a client of a sandbox that never retries, and on whose clock a pause after a 429 takes no time."""
+    return Client(client.base_url, client.reveal_key(), retries=Retries(attempts=1), **HandClock().options())
 
 
 @pytest.fixture
