@@ -91,45 +91,16 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
     assert [404, 429] == statuses
 
 
-def test_a_clock_is_turned_from_another_process(tmp_path: Path) -> None:
-    """The options about time reach the sandbox, whose clock others advance over HTTP."""
-    options = ["--clock", "manual", "--accounts-after", "60", "--kyc-after", "120", "--port", "0"]
-    with running("sandbox", *options, folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _process):
-        assert "SandboxControls(client).advance(minutes=2)" in printed
-        client = payerkit.connect(address(printed), api_key=KEY)
-        controls = payerkit.SandboxControls(client)
-        payerkit.create_payer(client, PAYER)
-        controls.submit_kyc("user-123")
-        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-        seen = []
-        for _ in range(3):
-            account = payerkit.list_payment_details(client, "user-123")["status"][0]
-            seen.append((payerkit.get_payer_status(client, "user-123").kyc_status, account))
-            controls.advance(minutes=1)
-        client.close()
-
-    assert [("pending", "pending"), ("pending", "approved"), ("approved", "approved")] == seen
-
-
-def test_a_sandbox_misbehaves_in_silence(tmp_path: Path) -> None:
-    """A sandbox with a plan of faults breaks calls off, and prints nothing about it."""
+@pytest.mark.skipif(os.name != "posix", reason="these signals are a matter of POSIX")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_sandbox_misbehaves_in_silence_until_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
+    """With a plan of faults it breaks calls off. Ctrl+C, or the end of a container, ends it and its data, quietly."""
     options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1")
-    with running("sandbox", *options, folder=tmp_path) as (printed, process):
+    with running("sandbox", *options, folder=tmp_path, TMPDIR=str(tmp_path)) as (printed, process):
         headers = {"x-api-key": next(word for word in printed.split() if word.startswith("sandbox_"))}
         for place in range(20):
             with pytest.raises(requests.ConnectionError):
                 requests.get(f"{address(printed)}/v2/payer/{place}", headers=headers, timeout=20)
-        process.terminate()
-        rest, _ = process.communicate(timeout=20)
-
-    assert rest == ""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="these signals are a matter of POSIX")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_sandbox_ends_with_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
-    """Ctrl+C, or the end of a container, ends the sandbox quietly, and its throw-away data with it."""
-    with running("sandbox", "--port", "0", folder=tmp_path, TMPDIR=str(tmp_path)) as (_, process):
         process.send_signal(ending)
         rest, _ = process.communicate(timeout=20)
 
@@ -228,11 +199,36 @@ RESULTS = ("payers-report.csv", "payers.csv.journal")
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Run a sandbox in a process of its own; give the environment in which commands find it."""
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a sandbox whose time stands still in a process of its own; give what it printed."""
     folder = tmp_path_factory.mktemp("service")
-    with running("sandbox", "--port", "0", folder=folder, PAYERKIT_API_KEY=KEY) as (printed, _process):
-        yield {"PAYERKIT_BASE_URL": address(printed), "PAYERKIT_API_KEY": KEY}
+    options = ("--clock", "manual", "--accounts-after", "60", "--kyc-after", "120", "--port", "0")
+    with running("sandbox", *options, folder=folder, PAYERKIT_API_KEY=KEY) as (printed, _process):
+        yield printed
+
+
+@pytest.fixture(scope="module")
+def service(told: str) -> dict[str, str]:
+    """Give the environment in which commands find that sandbox."""
+    return {"PAYERKIT_BASE_URL": address(told), "PAYERKIT_API_KEY": KEY}
+
+
+def test_a_clock_is_turned_from_another_process(told: str) -> None:
+    """The options about time reach the sandbox, whose clock others advance over HTTP, as it says."""
+    assert "SandboxControls(client).advance(minutes=2)" in told
+    client = payerkit.connect(address(told), api_key=KEY)
+    controls = payerkit.SandboxControls(client)
+    payerkit.create_payer(client, PAYER)
+    controls.submit_kyc("user-123")
+    payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+    seen = []
+    for _ in range(3):
+        account = payerkit.list_payment_details(client, "user-123")["status"][0]
+        seen.append((payerkit.get_payer_status(client, "user-123").kyc_status, account))
+        controls.advance(minutes=1)
+    client.close()
+
+    assert [("pending", "pending"), ("pending", "approved"), ("approved", "approved")] == seen
 
 
 Onboard = Callable[..., subprocess.CompletedProcess[str]]

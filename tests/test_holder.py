@@ -181,17 +181,19 @@ CELLS: dict[bool | None, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("cell", "said"), [(cell, said) for said, cells in CELLS.items() for cell in cells])
+@pytest.mark.parametrize("said", CELLS)
 @pytest.mark.parametrize("default", [True, False])
-def test_the_column_says_it_by_row(cell: Any, said: bool | None, default: bool) -> None:
+def test_the_column_says_it_by_row(said: bool | None, default: bool) -> None:
     """Yes, no, and blank, which leaves it to the argument."""
-    rows = frame(TYPED_PAYER | ACCOUNT, TYPED_PAYER | ACCOUNT | PAYEE | {"client_user_id": "b"})
-    rows["holder_is_payer"] = pd.Series([cell, "no"], dtype="object")
+    cells, is_payer = CELLS[said], default if said is None else said
+    of_the_payer = [TYPED_PAYER | ACCOUNT | {"client_user_id": f"a{place}"} for place in range(len(cells))]
+    rows = frame(*of_the_payer, TYPED_PAYER | ACCOUNT | PAYEE | {"client_user_id": "b"})
+    rows["holder_is_payer"] = pd.Series([*cells, "no"], dtype="object")
     found = payerkit.plan_onboarding(rows, holder_is_payer=default)
-    is_payer = default if said is None else said
+    wrong = {(row, code) for row, *_, code in errors(found)}
 
-    assert ["send" if is_payer else "", "send"] == found.frame["bank_details"].tolist()
-    assert (set() if is_payer else {"required"}) == {code for *_, code in errors(found)}
+    assert ["send" if is_payer else ""] * len(cells) + ["send"] == found.frame["bank_details"].tolist()
+    assert (set() if is_payer else {(row, "required") for row in range(len(cells))}) == wrong
 
 
 @pytest.mark.parametrize("cell", ["maybe", "y", "2", 2, ["yes"], "same"])
