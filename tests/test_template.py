@@ -33,9 +33,15 @@ def test_every_route_whose_needs_are_published_has_a_template() -> None:
     assert {route for route, needs in NEEDS.items() if needs is not None} == set(ROUTES)
 
 
-@pytest.mark.parametrize("routes", [*((route,) for route in ROUTES), ROUTES, DEFAULT_ROUTES, ROUTES[::-1]])
+ONE_OF_EACH = {payerkit.template(route).partition("\n")[0]: route for route in ROUTES}
+"""One route of all whose templates have the same columns, by their header."""
+
+
+@pytest.mark.parametrize(
+    "routes", [*((route,) for route in ONE_OF_EACH.values()), ROUTES, DEFAULT_ROUTES, ROUTES[::-1]]
+)
 def test_a_template_has_no_finding(routes: tuple[str, ...]) -> None:
-    """Alone or together with others, each example would be sent, without even an info."""
+    """Together with others, and with the columns of its own alone, an example would be sent, without even an info."""
     plan = payerkit.plan_onboarding(read(payerkit.template(*routes)))
 
     assert [] == plan.findings[["field", "message"]].to_numpy().tolist()
