@@ -54,15 +54,11 @@ class Case:
 
 CASES = [
     Case(seed=2, payers=286, workers=8),
-    *(
-        pytest.param(case, marks=pytest.mark.slow)
-        for case in (
-            Case(seed=1, payers=1913, workers=16),
-            Case(seed=3, payers=286, workers=3),
-            Case(seed=4, payers=286, workers=3, latency=0.02),
-        )
-    ),
+    Case(seed=1, payers=1913, workers=16),
+    Case(seed=3, payers=286, workers=3),
+    Case(seed=4, payers=286, workers=3, latency=0.02),
 ]
+pytestmark = pytest.mark.slow  # `test_bulk_journal` has single kills, each at its moment, in every run
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ def address(printed: str) -> str:
     return next(word for word in printed.split() if word.startswith("http://"))
 
 
+@pytest.mark.slow
 def test_sandbox_serves_another_process_and_survives_a_restart(tmp_path: Path) -> None:
     """The same calls work against `payerkit sandbox`, and the data is there after it was started anew."""
     for _ in range(2):
@@ -107,6 +108,7 @@ def test_a_sandbox_misbehaves_in_silence_until_a_signal(tmp_path: Path, ending: 
     assert ("", []) == (rest, list(tmp_path.iterdir()))
 
 
+@pytest.mark.slow
 def test_lab_prints_its_address_in_time(tmp_path: Path) -> None:
     """JupyterLab is there within 15 seconds, as root, without a display, on the chosen port, in the chosen folder."""
     with socket.create_server(("127.0.0.1", 0)) as free:

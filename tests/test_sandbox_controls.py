@@ -258,6 +258,7 @@ def test_a_database_from_before_the_ledger_is_opened(tmp_path: Path) -> None:
         assert (0, ["payment_detail"]) == (before, list(client.sandbox.ledger()["what"]))
 
 
+@pytest.mark.slow
 def test_a_long_ledger_is_read_completely(tmp_path: Path) -> None:
     """More rows than one response holds arrive, each exactly once."""
     file = tmp_path / "team.db"

@@ -234,6 +234,7 @@ def test_a_double_click_adds_one_account(notebook: NotebookPage) -> None:
     assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
 
 
+@pytest.mark.browser_all
 @form_of("slow")
 def test_a_long_call_says_that_it_runs_and_what_to_do(notebook: NotebookPage) -> None:
     """The form counts the seconds and takes no other click; an unknown outcome is told, and not sent by Enter."""
@@ -328,6 +329,7 @@ def test_real_money_is_told_before_the_button_is_pressed(notebook: NotebookPage)
     expect(notebook.page.get_by_text("moves real money")).to_have_count(0)
 
 
+@pytest.mark.browser_all
 @form_of("payer")
 def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
     """Ctrl+Enter sends the value that is being typed, not the one before."""

@@ -78,6 +78,7 @@ def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, schem
         assert (True, scheme == "dark") == (overflow <= 0, ground == "rgb(18, 20, 23)")
 
 
+@pytest.mark.browser_all
 def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> None:
     """The interactive documents show the calls, and one can be made with the key."""
     payerkit.create_payer(client, PAYER)
