@@ -16,7 +16,9 @@ import pytest
 
 import payerkit
 from far_end import FarEnd, close, message, reply, reset
+from payerkit.bulk.rate_limit import StopSignal
 from payerkit.bulk.reconcile import fits
+from payerkit.bulk.workers import run_workers
 from payerkit.client import Client
 from payerkit.errors import InterruptedRun, InvalidInput, NotSent
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
@@ -253,6 +255,25 @@ def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None
         payerkit.onboard(connected(far_end.url), payers(11), journal=journal, rate=50, progress=False)
 
         assert time.monotonic() - started >= 0.2
+
+
+def test_an_interrupt_waits_for_the_call_under_way() -> None:
+    """When the interrupted workers are done, so is what one of them was doing: it can be reported."""
+    begun, stop, done = threading.Event(), StopSignal(), list[int]()
+
+    def call(item: int) -> None:
+        begun.set()
+        threading.Event().wait(0.3)
+        done.append(item)
+
+    def interrupt() -> None:
+        begun.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    run_workers(call, [1, 2, 3], workers=1, stop=stop)
+
+    assert ([1], True) == (done, bool(stop))
 
 
 def test_an_interrupt_loses_nothing(journal: Path) -> None:

@@ -36,8 +36,10 @@ def run_workers(
     """
     remaining, next_item = iter(items), threading.Lock()
     errors: list[Exception] = []
+    begun: list[threading.Event] = []
 
-    def worker() -> None:
+    def worker(ended: threading.Event) -> None:
+        begun.append(ended)
         try:
             while not stop:
                 with next_item:  # a generator must not be advanced by two threads at once
@@ -49,21 +51,24 @@ def run_workers(
         except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
             errors.append(error)
             stop.set(_INTERNAL_ERROR)
+        finally:
+            ended.set()
 
     # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
-    threads = [threading.Thread(target=worker, daemon=True) for _ in range(workers)]
+    ends = [threading.Event() for _ in range(workers)]
+    threads = [threading.Thread(target=worker, args=[ended], daemon=True) for ended in ends]
     with longer_switch_interval():
         try:
             for thread in threads:
                 thread.start()
-            _join(threads, on_tick)
+            _wait(ends, on_tick)
         except KeyboardInterrupt:
-            stop.set(INTERRUPTED)
+            stop.set(INTERRUPTED)  # a worker that begins from now on ends at once
             with suppress(KeyboardInterrupt):  # the second one: calls under way stand in the journal as sent
-                _join(threads, on_tick)
+                _wait(begun, on_tick)
         except BaseException:
             stop.set(_INTERNAL_ERROR)
-            _join(threads, lambda: None)  # the workers use the client and the journal, which the caller closes next
+            _wait(begun, lambda: None)  # the workers use the client and the journal, which the caller closes next
             raise
     if errors:
         raise errors[0]
@@ -83,9 +88,11 @@ def longer_switch_interval() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-def _join(threads: list[threading.Thread], on_tick: Callable[[], None]) -> None:
-    """Wait until all threads have ended."""
-    for thread in threads:
-        while thread.is_alive():
-            thread.join(_TICK)
+def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
+    """Wait until all workers have ended.
+
+    Not with `Thread.join`: interrupted, it takes a thread that still runs for one that has ended (Python 3.11).
+    """
+    for ended in ends:
+        while not ended.wait(_TICK):
             on_tick()
