@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import select
+import selectors
 import socket
 import ssl
 import struct
@@ -164,13 +164,17 @@ def tunnel(port: int) -> Behaviour:
 
 def join_sockets(one: socket.socket, other: socket.socket) -> None:
     """Hand on what comes from either socket to the other, until either closes."""
-    across = {one: other, other: one}
-    # In one thread: TLS is not to be read and written by two at once.
-    while readable := select.select(list(across), [], [], 20)[0]:
-        for ready in readable:
-            piece = ready.recv(65536)
-            while isinstance(ready, ssl.SSLSocket) and ready.pending():
-                piece += ready.recv(65536)
-            if not piece:
-                return
-            across[ready].sendall(piece)
+    # In one thread: TLS is not to be read and written by two at once. Not with select(), which takes descriptors below
+    # 1024 only: a process of many tests has more.
+    with selectors.DefaultSelector() as selector:
+        selector.register(one, selectors.EVENT_READ, (one, other))
+        selector.register(other, selectors.EVENT_READ, (other, one))
+        while readable := selector.select(20):
+            for key, _ in readable:
+                ready, across = key.data
+                piece = ready.recv(65536)
+                while isinstance(ready, ssl.SSLSocket) and ready.pending():
+                    piece += ready.recv(65536)
+                if not piece:
+                    return
+                across.sendall(piece)
