@@ -271,7 +271,7 @@ def test_a_payers_table_shows_the_next_step() -> None:
 
 def test_explanations_are_shown_as_text_and_table() -> None:
     """Both name the move and the next step; what a service wrote is escaped."""
-    payer = explain_payer("<b>odd</b>", "completed", told=False)
+    payer = explain_payer("<b>odd</b>", "completed", stated=False)
     views = [
         str(payer),
         repr(payer),

@@ -192,8 +192,8 @@ def explain(status: Any, of: str | None = None) -> Explanation:
         return found
     fields = _fields(status)
     if "kyc_status" in fields or "agreement_status" in fields:
-        told = fields.get("is_compliant", fields.get("compliant"))
-        return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), told)
+        stated = fields.get("is_compliant", fields.get("compliant"))
+        return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), stated)
     for name, thing in (("sub_status", "payment"), ("status", "account")):
         if name in fields:
             return explain_word(fields[name], of or thing)
@@ -234,7 +234,7 @@ def _normal(status: str) -> str:
 
 
 def _explain_any(status: str) -> Explanation:
-    """Return the explanation of a word, whatever it is the status of."""
+    """Return the explanation of a word that may be a status of several things."""
     found = tuple(each for (_, word), each in _table().items() if word == _normal(status))
     if not found:
         return replace(explain_word(status, "kyc"), of="", meaning="Not a documented status of anything.")
@@ -253,28 +253,28 @@ def _explain_any(status: str) -> Explanation:
 
 
 def explain_payer(
-    kyc_status: Any, agreement_status: Any, told: Any = None, *, accounts: Iterable[Any] | None = None
+    kyc_status: Any, agreement_status: Any, stated: Any = None, *, accounts: Iterable[Any] | None = None
 ) -> Explanation:
     """Return one explanation of a payer: whose move it is and what to do, from all statuses.
 
-    told: whether the payer is compliant, as the service says; if it does not say it, the statuses decide. accounts:
+    stated: whether the payer is compliant, as the service says; if it does not say it, the statuses decide. accounts:
     statuses of the accounts that matter; None if they are not known.
     """
     kyc, agreement = explain_word(kyc_status, "kyc"), explain_word(agreement_status, "agreement")
-    if is_compliant(kyc_status, agreement_status, told):
+    if is_compliant(kyc_status, agreement_status, stated):
         found = _explain_accounts(accounts)
         if not (kyc.is_passed and agreement.is_passed):
             found = replace(found, meaning=f"{found.meaning} The service says so, although the other statuses do not.")
     else:
         found = _explain_open(kyc, agreement)
-    if _as_bool(told) is None and not (found.final and not found.is_passed):
+    if _as_bool(stated) is None and not (found.final and not found.is_passed):
         found = replace(found, meaning=f"{found.meaning} {_NOT_SAID}")
     return replace(found, parts=(kyc, agreement, *found.parts))
 
 
-def is_compliant(kyc_status: Any, agreement_status: Any, told: Any = None) -> bool | None:
-    """Return whether a payer is compliant: as told by the service, else as the statuses say; None if neither does."""
-    if (said := _as_bool(told)) is not None:
+def is_compliant(kyc_status: Any, agreement_status: Any, stated: Any = None) -> bool | None:
+    """Return whether a payer is compliant: as the service states, else as the statuses say; None if neither does."""
+    if (said := _as_bool(stated)) is not None:
         return said
     if not (isinstance(kyc_status, str) and isinstance(agreement_status, str)):
         return None

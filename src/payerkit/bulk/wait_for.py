@@ -184,7 +184,7 @@ class _Wait:
         bar.show(len(self.ids) - len(pending), Counter())
 
     def _look(self, ids: list[str]) -> list[str]:
-        """Look at some payers; return those who should be looked at again."""
+        """Read the statuses of some payers; return the payers to read again later."""
         started = time.monotonic()
         with_accounts = self.until == "approved"
         found = take_snapshots(self._client, ids, self._options, self._limiter, accounts=with_accounts)

@@ -107,8 +107,10 @@ class Outcome(Generic[T]):
             words = f"{words} {wait:g} seconds"
         end = "" if body.message.endswith((".", "!", "?", "…")) else "."
         is_cut = isinstance(self.end, BrokenOffError)
-        says = " The response broke off before the reason." * is_cut
-        says = f" It says: {body.message}{end}" if body.message else says
+        if body.message:
+            says = f" It says: {body.message}{end}"
+        else:
+            says = " The response broke off before the reason." if is_cut else ""
         is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         if until and kind is Refused:

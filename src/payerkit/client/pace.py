@@ -1,7 +1,7 @@
 """The pace of a client: how many calls leave in a second, and until when none leaves.
 
-One for all calls of a client, in all threads and runs. A call waits for its turn before it is sent, and what became of
-it is recorded: a `Retry-After` pauses all calls; so does a 429 without one, for longer each time.
+One for all calls of a client, in all threads and runs. A call waits for its turn before it is sent, and its outcome
+is recorded: a `Retry-After` pauses all calls; so does a 429 without one, for longer each time.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class BankDetailsForm(Form):
             stays = self._entries.has_any(_ADDRESS)
             offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
             self._filled = self._entries.fill_empty(offered)
-            self._box_text = f"{_count_fields(self._filled)} filled in.{_ADDRESS_STAYS * stays}"
+            self._box_text = f"{_count_fields(self._filled)} filled in.{_ADDRESS_STAYS if stays else ''}"
         self._reset_status()
 
     def _reopen(self, *, clear: bool = False) -> None:

@@ -87,7 +87,7 @@ class PaymentForm(Form):
         return real_money_note(currency, self._client.environment)
 
     def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
-        """Return the notes beside the fields; that money is real is told as soon as the currency is chosen."""
+        """Return the notes beside the fields; a note about real money appears as soon as the currency is chosen."""
         notes = super()._notes(findings)
         if not self.done and (note := self._real_money_note()):
             notes.setdefault("payment_currency", []).append(("warning", note, ""))
