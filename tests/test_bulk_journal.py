@@ -286,7 +286,7 @@ def test_nothing_is_sent_without_a_record(path: Path) -> None:
     with pytest.raises(sqlite3.ProgrammingError):
         journal.sent(TASK)
     with Journal(path, b"secret") as again:
-        again.mark_interrupted()
+        again.begin_run()
         entry = again.entry(TASK)
 
     assert entry is not None
@@ -299,7 +299,7 @@ def test_the_wait_begins_when_the_outcome_becomes_unknown(path: Path) -> None:
         for key, seconds in ((b"1" * 16, -500), (b"2" * 16, 500)):
             journal.sent(key)
             journal._file.execute("UPDATE task SET since = since + ? WHERE key = ?", [seconds, key])
-        journal.mark_interrupted()
+        journal.begin_run()
         entries = [journal.entry(key) for key in (b"1" * 16, b"2" * 16)]
 
     assert [True, True] == [abs(entry.since - time.time()) < 60 for entry in entries if entry]

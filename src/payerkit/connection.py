@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from payerkit.client import Client, Timeout
 from payerkit.client.call import ApiVersion
-from payerkit.client.client import Header
+from payerkit.client.client import PREVIOUS_API_KEY, Header
 from payerkit.client.pace import DEFAULT_RATE, Rate
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
@@ -93,6 +93,7 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         rate=profile.rate if rate == "default" else rate,
         header=header or profile.header,
         api=api or profile.api,
+        previous_key=os.environ.get(PREVIOUS_API_KEY),
     )
 
 

@@ -1,4 +1,15 @@
-"""The journal of a run: an SQLite file that records the state of each task, without personal data."""
+"""The journal of a run: an SQLite file that records the state of each task, without personal data.
+
+A journal belongs to a service and to an API key, not to a table: it knows a payer by its id and an account by its payer
+and what makes it this account, as keyed digests. So a corrected, longer or sorted table goes on in the same journal.
+
+The key of these digests is the *secret* of the journal. The file has it only wrapped by the API key, so that the file
+alone does not even let anybody test whether a guessed id is in it. With a new API key of the same platform, the secret
+is unwrapped by the previous key and wrapped anew.
+
+Times are seconds on a clock that only goes forward, and only within a run: what still waits when a run begins waits a
+whole time from then, whatever the clock of the machine showed before.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +19,9 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -17,37 +29,60 @@ from pydantic_core import from_json, to_json
 
 from payerkit.errors import InvalidInput
 
-State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting"]
+State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting", "duplicate"]
 Deferred = Literal["not_sent", "waiting"]
 """States of a task that the next run sends."""
 
 KEY_SIZE = 16
 """Bytes of a digest."""
 
-_VERSION = "1"
+_VERSION = "2"
+_OLD_VERSION = "1"
+"""That of payerkit 0.1.0, whose journals are upgraded: `payerkit.bulk.upgrade`."""
+
 _APPLICATION_ID = 0x7061796B
 """Marks an SQLite file as a journal, in its header: `PRAGMA application_id`."""
 
+_SECRET_SIZE = 32
+
+_COLUMNS = "payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look"
+"""The columns of a task after its key, in the order of the fields of `Entry`."""
+
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS task (
-    key BLOB PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, looks INTEGER NOT NULL, since REAL NOT NULL,
-    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL, doubts INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE task (
+    key BLOB PRIMARY KEY, payer BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL,
+    lookups INTEGER NOT NULL, since REAL NOT NULL, final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL,
+    unknown_sends INTEGER NOT NULL, needs_look INTEGER NOT NULL
+);
+CREATE INDEX account ON task (payer) WHERE payer <> key;
+CREATE INDEX unresolved ON task (key) WHERE state = 'unknown' AND NOT final;
+CREATE INDEX look ON task (key) WHERE needs_look;
+CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
+# Tasks have row ids, so that they are appended: in the order of their keys, which is random, each would change another
+# page of a large file. The task of a payer is the one whose key is the payer's; the last two indexes are nearly empty.
+
+_UNRESOLVED = "state = 'unknown' AND NOT final"
+
+
+class JournalLost(sqlite3.OperationalError):
+    """The file of an open journal was deleted, moved or replaced: what it records now would be lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The journal's record of a task.
 
-    attempts: times that it was sent. lookups: times that it was searched for, and not found, since it was last sent.
-    since: Unix time when it was sent, its outcome became unknown, or it was searched for; the latest of these. final:
+    payer: the key of its payer. content: a digest of the values that it was last sent with. attempts: times that it was
+    sent. lookups: times that it was searched for, and not found, since it was last sent. since: when it was sent, its
+    outcome became unknown, it was searched for or this run began, by `Journal.now`; the latest of these. final:
     payerkit does nothing more about it. facts: ids, statuses and links from the response. unknown_sends: times that it
-    was sent with unknown outcome.
+    was sent with unknown outcome. needs_look: it may have been stored twice, and one last look is due.
     """
 
+    payer: bytes
+    content: bytes
     state: State
     attempts: int = 0
     lookups: int = 0
@@ -56,6 +91,7 @@ class Entry:
     facts: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
     unknown_sends: int = 0
+    needs_look: bool = False
 
     @property
     def is_unresolved(self) -> bool:
@@ -71,21 +107,79 @@ def digest(secret: bytes, *parts: str | bytes) -> bytes:
 class Journal:
     """An open journal, locked for this process. Every write is on file before the method returns.
 
-    It survives the end of the process, however it ends; with durable=True, a power cut or a crash of the operating
-    system, too. `secret` keys the digests of ids and bodies: made from a salt in the file and the caller's secret, so
-    that the file alone reveals nothing. `is_new`: no task was recorded before. Raises InvalidInput for a file that is
-    not a journal, or is in use.
+    It survives the end of the process, however it ends. After a power cut or a crash of the operating system, its last
+    moments may be missing; with durable=True they are not, and each write waits for the disk.
+
+    Args:
+        path: The file, made if it is missing.
+        own_secret: What the API key makes secret: it opens the journal.
+        previous_secret: The same of the API key before, for a journal of that one. `begin_run` makes it one of
+            own_secret.
+        durable: Wait for the disk at each write.
+        clock: Gives the seconds since any moment, and only goes forward.
+
+    Attributes:
+        secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
+        salt: A random part of the file, which is not secret.
+        is_new: No task was recorded before.
+        needs_upgrade: The file was made by payerkit 0.1.0; nothing can be read from it before `upgrade`.
+        slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did.
+
+    Raises:
+        InvalidInput: For a file that is not a journal, belongs to another API key, or is in use.
     """
 
-    def __init__(self, path: Path, own_secret: bytes, *, durable: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        own_secret: bytes,
+        *,
+        previous_secret: bytes | None = None,
+        durable: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         # All threads of a run share one connection, and this lock guards it: a process has one writer anyway, and
         # SQLite's own locking between connections would cost more than the writes.
         self._lock = threading.Lock()
         self._is_open = True
+        self._own_secret, self._clock = own_secret, clock
         self._file = _open(path, durable=durable)
-        self.salt = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
-        self.secret = self.salt + own_secret
+        self._path = path.resolve()  # wherever the process goes meanwhile
+        try:
+            self.needs_upgrade = self._get_meta("version") == _OLD_VERSION
+            self.salt = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
+            self.secret = self._find_secret([own_secret, *([previous_secret] if previous_secret else [])])
+        except BaseException:
+            self._file.close()
+            raise
         self.is_new = self._file.execute("SELECT 1 FROM task LIMIT 1").fetchone() is None
+        self.slowest = float(self._get_meta("slowest") or 0.0)
+        self._identity = self._file_identity()
+
+    def _find_secret(self, own_secrets: Iterable[bytes]) -> bytes:
+        """Return the secret that keys the digests: unwrapped, as payerkit 0.1.0 made it, or a new one."""
+        wrapped, check = self._get_meta("secret"), self._get_meta("key")
+        for own in own_secrets:
+            if self.needs_upgrade:
+                secret = self.salt + own
+                if check is None or check == digest(secret, "key"):
+                    return secret
+            elif wrapped is None:
+                secret = secrets.token_bytes(_SECRET_SIZE)
+                with self._transaction():
+                    self._wrap_secret(secret)
+                return secret
+            elif check == digest(secret := _wrap(wrapped, own, self.salt), "key"):
+                return secret
+        raise InvalidInput(
+            "journal: it belongs to another API key. If that key was replaced by this one, set "
+            "PAYERKIT_PREVIOUS_API_KEY to the one before; else use another journal file."
+        )
+
+    def _wrap_secret(self, secret: bytes) -> None:
+        """Put the secret into the file, so that the API key of this run opens it, and no other does."""
+        self._set_meta("key", digest(secret, "key"))
+        self._set_meta("secret", _wrap(secret, self._own_secret, self.salt))
 
     def require_same(self, name: str, value: bytes, what: str, advice: str = "Use another journal file.") -> None:
         """Record a property of the run, or compare it. Raises InvalidInput if the journal has another value."""
@@ -95,42 +189,98 @@ class Journal:
         elif recorded != value:
             raise InvalidInput(f"journal: it belongs to another {what}. {advice}")
 
-    def _get_meta(self, name: str) -> bytes | None:
+    def _get_meta(self, name: str) -> Any:
         row = self._file.execute("SELECT value FROM run WHERE name = ?", [name]).fetchone()
         return None if row is None else row[0]
 
-    def _set_meta(self, name: str, value: bytes) -> bytes:
-        self._file.execute("INSERT INTO run VALUES (?, ?)", [name, value])
+    def _set_meta(self, name: str, value: Any) -> Any:
+        self._file.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [name, value])
         return value
 
-    def entry(self, key: bytes) -> Entry | None:
-        """Return the record of a task; None if it was never sent."""
-        with self._lock:
-            row = self._file.execute(
-                "SELECT state, attempts, looks, since, final, facts, reason, doubts FROM task WHERE key = ?", [key]
-            ).fetchone()
-        if row is None:
-            return None
-        state, attempts, lookups, since, final, facts, reason, unknown_sends = row
-        return Entry(state, attempts, lookups, since, bool(final), from_json(facts), reason, unknown_sends)
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Make all writes of a block, or none if it raises."""
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._file.execute("ROLLBACK")
+            raise
+        self._file.execute("COMMIT")
 
-    def sent(self, key: bytes) -> None:
-        """Record that a task is being sent, before its first byte leaves. Raises sqlite3.Error if that fails."""
+    @contextmanager
+    def replacing_tasks(self) -> Iterator[sqlite3.Connection]:
+        """Give the file to a block that fills a journal of version 2 from one of version 1.
+
+        In the block, the tables of version 1 are `old_task` and `old_payer`. If it raises, the file stays as it was.
+        """
+        with self._transaction():  # before any thread of the run begins
+            self._file.execute("ALTER TABLE task RENAME TO old_task")
+            self._file.execute("ALTER TABLE payer RENAME TO old_payer")
+            for statement in _SCHEMA.split(";")[1:]:  # all but the table `run`, which stays
+                self._file.execute(statement)
+            yield self._file
+            self._file.execute("DROP TABLE old_task")
+            self._file.execute("DROP TABLE old_payer")
+            self._file.execute("DELETE FROM run WHERE name = 'input'")
+            self._wrap_secret(self.secret)
+            self._set_meta("version", _VERSION)
+        self.needs_upgrade = False
+
+    def put(self, key: bytes, entry: Entry) -> None:
+        """Record all of a task, whatever was recorded before."""
+        columns = asdict(entry) | {"facts": to_json(entry.facts).decode()}
+        self._write(f"INSERT OR REPLACE INTO task VALUES (?{', ?' * len(columns)})", [key, *columns.values()])  # noqa: S608
+
+    def now(self) -> float:
+        """Return the seconds on the clock of this run, on which `Entry.since` is."""
+        return self._clock()
+
+    def entry(self, key: bytes) -> Entry | None:
+        """Return the record of a task; None if there is none."""
+        with self._lock:
+            row = self._file.execute(f"SELECT {_COLUMNS} FROM task WHERE key = ?", [key]).fetchone()  # noqa: S608
+        return None if row is None else _entry(row)
+
+    def entries_of(self, payer: bytes) -> dict[bytes, Entry]:
+        """Return the records of all accounts of a payer by key, also of rows that a table of today does not have."""
+        statement = f"SELECT key, {_COLUMNS} FROM task WHERE payer = ? AND payer <> key"  # noqa: S608
+        with self._lock:
+            rows = self._file.execute(statement, [payer]).fetchall()
+        return {key: _entry(columns) for key, *columns in rows}
+
+    def sent(self, key: bytes, *, payer: bytes, content: bytes, needs_look: bool = False) -> None:
+        """Record that a task is being sent, before its first byte leaves.
+
+        needs_look: it may be stored twice by that, so one last look is due; only `record` takes that back. Raises
+        JournalLost if the file was deleted or replaced, and sqlite3.Error if it cannot be written.
+        """
+        if self._file_identity() != self._identity:
+            raise JournalLost("it was deleted, moved or replaced during the run")
         self._write(
-            "INSERT INTO task VALUES (?, 'sent', 1, 0, ?, 0, '{}', '', 0) ON CONFLICT (key) DO UPDATE "
-            "SET state = 'sent', attempts = attempts + 1, looks = 0, since = excluded.since, reason = ''",
-            [key, time.time()],
+            "INSERT INTO task VALUES (?, ?, ?, 'sent', 1, 0, ?, 0, '{}', '', 0, ?) ON CONFLICT (key) DO UPDATE "
+            "SET state = 'sent', attempts = attempts + 1, lookups = 0, since = excluded.since, reason = '', final = 0, "
+            "content = excluded.content, needs_look = needs_look OR excluded.needs_look",
+            [key, payer, content, self.now(), needs_look],
             is_vital=True,
         )
 
     def record(
-        self, key: bytes, state: State, *, reason: str = "", final: bool = True, facts: Mapping[str, Any] | None = None
+        self,
+        key: bytes,
+        state: State,
+        *,
+        reason: str = "",
+        final: bool = True,
+        facts: Mapping[str, Any] | None = None,
+        needs_look: bool | None = None,
     ) -> None:
-        """Record the outcome of a task."""
+        """Record the outcome of a task. needs_look: whether one last look is due; None for as before."""
         known = to_json({name: value for name, value in (facts or {}).items() if value is not None}).decode()
         self._write(
-            "UPDATE task SET state = ?, final = ?, facts = ?, reason = ? WHERE key = ?",
-            [state, final, known, reason, key],
+            "UPDATE task SET state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look) "
+            "WHERE key = ?",
+            [state, final, known, reason, needs_look, key],
         )
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
@@ -138,55 +288,90 @@ class Journal:
         if facts and (entry := self.entry(key)) is not None and entry.state == "done":
             self.record(key, "done", reason=entry.reason, final=entry.final, facts=entry.facts | dict(facts))
 
-    def defer(self, key: bytes, state: Deferred, reason: str) -> None:
+    def defer(self, key: bytes, state: Deferred, reason: str, *, payer: bytes, content: bytes) -> None:
         """Record why a task is not sent in this run; it never was, or had no effect."""
         self._write(
-            "INSERT INTO task VALUES (?, ?, 0, 0, 0, 0, '{}', ?, 0) ON CONFLICT (key) DO UPDATE "
-            "SET state = excluded.state, reason = excluded.reason WHERE state IN ('not_sent', 'waiting') AND NOT final",
-            [key, state, reason],
+            "INSERT INTO task VALUES (?, ?, ?, ?, 0, 0, 0, 0, '{}', ?, 0, 0) ON CONFLICT (key) DO UPDATE "
+            "SET state = excluded.state, reason = excluded.reason, content = excluded.content "
+            "WHERE state IN ('not_sent', 'waiting') AND NOT final",
+            [key, payer, content, state, reason],
         )
 
     def mark_unknown(self, key: bytes, reason: str) -> None:
         """Record that the outcome of a task is unknown, from now on: the wait until it is reconciled begins."""
         self._write(
-            "UPDATE task SET state = 'unknown', doubts = doubts + 1, since = ?, reason = ? WHERE key = ?",
-            [time.time(), reason, key],
+            "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ? "
+            "WHERE key = ?",
+            [self.now(), reason, key],
         )
 
     def count_lookup(self, key: bytes) -> None:
         """Record that a task was searched for and not found."""
-        self._write("UPDATE task SET looks = looks + 1, since = ? WHERE key = ?", [time.time(), key])
+        self._write("UPDATE task SET lookups = lookups + 1, since = ? WHERE key = ?", [self.now(), key])
 
-    def mark_interrupted(self) -> None:
-        """Mark every task that was being sent when the last run ended as unknown.
+    def reset(self, key: bytes, content: bytes) -> None:
+        """Let a task that is refused or unknown be sent again: it changed, or a person asked for it.
 
-        The wait begins now, not when the task was sent: the call may have gone on until the run ended. A time in the
-        future is set to now, too: the clock was ahead then.
+        What was counted before stays: an earlier attempt with unknown outcome may still have been stored.
         """
-        now, reason = time.time(), "The run ended before the response arrived."
         self._write(
-            "UPDATE task SET state = 'unknown', doubts = doubts + 1, since = ?, reason = ? WHERE state = 'sent'",
-            [now, reason],
+            "UPDATE task SET state = 'not_sent', final = 0, reason = '', content = ? WHERE key = ?", [content, key]
         )
-        self._write("UPDATE task SET since = ? WHERE since > ?", [now, now])
+
+    def begin_run(self) -> None:
+        """Take up what an earlier run left, and let the API key of this one open the file from now on.
+
+        A task that was being sent when that run ended is unknown. The wait of whatever is unresolved or waits for a
+        last look begins now: the call may have gone on until the run ended, and clocks of two runs do not compare.
+        """
+        with self._transaction():
+            self._wrap_secret(self.secret)
+        reason = "The run ended before the response arrived."
+        self._write(
+            "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, reason = ? "
+            "WHERE state = 'sent'",
+            [reason],
+        )
+        self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
+        self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
 
     def has_unresolved(self) -> bool:
         """Return True if a task's outcome is unknown and still to be reconciled."""
-        with self._lock:
-            found = self._file.execute("SELECT 1 FROM task WHERE state = 'unknown' AND NOT final LIMIT 1").fetchone()
-        return found is not None
+        return self._first(f"SELECT 1 FROM task WHERE {_UNRESOLVED} LIMIT 1") is not None  # noqa: S608
 
-    def baseline(self, client_user_id: str) -> list[str] | None:
+    def count_unresolved(self) -> int:
+        """Return how many tasks have an outcome that is unknown and still to be reconciled, in any table."""
+        return int(self._first(f"SELECT count(*) FROM task WHERE {_UNRESOLVED}"))  # noqa: S608
+
+    def has_looks(self) -> bool:
+        """Return True if a last look is due for a task, in any table."""
+        return self._first("SELECT 1 FROM task WHERE needs_look LIMIT 1") is not None
+
+    def baseline(self, payer: bytes) -> list[str] | None:
         """Return the ids of the accounts that a payer had before any was sent; None if they were never listed."""
-        key = digest(self.secret, client_user_id)
-        with self._lock:
-            row = self._file.execute("SELECT known FROM payer WHERE key = ?", [key]).fetchone()
-        return None if row is None else from_json(row[0])
+        known = self._first("SELECT known FROM payer WHERE key = ?", [payer])
+        return None if known is None else from_json(known)
 
-    def set_baseline(self, client_user_id: str, ids: list[str]) -> None:
+    def set_baseline(self, payer: bytes, ids: Iterable[str]) -> None:
         """Record the ids of the accounts that a payer has before any is sent; the first record stays."""
-        key = digest(self.secret, client_user_id)
-        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [key, to_json(ids).decode()])
+        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, to_json([*ids]).decode()])
+
+    def add_to_baseline(self, payer: bytes, ids: Iterable[str]) -> None:
+        """Add accounts to those that a payer had before any was sent: others sent them."""
+        known = dict.fromkeys([*(self.baseline(payer) or []), *ids])
+        self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
+
+    def remember_slowest(self, seconds: float) -> None:
+        """Record the seconds of a slow call, for the waits of later runs, if it is the slowest so far."""
+        if seconds > self.slowest:
+            self.slowest = seconds
+            self._write("INSERT OR REPLACE INTO run VALUES ('slowest', ?)", [seconds])
+
+    def _first(self, query: str, values: Iterable[Any] = ()) -> Any:
+        """Return the first value of the first row that a query finds; None if it finds none."""
+        with self._lock:
+            row = self._file.execute(query, [*values]).fetchone()
+        return None if row is None else row[0]
 
     def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:
@@ -194,6 +379,13 @@ class Journal:
             # it; but a vital write on the closed file raises, so that nothing is sent without a record.
             if self._is_open or is_vital:
                 self._file.execute(statement, values)  # autocommit: on file when this returns
+
+    def _file_identity(self) -> list[tuple[int, int]]:
+        """Return what tells the journal and its write-ahead log from other files of their names; [] without one."""
+        with suppress(OSError):
+            found = [os.stat(name) for name in (self._path, f"{self._path}-wal")]  # noqa: PTH116 - twice as fast
+            return [(each.st_dev, each.st_ino) for each in found]
+        return []
 
     def close(self) -> None:
         """Close the file and give up its lock."""
@@ -208,10 +400,36 @@ class Journal:
         self.close()
 
 
+def _entry(columns: Iterable[Any]) -> Entry:
+    """Return the record of a task from its row."""
+    payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look = columns
+    return Entry(
+        payer,
+        content,
+        state,
+        attempts,
+        lookups,
+        since,
+        bool(final),
+        from_json(facts),
+        reason,
+        unknown_sends,
+        bool(needs_look),
+    )
+
+
+def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:
+    """Wrap a secret of at most 64 bytes, or unwrap it: own_secret and salt make as many random bytes, used once."""
+    pad = hashlib.blake2b(salt, key=own_secret, digest_size=len(secret), person=b"payerkit journal").digest()
+    return bytes(one ^ other for one, other in zip(secret, pad, strict=True))
+
+
 def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
     """Return the file, locked for this process and readable by its owner alone. Raises InvalidInput."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        if durable:
+            _sync_folder(path.parent)
         file = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
     except OSError as error:
         raise InvalidInput(f"journal: {path.name} cannot be opened ({error.strerror}).") from None
@@ -220,34 +438,46 @@ def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
         file.execute("BEGIN EXCLUSIVE")  # now: with the first write, two processes that start at once both fail
         file.execute("COMMIT")
-        _check_application(file)
+        is_empty = _check_application(file)
         file.execute("PRAGMA journal_mode = WAL")
         # NORMAL does not wait for the disk at a commit: the data survives this process, since the system has it. FULL
         # waits, so that the data survives the system, too; on macOS that takes fullfsync as well.
         # https://www.sqlite.org/pragma.html#pragma_synchronous
         file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         file.execute(f"PRAGMA fullfsync = {'ON' if durable else 'OFF'}")
-        file.executescript(_SCHEMA)
-        file.execute("INSERT OR IGNORE INTO run VALUES ('version', ?)", [_VERSION])
-        (version,) = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
+        if is_empty:
+            file.executescript(
+                f"BEGIN; PRAGMA application_id = {_APPLICATION_ID}; {_SCHEMA}"  # noqa: S608
+                f"INSERT INTO run VALUES ('version', '{_VERSION}'); COMMIT;"
+            )
+        row = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
     except sqlite3.Error as error:
         problem = InvalidInput(f"journal: {path.name} {_explain(error)}")
     else:
-        if version == _VERSION:
+        if row is not None and row[0] in {_VERSION, _OLD_VERSION}:
             return file
-        problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit.")
+        problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit. Use another file.")
     file.close()
     raise problem
 
 
-def _check_application(file: sqlite3.Connection) -> None:
-    """Mark an empty file as a journal. Raises sqlite3.Error for another application's database, and leaves it alone."""
+def _sync_folder(folder: Path) -> None:
+    """Wait until the name of a new file is on the disk; Windows does so by itself."""
+    if os.name != "nt":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _check_application(file: sqlite3.Connection) -> bool:
+    """Return True for an empty file. Raises sqlite3.Error for another application's database, and leaves it alone."""
     (application,) = file.execute("PRAGMA application_id").fetchone()
     (tables,) = file.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if not tables:
-        file.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    elif application != _APPLICATION_ID:
+    if tables and application != _APPLICATION_ID:
         raise sqlite3.DatabaseError
+    return not tables
 
 
 def _explain(error: sqlite3.Error) -> str:

@@ -44,7 +44,6 @@ them. The limits, MAX_LOOKUPS and MAX_UNKNOWN_SENDS, are in `payerkit.retry`.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -80,7 +79,8 @@ class Reconciler:
         stay unknown.
         """
         entries = {task.key: self._journal.entry(task.key) for task in tasks}
-        due = [(task, entry) for task in tasks if (entry := entries[task.key]) is not None and is_due(entry, delay)]
+        due_since = self._journal.now() - delay
+        due = [(task, entry) for task in tasks if (entry := entries[task.key]) and is_due(entry, due_since)]
         if due and tasks[0].step == "payer":
             self._reconcile_payer(*due[0])
         elif due:
@@ -96,7 +96,7 @@ class Reconciler:
         self, tasks: Sequence[Task], entries: Mapping[bytes, Entry | None], due: Sequence[tuple[Task, Entry]]
     ) -> None:
         client_user_id = tasks[0].client_user_id
-        baseline = self._journal.baseline(client_user_id) or []
+        baseline = self._journal.baseline(tasks[0].payer_key) or []
         taken = {*baseline, *(entry.facts.get("id") for entry in entries.values() if entry)}
         new = [record for record in self._sender.list_accounts(client_user_id) if str(record.get("id")) not in taken]
         # Not only tasks that are due: what the list shows may as well be one that is not due yet, or one that is done
@@ -160,10 +160,9 @@ class Reconciler:
         return True
 
 
-def is_due(entry: Entry, delay: float) -> bool:
-    """Return True if an unknown write must have taken effect by now, if it ever does."""
-    # Wall-clock time, not the monotonic clock: the write may have been sent by an earlier process.
-    return entry.is_unresolved and time.time() >= entry.since + delay
+def is_due(entry: Entry, due_since: float) -> bool:
+    """Return True if an unknown write must have taken effect by now, if it ever does: unknown since then or longer."""
+    return entry.is_unresolved and entry.since <= due_since
 
 
 def _may_be_listed(entry: Entry | None) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from payerkit.bulk.journal import Deferred, Entry, Journal, digest
+from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost, digest
 from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler, is_due
@@ -18,6 +18,7 @@ from payerkit.bulk.report import Report, count_of, make_report
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Task, Tasks
+from payerkit.bulk.upgrade import upgrade
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.client.pace import checked_rate
@@ -28,11 +29,6 @@ Accounts = Literal["now", "when_compliant"]
 """When a run sends accounts: once their payer is registered, or once the payer is compliant."""
 
 MAX_WORKERS = 256
-
-_SAME_TABLE = (
-    "Give the same table, with the same holder_is_payer. For corrected rows, use another journal and a table of these "
-    "rows alone: with another journal, all rows of a table are sent."
-)
 
 
 @without_internal_frames
@@ -191,14 +187,16 @@ def run_table(
     file, stop = Path(path), limiter.stop
     with (
         _explain_journal_errors(file),
-        Journal(file, client.account_secret, durable=options.durable) as journal,
+        Journal(
+            file, client.account_secret, previous_secret=client.previous_account_secret, durable=options.durable
+        ) as journal,
         client.without_retries(pool_size=options.workers) as own,
     ):
         journal.require_same("service", digest(journal.salt, client.service_name()), "service")
-        journal.require_same("key", digest(journal.secret, "key"), "API key")
-        journal.require_same("input", table.fingerprint(journal.secret), "table", _SAME_TABLE)
-        journal.mark_interrupted()
         tasks = Tasks(table, journal.secret)
+        if journal.needs_upgrade:
+            upgrade(journal, tasks)
+        journal.begin_run()
         run = _Run(own, tasks, journal, options, limiter)
         try:
             run.go(shown=progress)
@@ -216,6 +214,12 @@ def _explain_journal_errors(file: Path) -> Iterator[None]:
     """Raise a PayerkitError with advice if the journal cannot be written: the disk may be full."""
     try:
         yield
+    except JournalLost as error:
+        raise PayerkitError(
+            f"journal: {file.name}: {error}, so the run stopped.",
+            advice="Put it back if you moved it; else call again with a new one: accounts that the service lists are "
+            "not sent again.",
+        ) from None
     except sqlite3.Error as error:
         raise PayerkitError(
             f"journal: {file.name} cannot be written ({error}), so the run stopped.",
@@ -274,8 +278,8 @@ class _Run:
                 count = self._count_unsent(batch)
                 unsent[step] += count
                 if count and step == "bank_details":
-                    client_user_id = str(self._table.client_user_id(batch.rows[0]))
-                    reads += self._when_compliant + (self._journal.baseline(client_user_id) is None)
+                    payer = self._tasks.payer_key(batch.rows[0])
+                    reads += self._when_compliant + (self._journal.baseline(payer) is None)
         calls = sum(unsent.values()) + reads
         return estimate_duration(unsent["payer"], unsent["bank_details"], calls, rate) if calls else ""
 
@@ -345,7 +349,7 @@ class _Run:
         """Return True if it is on record which accounts a payer had before; else record why they are not sent."""
         client_user_id = tasks[0].client_user_id
         try:
-            self._sender.record_baseline(client_user_id)
+            self._sender.record_baseline(tasks[0].payer_key, client_user_id)
         except PayerkitError as error:
             if is_waiting(error):
                 self._defer(tasks, "waiting", waiting_reason(error))
@@ -358,7 +362,7 @@ class _Run:
 
     def _defer(self, tasks: Sequence[Task], state: Deferred, reason: str) -> None:
         for task in tasks:
-            self._journal.defer(task.key, state, reason)
+            self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
             self._progress.count(state)
 
     def _is_payer_done(self, row: int) -> bool:
@@ -388,7 +392,8 @@ class _Run:
         while batches and not self._stop:
             self._progress.describe(f"reconciling {count_of(len(batches), 'payer')}")
             delay = max(self._options.reconcile_after, 2 * self._limiter.slowest)
-            due = [batch for batch in batches if any(is_due(entry, delay) for entry in self._unresolved(batch))]
+            due_since = self._journal.now() - delay
+            due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
             self._run_workers(partial(self._reconcile_batch, delay), due)
             batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
             if batches and not due:

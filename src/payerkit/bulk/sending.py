@@ -90,7 +90,7 @@ class Sender:
 
     def _attempt(self, task: Task) -> dict[str, Any]:
         # Committed before the first byte leaves: whatever happens next, the journal knows that it may have been sent.
-        self._journal.sent(task.key)
+        self._journal.sent(task.key, payer=task.payer_key, content=task.content)
         try:
             if task.step == "payer":
                 return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.read_fields))
@@ -164,11 +164,11 @@ class Sender:
         is_compliant = first(fields, "isCompliant", "is_compliant") is True
         return Compliance("" if is_compliant else waits, facts)
 
-    def record_baseline(self, client_user_id: str) -> None:
+    def record_baseline(self, payer: bytes, client_user_id: str) -> None:
         """Record which accounts a payer has before any is sent. Raises PayerkitError or RunStopped."""
-        if self._journal.baseline(client_user_id) is None:
+        if self._journal.baseline(payer) is None:
             records = self.list_accounts(client_user_id)
-            self._journal.set_baseline(client_user_id, [str(record["id"]) for record in records if record.get("id")])
+            self._journal.set_baseline(payer, [str(record["id"]) for record in records if record.get("id")])
 
     def list_accounts(self, client_user_id: str) -> list[dict[str, Any]]:
         """Return the accounts that the service lists for a payer. Raises PayerkitError or RunStopped."""

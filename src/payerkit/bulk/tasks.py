@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from payerkit.bulk.identity import account_identity
 from payerkit.bulk.journal import KEY_SIZE, digest
 from payerkit.bulk.table import Step, Table
 from payerkit.client import RequestBody
@@ -16,8 +18,9 @@ from payerkit.models import BankDetails, Payer
 class Task:
     """One write: a payer, or one account of a payer. Its repr shows no data.
 
-    values: by field name. key: identifies the task, also in later runs with the same table; a keyed digest, so that it
-    reveals nothing.
+    values: by field name. key: identifies the task, in any table: a payer by the id, an account by its payer and what
+    makes it this account. payer_key: the key of the payer. content: changes with any value. All three are keyed
+    digests, so that they reveal nothing.
     """
 
     step: Step
@@ -25,6 +28,8 @@ class Task:
     values: dict[str, str]
     body: RequestBody
     key: bytes
+    payer_key: bytes
+    content: bytes
 
     def __repr__(self) -> str:
         return f"<{self.step} {self.key.hex()[:12]}>"
@@ -41,14 +46,20 @@ class Tasks:
     def task(self, step: Step, row: int) -> Task:
         """Return the task of a row. Its body comes from the model, as in a single call."""
         client_user_id, values = str(self.table.client_user_id(row)), self.table.values(step, row)
+        body = self._body(step, row, values)
+        key = payer_key = self.payer_key(row)
+        if step == "bank_details":
+            key = digest(self._secret, step, client_user_id, *account_identity(values))
+        self._keys[step][row] = np.void(key)
+        return Task(
+            step, client_user_id, values, body, key, payer_key, digest(self._secret, "content", step, body.content)
+        )
+
+    def _body(self, step: Step, row: int, values: dict[str, Any]) -> RequestBody:
         sent = (Payer if step == "payer" else BankDetails).of(values, {})
-        # The key depends on the order of the model's fields: an older journal knows its tasks only while that stays.
-        body = RequestBody(
+        return RequestBody(
             sent.to_dict(reveal=True), lambda: (*sent.private_values(), *self._private_of_payer(step, row))
         )
-        key = digest(self._secret, step, client_user_id, body.content)
-        self._keys[step][row] = np.void(key)
-        return Task(step, client_user_id, values, body, key)
 
     def _private_of_payer(self, step: Step, row: int) -> tuple[str, ...]:
         """Return the private values of an account's payer: not in the body, but the service may repeat them."""
@@ -61,3 +72,16 @@ class Tasks:
         """Return the key of a row's task."""
         key: bytes = self._keys[step][row].tobytes()
         return key if any(key) else self.task(step, row).key
+
+    def payer_key(self, row: int) -> bytes:
+        """Return the key of a row's payer."""
+        return digest(self._secret, "payer", str(self.table.client_user_id(row)))
+
+    def content(self, step: Step, row: int) -> bytes:
+        """Return a digest of all values of a row's task."""
+        return self.task(step, row).content
+
+    def old_key(self, step: Step, row: int) -> bytes:
+        """Return the key that payerkit 0.1.0 gave a row's task; the order of the model's fields must stay for that."""
+        body = self._body(step, row, self.table.values(step, row))
+        return digest(self._secret, step, str(self.table.client_user_id(row)), body.content)

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PREVIOUS_API_KEY = "PAYERKIT_PREVIOUS_API_KEY"
+"""The environment variable with the key before, which opens journals of earlier runs; it is never sent."""
+
 _SANDBOX = "x-payerkit-sandbox"
 
 Environment = Literal["sandbox", "staging", "live"]
@@ -91,9 +94,11 @@ class Client:
         rate: Rate = "default",
         header: Header = "x-api-key",
         api: ApiVersion = "v1",
+        previous_key: str | None = None,
         **options: Unpack[ClientOptions],
     ) -> None:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
+        self._previous_key = _checked_key(previous_key, PREVIOUS_API_KEY) if previous_key else None
         self.base_url, self._is_local = _checked_url(base_url)
         self.timeout = _checked_timeout(timeout)
         self.retries = _checked_retries(retries)
@@ -211,7 +216,12 @@ class Client:
     @property
     def account_secret(self) -> bytes:
         """The secret that turns account numbers into keys, which can be compared and not be read."""
-        return hashlib.sha256(b"payerkit accounts" + self._key.reveal().encode()).digest()
+        return _account_secret(self._key)
+
+    @property
+    def previous_account_secret(self) -> bytes | None:
+        """The `account_secret` of the key that this one replaced; None if there is none."""
+        return None if self._previous_key is None else _account_secret(self._previous_key)
 
     @property
     def environment(self) -> Environment:
@@ -311,13 +321,17 @@ def _checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     return value
 
 
-def _checked_key(key: object) -> ApiKey:
+def _account_secret(key: ApiKey) -> bytes:
+    return hashlib.sha256(b"payerkit accounts" + key.reveal().encode()).digest()
+
+
+def _checked_key(key: object, name: str = "api_key") -> ApiKey:
     if not isinstance(key, str) or not key:
         raise InvalidInput("api_key: give the key as text, or set PAYERKIT_API_KEY.")
     if key != key.strip():
-        raise InvalidInput("api_key: the key begins or ends with a space or a line break; copy it again without.")
+        raise InvalidInput(f"{name}: the key begins or ends with a space or a line break; copy it again without.")
     if not (key.isascii() and key.isprintable()):
-        raise InvalidInput("api_key: the key has a character that cannot be sent in a header; copy it again.")
+        raise InvalidInput(f"{name}: the key has a character that cannot be sent in a header; copy it again.")
     return ApiKey(key)
 
 
