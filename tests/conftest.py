@@ -36,7 +36,13 @@ def shared() -> Iterator[Client]:
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the address and keys of whoever runs the tests out of them."""
-    for name in ("PAYERKIT_BASE_URL", "PAYERKIT_API_KEY", "PAYERKIT_SANDBOX_KEY", "PAYERKIT_PROFILES"):
+    for name in (
+        "PAYERKIT_BASE_URL",
+        "PAYERKIT_API_KEY",
+        "PAYERKIT_PREVIOUS_API_KEY",
+        "PAYERKIT_SANDBOX_KEY",
+        "PAYERKIT_PROFILES",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

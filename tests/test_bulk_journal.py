@@ -9,7 +9,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from bulk_tables import payer_row
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk import run as runs
-from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.journal import Journal
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.run import Options, run_table
@@ -80,9 +79,8 @@ def written(client: SandboxClient) -> dict[str, int]:
     return dict(client.sandbox.ledger()["what"].value_counts())
 
 
-def task_of(client: Client, journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
+def task_of(journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
     """Return a task as a run over these rows has it."""
-    assert journal.secret.endswith(client.account_secret)
     return Tasks(Table(rows, holder_is_payer=True), journal.secret).task(step, row)
 
 
@@ -92,9 +90,12 @@ def task_of(client: Client, journal: Journal, rows: pd.DataFrame, step: Any, row
 def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient, path: Path) -> None:
     """When the first one is killed, the journal can be opened."""
     code = "import sys; from pathlib import Path; from payerkit.bulk.journal import Journal\n"
-    code += "journal = Journal(Path(sys.argv[1]), b'secret'); print('open', flush=True); input()"
+    code += "journal = Journal(Path(sys.argv[1]), bytes.fromhex(sys.argv[2])); print('open', flush=True); input()"
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(path), client.account_secret.hex()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as other:
         assert other.stdout is not None
         other.stdout.readline()
@@ -106,13 +107,13 @@ def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient,
     assert [("bank_details", "done")] == states(onboard(client, table(1), path))
 
 
-def test_another_table_is_refused(client: SandboxClient, path: Path) -> None:
-    """The message says what to do with corrected rows: a new journal for the whole table would send all of it again."""
+def test_another_table_goes_on_in_the_same_journal(client: SandboxClient, path: Path) -> None:
+    """What is done stays done, in whatever table; only new rows are sent."""
     onboard(client, table(1, 2), path)
-    with pytest.raises(InvalidInput, match=r"belongs to another table.*a table of these rows alone"):
-        onboard(client, table(1, 3), path)
+    report = onboard(client, table(3, 2, 1), path)
 
-    assert {PAYER: 2, ACCOUNT: 2} == written(client)
+    assert [("bank_details", "done")] * 3 == states(report)
+    assert {PAYER: 3, ACCOUNT: 3} == written(client)
 
 
 def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
@@ -129,6 +130,45 @@ def test_another_key_is_refused(path: Path) -> None:
             onboard(client, table(1), path)
         with Client(far_end.url, "key-two") as client, pytest.raises(InvalidInput, match="belongs to another API key"):
             onboard(client, table(1), path)
+
+
+def test_a_rotated_key_takes_its_journal_along(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the previous key in the environment once, nothing is stored again; the service gets the new key alone."""
+    service = Service()
+    with FarEnd([service]) as far_end:
+        with payerkit.connect(far_end.url, api_key="key-one") as client:
+            onboard(client, table(1), path)
+        monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "key-one")
+        with payerkit.connect(far_end.url, api_key="key-two") as client:
+            first = onboard(client, table(1), path)
+        monkeypatch.delenv("PAYERKIT_PREVIOUS_API_KEY")
+        with payerkit.connect(far_end.url, api_key="key-two") as client:
+            second = onboard(client, table(1, 2), path)
+        keys = [request.headers["x-api-key"] for request in far_end.ledger]
+
+    assert [("bank_details", "done")] == states(first) == states(second)[:1]
+    assert 2 == len(service.stored)
+    assert ["key-one", "key-two"] == sorted(set(keys))
+
+
+def test_a_previous_key_that_cannot_be_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names its variable, and not the key."""
+    monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "key-one ")
+    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY: the key begins or ends with a space"):
+        payerkit.connect("https://api.example.com", api_key="key-two")
+
+
+@POSIX
+def test_a_journal_that_is_deleted_ends_the_run(path: Path) -> None:
+    """Before the next payer or account is sent, and the error says what to do."""
+    service = Service(payers=[reply(201, json.dumps({"status": {}})), lambda *_: path.unlink()])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        with pytest.raises(PayerkitError, match=r"run\.journal was deleted") as raised:
+            onboard(client, table(1, 2, 3, 4), path, workers=1)
+        sent = [request.target for request in far_end.ledger if request.method == "POST"]
+
+    assert ["/v2/payer"] * 2 == sent
+    assert "call again with a new" in raised.value.advice
 
 
 def test_a_journal_stays_usable_if_the_service_does_not_respond(path: Path) -> None:
@@ -152,41 +192,11 @@ def test_an_unreachable_service_is_an_error(path: Path) -> None:
             onboard(client, table(1), path)
 
 
-@pytest.mark.parametrize("content", [b"client_user_id,email\n" * 100, b"SQLite format 3\0" + b"\1" * 5000])
-def test_other_files_are_not_changed(path: Path, content: bytes) -> None:
-    """A file that is not a journal is refused and keeps its content."""
-    path.write_bytes(content)
-    with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
-        Journal(path, b"secret")
-
-    assert content == path.read_bytes()
-
-
-def test_other_databases_are_not_changed(path: Path) -> None:
-    """A database of another application is refused, and gets no tables."""
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE payers (id INTEGER)")
-    content = path.read_bytes()
-    with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
-        Journal(path, b"secret")
-
-    assert content == path.read_bytes()
-
-
-def test_a_journal_of_another_version_is_refused(path: Path) -> None:
-    """The meaning of its states may differ."""
-    Journal(path, b"secret").close()
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE run SET value = '2' WHERE name = 'version'")
-    with pytest.raises(InvalidInput, match="another version of payerkit"):
-        Journal(path, b"secret")
-
-
 @POSIX
 def test_a_journal_is_readable_by_its_owner_alone(client: SandboxClient, path: Path) -> None:
     """So is the write-ahead log beside it."""
     with Journal(path, b"secret") as journal:
-        journal.sent(TASK)
+        journal.sent(TASK, payer=TASK, content=TASK)
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
 
     assert {"run.journal": 0o600, "run.journal-wal": 0o600} == modes
@@ -234,9 +244,9 @@ def synchronous(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
 
     class Spied(Journal):
-        def sent(self, key: bytes) -> None:
+        def sent(self, *arguments: Any, **options: Any) -> None:
             found.append(self._file.execute("PRAGMA synchronous").fetchone()[0])
-            super().sent(key)
+            super().sent(*arguments, **options)
 
     monkeypatch.setattr(runs, "Journal", Spied)
     return found
@@ -281,28 +291,16 @@ def test_the_command_can_make_a_durable_journal(
 def test_nothing_is_sent_without_a_record(path: Path) -> None:
     """A call that outlives its run cannot send, since the journal is closed; its late outcome is dropped."""
     with Journal(path, b"secret") as journal:
-        journal.sent(TASK)
+        journal.sent(TASK, payer=TASK, content=TASK)
     journal.record(TASK, "done")
     with pytest.raises(sqlite3.ProgrammingError):
-        journal.sent(TASK)
+        journal.sent(TASK, payer=TASK, content=TASK)
     with Journal(path, b"secret") as again:
         again.begin_run()
         entry = again.entry(TASK)
 
     assert entry is not None
     assert ("unknown", 1, 1) == (entry.state, entry.attempts, entry.unknown_sends)
-
-
-def test_the_wait_begins_when_the_outcome_becomes_unknown(path: Path) -> None:
-    """Not when it was sent, which may be long ago; a time in the future counts as now."""
-    with Journal(path, b"secret") as journal:
-        for key, seconds in ((b"1" * 16, -500), (b"2" * 16, 500)):
-            journal.sent(key)
-            journal._file.execute("UPDATE task SET since = since + ? WHERE key = ?", [seconds, key])
-        journal.begin_run()
-        entries = [journal.entry(key) for key in (b"1" * 16, b"2" * 16)]
-
-    assert [True, True] == [abs(entry.since - time.time()) < 60 for entry in entries if entry]
 
 
 def test_resuming_sends_nothing_twice(client: SandboxClient, path: Path) -> None:
@@ -354,12 +352,12 @@ def test_an_account_that_a_kill_left_is_reconciled(
 def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_stored: bool) -> None:
     """Make the journal of a run killed while it sent an account; the payer had an equal one before."""
     with Journal(path, client.account_secret) as journal:
-        payer, account = (task_of(client, journal, rows, step) for step in ("payer", "bank_details"))
+        payer, account = (task_of(journal, rows, step) for step in ("payer", "bank_details"))
         payerkit.create_payer(client, payer.values)
         before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-        journal.set_baseline(payer.client_user_id, [str(before.id)])
-        journal.sent(payer.key)
-        journal.sent(account.key)
+        journal.set_baseline(payer.key, [str(before.id)])
+        for task in (payer, account):
+            journal.sent(task.key, payer=payer.key, content=task.content)
         if is_stored:
             payerkit.create_payment_detail(client, payer.client_user_id, account.values)
 
@@ -402,15 +400,18 @@ def test_a_journal_of_an_older_payerkit_goes_on(path: Path, is_stored: bool, att
     assert (1, "/v2/payer" in sent) == (len(service.stored), False)
 
 
-def test_an_account_that_fits_two_tasks_is_assigned_to_neither(client: SandboxClient, path: Path) -> None:
+def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> None:
     """Also if one of the tasks is not due yet."""
-    rows = pd.concat([table(1), table(1, document_number="DOC-OTHER")], ignore_index=True)
-    with Journal(path, client.account_secret) as journal:
-        first, second = (task_of(client, journal, rows, "bank_details", row) for row in (0, 1))
-        payerkit.create_payer(client, task_of(client, journal, rows, "payer").values)
+    rows = pd.concat([table(1), table(1, account_number="000987654321")], ignore_index=True)
+    with (
+        FarEnd([Service(without("accountNumber"))]) as far_end,
+        Client(far_end.url, "key") as client,
+        Journal(path, client.account_secret) as journal,
+    ):
+        first, second = (task_of(journal, rows, "bank_details", row) for row in (0, 1))
         payerkit.create_payment_detail(client, first.client_user_id, second.values)
         for task in (first, second):
-            journal.sent(task.key)
+            journal.sent(task.key, payer=task.payer_key, content=task.content)
             journal.mark_unknown(task.key, "no response")
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
         sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
@@ -573,15 +574,3 @@ def test_without_a_delay_it_reconciles_at_once(client: SandboxClient, path: Path
     assert not details["client_user_id"].duplicated().any()
     assert set(report.frame["state"]) <= {"done", "unknown"}
     assert report.counts["done"] > 0
-
-
-def test_an_entry_has_what_was_recorded(path: Path) -> None:
-    """A task that was never sent has no entry; reason and facts are returned as recorded."""
-    with Journal(path, b"secret") as journal:
-        journal.sent(TASK)
-        journal.record(TASK, "done", facts={"id": "pd-1", "status": None}, reason="Found.")
-        entry, other = journal.entry(TASK), journal.entry(b"another")
-
-    assert entry is not None
-    assert Entry("done", 1, 0, entry.since, True, {"id": "pd-1"}, "Found.", 0) == entry
-    assert other is None

@@ -216,9 +216,9 @@ def _explain_journal_errors(file: Path) -> Iterator[None]:
         yield
     except JournalLost as error:
         raise PayerkitError(
-            f"journal: {file.name}: {error}, so the run stopped.",
-            advice="Put it back if you moved it; else call again with a new one: accounts that the service lists are "
-            "not sent again.",
+            f"journal: {file.name} {error}, so the run stopped.",
+            advice="If you still have it, put it back and call again. Else call again with a new one: accounts that "
+            "the service lists are not sent again.",
         ) from None
     except sqlite3.Error as error:
         raise PayerkitError(

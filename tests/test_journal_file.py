@@ -1,0 +1,376 @@
+"""The file of a journal: what it keeps, who may open it, what it notices, and how 0.1.0's becomes one of today."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clocks import HandClock
+from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
+from payerkit.errors import InvalidInput
+
+OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
+PAYER, ACCOUNT, SECOND = b"p" * 16, b"a" * 16, b"b" * 16
+CONTENT, CHANGED = b"c" * 16, b"d" * 16
+POSIX = pytest.mark.skipif(os.name == "nt", reason="an open file can be neither deleted nor moved there")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a path for a new journal."""
+    return tmp_path / "run.journal"
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    """Return a clock that is turned by hand."""
+    return HandClock()
+
+
+@pytest.fixture
+def journal(path: Path, clock: HandClock) -> Iterator[Journal]:
+    """Open a new journal."""
+    with Journal(path, OWN, clock=clock.now) as opened:
+        yield opened
+
+
+def send(journal: Journal, key: bytes = ACCOUNT, content: bytes = CONTENT, **options: Any) -> None:
+    """Record that a task of the payer is being sent."""
+    journal.sent(key, payer=PAYER, content=content, **options)
+
+
+def found(journal: Journal, key: bytes = ACCOUNT) -> Entry:
+    """Return the record of a task, which is there."""
+    entry = journal.entry(key)
+    assert entry is not None
+    return entry
+
+
+# What it keeps
+
+
+def test_an_entry_has_what_was_recorded(journal: Journal, clock: HandClock) -> None:
+    """Reason and facts are returned as recorded, but for facts that are missing."""
+    clock.time = 7.0
+    send(journal)
+    journal.record(ACCOUNT, "done", facts={"id": "pd-1", "status": None, "other_ids": ["pd-2"]}, reason="Found.")
+
+    facts = {"id": "pd-1", "other_ids": ["pd-2"]}
+    assert Entry(PAYER, CONTENT, "done", 1, 0, 7.0, True, facts, "Found.", 0, False) == found(journal)
+    assert journal.entry(b"another") is None
+
+
+def test_the_accounts_of_a_payer_are_found_together(journal: Journal) -> None:
+    """Not the payer's own task, and no account of another payer."""
+    send(journal, PAYER)
+    send(journal, ACCOUNT)
+    journal.defer(SECOND, "waiting", "Waits.", payer=PAYER, content=CONTENT)
+    journal.sent(b"e" * 16, payer=b"q" * 16, content=CONTENT)
+
+    assert {ACCOUNT: found(journal, ACCOUNT), SECOND: found(journal, SECOND)} == journal.entries_of(PAYER)
+    assert {} == journal.entries_of(b"nobody")
+
+
+Step = Callable[[Journal], None]
+STEPS: dict[str, Step] = {
+    "sent": send,
+    "sent again": lambda journal: send(journal, content=CHANGED, needs_look=True),
+    "unknown": lambda journal: journal.mark_unknown(ACCOUNT, "No response."),
+    "lookup": lambda journal: journal.count_lookup(ACCOUNT),
+    "done": lambda journal: journal.record(ACCOUNT, "done"),
+    "looked": lambda journal: journal.record(ACCOUNT, "done", needs_look=False),
+    "left": lambda journal: journal.record(ACCOUNT, "unknown", reason="Compare."),
+    "refused": lambda journal: journal.record(ACCOUNT, "refused", reason="No."),
+    "not sent": lambda journal: journal.record(ACCOUNT, "not_sent", reason="Later.", final=False),
+    "reset": lambda journal: journal.reset(ACCOUNT, CHANGED),
+    "deferred": lambda journal: journal.defer(ACCOUNT, "waiting", "Waits.", payer=PAYER, content=CHANGED),
+    "begin": lambda journal: journal.begin_run(),
+}
+
+# The steps, and what they leave: state, final, attempts, lookups, unknown sends, needs a look, content.
+HISTORIES: list[tuple[str, tuple[State, bool, int, int, int, bool, bytes]]] = [
+    ("sent", ("sent", False, 1, 0, 0, False, CONTENT)),
+    ("sent, done", ("done", True, 1, 0, 0, False, CONTENT)),
+    ("sent, unknown", ("unknown", False, 1, 0, 1, False, CONTENT)),
+    ("sent, unknown, lookup, lookup", ("unknown", False, 1, 2, 1, False, CONTENT)),
+    ("sent, begin", ("unknown", False, 1, 0, 1, False, CONTENT)),  # the process ended before the response
+    ("sent, done, begin", ("done", True, 1, 0, 0, False, CONTENT)),
+    ("sent, unknown, begin, begin", ("unknown", False, 1, 0, 1, False, CONTENT)),
+    ("sent, unknown, lookup, sent again", ("sent", False, 2, 0, 1, True, CHANGED)),  # searched for anew
+    ("sent, unknown, sent again, done", ("done", True, 2, 0, 1, True, CHANGED)),  # may be there twice
+    ("sent, unknown, sent again, begin", ("unknown", False, 2, 0, 2, True, CHANGED)),
+    ("sent, unknown, sent again, not sent, sent", ("sent", False, 3, 0, 1, True, CONTENT)),  # a look is not undone
+    ("sent, unknown, sent again, looked", ("done", True, 2, 0, 1, False, CHANGED)),
+    ("sent, unknown, left, reset", ("not_sent", False, 1, 0, 1, False, CHANGED)),
+    ("sent, refused, reset, sent", ("sent", False, 2, 0, 0, False, CONTENT)),
+    ("deferred", ("waiting", False, 0, 0, 0, False, CHANGED)),
+    ("sent, not sent, deferred", ("waiting", False, 1, 0, 0, False, CHANGED)),
+    ("sent, done, deferred", ("done", True, 1, 0, 0, False, CONTENT)),  # nothing that was sent is put off
+    ("sent, unknown, deferred", ("unknown", False, 1, 0, 1, False, CONTENT)),
+]
+
+
+@pytest.mark.parametrize(("steps", "expected"), HISTORIES, ids=[steps for steps, _ in HISTORIES])
+def test_each_step_changes_what_it_proves(journal: Journal, steps: str, expected: tuple[Any, ...]) -> None:
+    """Attempts and sends with unknown outcome are only counted up."""
+    for step in steps.split(", "):
+        STEPS[step](journal)
+    entry = found(journal)
+
+    assert expected == (
+        *(entry.state, entry.final, entry.attempts, entry.lookups, entry.unknown_sends),
+        *(entry.needs_look, entry.content),
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "unresolved", "looks"),
+    [
+        ("", 0, False),
+        ("sent, done", 0, False),
+        ("sent, unknown", 1, False),
+        ("sent, unknown, left", 0, False),  # it is a person's
+        ("sent, unknown, sent again, done", 0, True),
+        ("sent, unknown, sent again, unknown", 1, True),
+        ("sent, unknown, sent again, looked", 0, False),
+    ],
+)
+def test_what_is_left_to_do_is_known(journal: Journal, steps: str, unresolved: int, looks: bool) -> None:
+    """Of any table: tasks to be reconciled, and last looks."""
+    for step in filter(None, steps.split(", ")):
+        STEPS[step](journal)
+
+    assert (unresolved, unresolved > 0, looks) == (
+        *(journal.count_unresolved(), journal.has_unresolved()),
+        journal.has_looks(),
+    )
+
+
+def test_a_baseline_only_grows(path: Path) -> None:
+    """The first list stays, and accounts that others sent are added to it, each once."""
+    with Journal(path, OWN) as journal:
+        before = journal.baseline(PAYER)
+        journal.set_baseline(PAYER, ["pd-1"])
+        journal.set_baseline(PAYER, ["pd-2"])
+        journal.add_to_baseline(PAYER, ["pd-3", "pd-1"])
+        journal.add_to_baseline(SECOND, [])
+    with Journal(path, OWN) as journal:
+        assert (None, ["pd-1", "pd-3"], []) == (before, journal.baseline(PAYER), journal.baseline(SECOND))
+
+
+def test_the_slowest_call_is_remembered(path: Path) -> None:
+    """The waits of the next run depend on it."""
+    with Journal(path, OWN) as journal:
+        before = journal.slowest
+        journal.remember_slowest(12.5)
+        journal.remember_slowest(3.0)
+    with Journal(path, OWN) as journal:
+        assert (0.0, 12.5) == (before, journal.slowest)
+
+
+@pytest.mark.parametrize("query", ["has_unresolved", "count_unresolved", "has_looks", "entries_of"])
+def test_no_question_reads_the_whole_file(journal: Journal, query: str) -> None:
+    """A run asks them over and over, of a million tasks: an index has the rows."""
+    plans: list[str] = []
+    asked: list[str] = []
+    journal._file.set_trace_callback(asked.append)
+    getattr(journal, query)(*([PAYER] if query == "entries_of" else []))
+    journal._file.set_trace_callback(None)
+    for statement in asked:
+        plans += [row[-1] for row in journal._file.execute(f"EXPLAIN QUERY PLAN {statement}")]
+
+    assert plans
+    assert all("USING INDEX" in plan or "USING COVERING INDEX" in plan for plan in plans)
+
+
+# Its clock
+
+
+def test_the_clock_of_the_machine_does_not_matter(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither an hour forward nor back: times are of the run's own clock."""
+    monkeypatch.setattr(time, "time", itertools.count(1e12, -3600).__next__)
+    send(journal)
+    first = found(journal).since
+    journal.mark_unknown(ACCOUNT, "No response.")
+
+    assert (0.0, 0.0, 0.0) == (first, found(journal).since, journal.now())
+
+
+@pytest.mark.parametrize("now", [0.0, 500.0, 1e9])
+def test_what_an_earlier_run_left_waits_from_now_on(path: Path, now: float) -> None:
+    """Whatever its clock showed, as after a restart of the machine: one whole wait, neither less nor more."""
+    with Journal(path, OWN, clock=lambda: 500.0) as journal:
+        send(journal, ACCOUNT)
+        send(journal, SECOND, needs_look=True)
+        journal.record(SECOND, "done")
+    with Journal(path, OWN, clock=lambda: now) as journal:
+        journal.begin_run()
+        assert [now, now] == [found(journal, key).since for key in (ACCOUNT, SECOND)]
+
+
+# Who may open it
+
+
+@pytest.mark.parametrize("content", [b"client_user_id,email\n" * 100, b"SQLite format 3\0" + b"\1" * 5000])
+def test_other_files_are_not_changed(path: Path, content: bytes) -> None:
+    """A file that is not a journal is refused and keeps its content."""
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
+        Journal(path, OWN)
+
+    assert content == path.read_bytes()
+
+
+def test_other_databases_are_not_changed(path: Path) -> None:
+    """A database of another application is refused, and gets no tables."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE payers (id INTEGER)")
+    content = path.read_bytes()
+    with pytest.raises(InvalidInput, match=r"run\.journal is not a journal of payerkit"):
+        Journal(path, OWN)
+
+    assert content == path.read_bytes()
+
+
+def test_a_journal_of_a_later_version_is_refused(path: Path) -> None:
+    """The meaning of its states may differ."""
+    Journal(path, OWN).close()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE run SET value = '3' WHERE name = 'version'")
+    with pytest.raises(InvalidInput, match="another version of payerkit"):
+        Journal(path, OWN)
+
+
+def test_a_rotated_key_takes_its_journal_along(path: Path) -> None:
+    """The previous key opens it once; from then on the new one does, and the previous one no longer."""
+    with Journal(path, OWN) as journal:
+        send(journal)
+        secret = journal.secret
+    with Journal(path, OTHER, previous_secret=OWN) as journal:
+        journal.begin_run()
+        assert (secret, "unknown") == (journal.secret, found(journal).state)
+    with Journal(path, OTHER) as journal:
+        assert secret == journal.secret
+    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
+        Journal(path, OWN)
+
+
+def test_a_journal_stays_with_its_key_until_a_run_begins(path: Path) -> None:
+    """A run that is refused, as one of another service is, must not take the journal from its key."""
+    with Journal(path, OWN) as journal:
+        journal.require_same("service", b"one", "service")
+    with (
+        Journal(path, OTHER, previous_secret=OWN) as journal,
+        pytest.raises(InvalidInput, match="belongs to another service"),
+    ):
+        journal.require_same("service", b"other", "service")
+    with Journal(path, OWN) as journal:
+        assert not journal.needs_upgrade
+
+
+@pytest.mark.parametrize("previous", [None, THIRD])
+def test_another_key_is_refused(path: Path, previous: bytes | None) -> None:
+    """It may be of another platform, with other payers; so may a previous key that never opened it."""
+    Journal(path, OWN).close()
+    with pytest.raises(InvalidInput, match="belongs to another API key"):
+        Journal(path, OTHER, previous_secret=previous)
+
+
+def test_a_previous_key_does_not_matter_otherwise(path: Path) -> None:
+    """The variable may stay set: new journals and those of today's key are this key's."""
+    Journal(path, OWN, previous_secret=OTHER).close()
+    with Journal(path, OWN, previous_secret=THIRD) as journal:
+        journal.begin_run()
+    Journal(path, OWN).close()
+
+
+def test_the_file_alone_tells_nothing_of_an_id(path: Path) -> None:
+    """Its secret is in it only wrapped: who has the file, but no key, cannot even test a guess."""
+    with Journal(path, OWN) as journal:
+        key = digest(journal.secret, "payer", "user-1")
+        journal.sent(key, payer=key, content=CONTENT)
+        secret, salt = journal.secret, journal.salt
+    content = path.read_bytes()
+    with closing(sqlite3.connect(path)) as database:
+        known = dict(database.execute("SELECT name, value FROM run"))
+
+    assert key in content
+    assert secret not in content
+    assert all(digest(given, "payer", "user-1") not in content for given in (salt, known["secret"], known["key"]))
+
+
+# What it notices
+
+
+def delete(path: Path) -> None:
+    """Delete a journal alone."""
+    path.unlink()
+
+
+def delete_log(path: Path) -> None:
+    """Delete what a journal has not yet in itself."""
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+def delete_folder(path: Path) -> None:
+    """Delete the folder of a journal."""
+    shutil.rmtree(path.parent)
+
+
+def move(path: Path) -> None:
+    """Give a journal another name."""
+    path.rename(path.with_name("other.journal"))
+
+
+def replace(path: Path) -> None:
+    """Put a copy in the place of a journal."""
+    shutil.copy(path, path.with_name("copy"))
+    path.with_name("copy").replace(path)
+
+
+@POSIX
+@pytest.mark.parametrize("lose", [delete, delete_log, delete_folder, move, replace])
+def test_a_lost_journal_is_noticed_before_the_next_task_is_sent(path: Path, lose: Callable[[Path], None]) -> None:
+    """What it records then would be lost; the outcome of tasks under way is dropped without an error."""
+    with Journal(path, OWN) as journal:
+        send(journal)
+        lose(path)
+        with pytest.raises(JournalLost, match="deleted, moved or replaced"):
+            send(journal, SECOND)
+        journal.record(ACCOUNT, "done")
+
+
+def test_a_journal_is_not_lost_when_the_process_changes_its_folder(
+    path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A relative path stays the file that it was at first; so does a link."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(path.parent)
+    (tmp_path / "link").symlink_to(path)
+    for name in (path.name, "link"):
+        with Journal(Path(name), OWN) as journal:
+            monkeypatch.chdir(tmp_path / "elsewhere")
+            send(journal)
+            monkeypatch.chdir(path.parent)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+@POSIX
+def test_the_name_of_a_durable_journal_is_on_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool
+) -> None:
+    """A file that no folder names is lost in a power cut, however often it was synchronized."""
+    synchronized: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda opened: synchronized.append(os.fstat(opened).st_ino))
+    Journal(path, OWN, durable=durable).close()
+
+    assert [path.parent.stat().st_ino] * durable == synchronized
