@@ -210,7 +210,7 @@ def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Pat
         assert 1 == len(posts(far_end))
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
     assert "does not accept the API key" in report.stopped
-    assert report.stopped.endswith("With another key, use another journal.")
+    assert report.stopped.endswith("set PAYERKIT_PREVIOUS_API_KEY to this one; the journal then goes on.")
     assert report.frame["reason"].str.contains("API key").all()
 
 

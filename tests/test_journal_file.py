@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+import payerkit
 from clocks import HandClock
 from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
+from payerkit.cli import main as cli
 from payerkit.errors import InvalidInput
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
@@ -374,3 +376,21 @@ def test_the_name_of_a_durable_journal_is_on_the_disk(
     Journal(path, OWN, durable=durable).close()
 
     assert [path.parent.stat().st_ino] * durable == synchronized
+
+
+SURVIVES = "after a power cut or a crash of the operating system"
+PAGES = {
+    "README": Path(__file__).parents[1].joinpath("README.md").read_text("utf-8"),
+    "onboard": payerkit.onboard.__doc__,
+    "add_bank_details": payerkit.add_bank_details.__doc__,
+    "Journal": Journal.__doc__,
+    "payerkit onboard": vars(cli)["_DURABLE"],
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_says_the_same_of_a_durable_journal(page: str) -> None:
+    """When its last moments may be missing, and what it costs that they are not."""
+    text = " ".join(str(PAGES[page]).split()).lower()
+
+    assert [1, 1] == [text.count(words) for words in (SURVIVES, "each write of the journal waits for the disk")]

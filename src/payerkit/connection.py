@@ -56,7 +56,8 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         base_url: The address of the service, or the name of a profile; by default, that in PAYERKIT_BASE_URL.
         api_key: The API key; by default, PAYERKIT_API_KEY. For a profile, such as staging, PAYERKIT_API_KEY_STAGING,
             else what the keyring has for the service payerkit and the user staging (`payerkit[keyring]`); never
-            PAYERKIT_API_KEY, which is another service's. A notebook without a key asks for it, unseen.
+            PAYERKIT_API_KEY, which is another service's. A notebook without a key asks for it, unseen. If the key was
+            replaced, journals of the one before go on with that one in PAYERKIT_PREVIOUS_API_KEY; it is not sent.
         timeout: Seconds for a whole call, or a `Timeout`; by default, 5 to connect, 30 to read, 60 in total.
         retries: How often a call is tried, as `Retries`; by default, 3 times. Only what is safe is repeated.
         pool_size: Connections that are kept open between calls.

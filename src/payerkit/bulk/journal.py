@@ -110,8 +110,8 @@ def digest(secret: bytes, *parts: str | bytes) -> bytes:
 class Journal:
     """An open journal, locked for this process. Every write is on file before the method returns.
 
-    It survives the end of the process, however it ends. After a power cut or a crash of the operating system, its last
-    moments may be missing; with durable=True they are not, and each write waits for the disk.
+    It survives the end of the process, killed or crashed. After a power cut or a crash of the operating system, its
+    last moments may be missing; with durable=True they are not, and each write of the journal waits for the disk.
 
     Args:
         path: The file, made if it is missing.

@@ -14,7 +14,7 @@ from payerkit.retry import LONGEST_WAIT, MAX_FORBIDDEN, MAX_RATE_LIMITED, MAX_UN
 T = TypeVar("T")
 
 _SLOWER = "Call again later, with a lower rate."
-_ONE_KEY = "With another key, use another journal."
+_ONE_KEY = "If the key was replaced, set PAYERKIT_PREVIOUS_API_KEY to this one; the journal then goes on."
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came

@@ -63,16 +63,17 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         rows: From `read_payers`, or any DataFrame with columns by field name or wire name: of pandas, or of Dask, whose
             partitions are read and checked on its cluster.
         journal: A file that records the state of each row, without personal data. It is made for the first run, and
-            serves one table, service and API key. It is written before each request leaves.
+            serves all tables of one service and API key. It is written before each request leaves. If the key was
+            replaced, the journal goes on with the previous key in the environment variable PAYERKIT_PREVIOUS_API_KEY.
         workers: Calls at the same time, 1 to 256.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
             `Retry-After` of the service pauses all calls of the client.
         progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest response if
             that is longer. It must exceed the service's slowest write.
-        durable: False: the journal survives the end of the process, killed or crashed; after a power cut or a crash of
-            the operating system, its last moments may be missing. True: it survives that, too; each write of the
-            journal then waits for the disk, for some milliseconds.
+        durable: False: the journal survives the end of the process, killed or crashed. After a power cut or a crash of
+            the operating system, its last moments may be missing. True: they are not, and each write of the journal
+            waits for the disk, for 0.1 to 10 milliseconds.
         accounts: "now": send them once their payer is registered; the service decides whether they wait.
             "when_compliant": read the status of each payer first, which is beyond the specification, and send the
             accounts of compliant payers only; those of the others are waiting, and were not sent.
@@ -125,7 +126,8 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
-        durable: True: the journal survives a power cut or a crash of the operating system, too.
+        durable: True: after a power cut or a crash of the operating system, the last moments of the journal are not
+            missing, and each write of the journal waits for the disk.
         accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
             waiting, and the same call on another day sends them.
         holder_is_payer: As for `onboard`; it matters only if the table has columns of payers, too.

@@ -126,6 +126,9 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add("--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_KEY and exit")
 
 
+_DURABLE = """after a power cut or a crash of the operating system, the last moments of the journal may be missing; with
+this option they are not, and each write of the journal waits for the disk"""
+
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
 PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each row: to resume after a crash or
 Ctrl+C, run the same command again; rows that are done are not sent again. The exit code is 0 if all rows are done (with
@@ -169,7 +172,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="a service of ~/.config/payerkit/profiles.toml, with the key in PAYERKIT_API_KEY_NAME or the keyring",
     )
     add("--journal", type=Path, help="journal of the run (default: beside the file, such as payers.csv.journal)")
-    add("--durable", action="store_true", help="make the journal survive a power cut, too; slower")
+    add("--durable", action="store_true", help=_DURABLE)
     add(
         "--accounts",
         choices=("now", "when-compliant"),
