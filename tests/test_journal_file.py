@@ -318,11 +318,6 @@ def delete(path: Path) -> None:
     path.unlink()
 
 
-def delete_log(path: Path) -> None:
-    """Delete what a journal has not yet in itself."""
-    path.with_name(f"{path.name}-wal").unlink()
-
-
 def delete_folder(path: Path) -> None:
     """Delete the folder of a journal."""
     shutil.rmtree(path.parent)
@@ -340,7 +335,7 @@ def replace(path: Path) -> None:
 
 
 @POSIX
-@pytest.mark.parametrize("lose", [delete, delete_log, delete_folder, move, replace])
+@pytest.mark.parametrize("lose", [delete, delete_folder, move, replace])
 def test_a_lost_journal_is_noticed_before_the_next_task_is_sent(path: Path, lose: Callable[[Path], None]) -> None:
     """What it records then would be lost; the outcome of tasks under way is dropped without an error."""
     with Journal(path, OWN) as journal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +56,16 @@ def rows_of(*places: int, **changes: str) -> pd.DataFrame:
     return pd.DataFrame([payer_row(place) | changes for place in places])
 
 
-def tasks_of(rows: pd.DataFrame, secret: bytes = SALT + OWN) -> Tasks:
-    """Return the tasks of a table; 0.1.0 keyed its digests by salt and API key."""
-    return Tasks(Table(rows, holder_is_payer=True), secret)
+@cache
+def table_of(*places: int, **changes: str) -> Table:
+    """Return a table of payers with an account each."""
+    return Table(rows_of(*places, **changes), holder_is_payer=True)
 
 
-def make_old(path: Path, rows: pd.DataFrame, old: Sequence[Old] = OLD) -> None:
+def make_old(path: Path, table: Table, old: Sequence[Old] = OLD) -> None:
     """Write what 0.1.0 wrote for a table."""
-    tasks = tasks_of(rows)
-    secret = SALT + OWN
+    secret = SALT + OWN  # by which 0.1.0 keyed its digests
+    tasks = Tasks(table, secret)
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         file.executescript(SCHEMA)
         known = {"salt": SALT, "key": digest(secret, "key"), "input": b"any", "service": b"any"}
@@ -71,7 +73,7 @@ def make_old(path: Path, rows: pd.DataFrame, old: Sequence[Old] = OLD) -> None:
         for step, row, state, attempts, facts in old:
             values = [tasks.old_key(step, row), state, attempts, to_json(facts).decode()]
             file.execute("INSERT INTO task VALUES (?, ?, ?, 0, 1e9, 0, ?, '', 0)", values)
-        payer = digest(secret, str(rows["client_user_id"].iloc[0]))
+        payer = digest(secret, str(table.client_user_id(0)))
         file.execute("INSERT INTO payer VALUES (?, '[\"pd-before\"]')", [payer])
 
 
@@ -81,25 +83,23 @@ def content_of(path: Path) -> list[str]:
         return list(file.iterdump())
 
 
-def upgraded(path: Path, rows: pd.DataFrame) -> dict[tuple[Step, int], Entry | None]:
+def upgraded(path: Path, table: Table) -> dict[tuple[Step, int], Entry | None]:
     """Upgrade a journal with a table, and return what it knows of each of its rows when the next run opens it."""
     with Journal(path, OWN) as journal:
         assert journal.needs_upgrade
-        upgrade(journal, tasks_of(rows, journal.secret))
+        upgrade(journal, Tasks(table, journal.secret))
         assert not journal.needs_upgrade
     with Journal(path, OWN) as journal:
         assert not journal.needs_upgrade
-        tasks = tasks_of(rows, journal.secret)
-        return {
-            (step, row): journal.entry(tasks.key(step, row)) for step in tasks.table.steps for row in range(len(rows))
-        }
+        tasks, rows = Tasks(table, journal.secret), range(len(table))
+        return {(step, row): journal.entry(tasks.key(step, row)) for step in table.steps for row in rows}
 
 
 @pytest.mark.parametrize("places", [(0, 1), (1, 0), (2, 1, 0, 3)])
 def test_what_was_done_stays_done(path: Path, places: tuple[int, ...]) -> None:
     """Also if the table was sorted or got longer meanwhile, which 0.1.0 refused."""
-    make_old(path, rows_of(0, 1))
-    found = upgraded(path, rows_of(*places))
+    make_old(path, table_of(0, 1))
+    found = upgraded(path, table_of(*places))
     expected = {0: ("done", "done"), 1: ("done", "sent")}
 
     for row, place in enumerate(places):
@@ -112,11 +112,11 @@ def test_what_was_done_stays_done(path: Path, places: tuple[int, ...]) -> None:
 
 def test_all_of_a_row_is_known_after_an_upgrade(path: Path) -> None:
     """The account by its payer, the payer's list from before, and the values: a change is noticed."""
-    rows = rows_of(0, 1)
-    make_old(path, rows)
-    upgraded(path, rows)
+    table = table_of(0, 1)
+    make_old(path, table)
+    upgraded(path, table)
     with Journal(path, OWN) as journal:
-        tasks = tasks_of(rows, journal.secret)
+        tasks = Tasks(table, journal.secret)
         account, payer = tasks.task("bank_details", 0), tasks.task("payer", 0)
         entries = journal.entries_of(payer.key)
         baselines = [journal.baseline(tasks.key("payer", row)) for row in (0, 1)]
@@ -126,60 +126,61 @@ def test_all_of_a_row_is_known_after_an_upgrade(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("places", "changes"),
     [
-        rows_of(0),  # shorter
-        rows_of(0, 1, bank_name="Corrected Bank"),
-        rows_of(0, 1, phone="+12025550199"),
-        rows_of(7, 8),
-        rows_of(0, 1).drop(columns=["account_number", "routing_number"]),
+        ((0,), {}),  # shorter
+        ((0, 1), {"bank_name": "Corrected Bank"}),
+        ((0, 1), {"phone": "+12025550199"}),
+        ((7, 8), {}),
     ],
 )
-def test_another_table_is_refused_and_the_file_left_as_it_is(path: Path, rows: pd.DataFrame) -> None:
+def test_another_table_is_refused_and_the_file_left_as_it_is(
+    path: Path, places: tuple[int, ...], changes: dict[str, str]
+) -> None:
     """One sentence says which table to call with; that one is still upgraded."""
-    make_old(path, rows_of(0, 1))
+    make_old(path, table_of(0, 1))
     before = content_of(path)
     with (
         Journal(path, OWN) as journal,
         pytest.raises(InvalidInput, match=r"made it for another table: call once with that table"),
     ):
-        upgrade(journal, tasks_of(rows, journal.secret))
+        upgrade(journal, Tasks(table_of(*places, **changes), journal.secret))
 
     assert before == content_of(path)
-    assert "done" in {entry.state for entry in upgraded(path, rows_of(0, 1)).values() if entry}
+    assert "done" in {entry.state for entry in upgraded(path, table_of(0, 1)).values() if entry}
 
 
 def test_tasks_that_were_never_sent_need_no_row(path: Path) -> None:
     """Nothing is forgotten that may be there."""
-    make_old(path, rows_of(0, 1), [*OLD[:1], ("bank_details", 1, "waiting", 0, {})])
-    found = upgraded(path, rows_of(0))
+    make_old(path, table_of(0, 1), [*OLD[:1], ("bank_details", 1, "waiting", 0, {})])
+    found = upgraded(path, table_of(0))
 
     assert ["done"] == [entry.state for entry in found.values() if entry]
 
 
 def test_an_old_journal_needs_its_key(path: Path) -> None:
     """Or today's, with the one before it, which then opens it no longer."""
-    rows = rows_of(0, 1)
-    make_old(path, rows)
+    table = table_of(0, 1)
+    make_old(path, table)
     with pytest.raises(InvalidInput, match="belongs to another API key"):
         Journal(path, b"new secret", previous_secret=b"third secret")
     with Journal(path, b"new secret", previous_secret=OWN) as journal:
-        upgrade(journal, tasks_of(rows, journal.secret))
+        upgrade(journal, Tasks(table, journal.secret))
     with Journal(path, b"new secret") as journal:
-        assert journal.entry(tasks_of(rows, journal.secret).key("payer", 0)) is not None
+        assert journal.entry(Tasks(table, journal.secret).key("payer", 0)) is not None
     with pytest.raises(InvalidInput, match="belongs to another API key"):
         Journal(path, OWN)
 
 
 def test_an_upgrade_that_ends_early_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one transaction."""
-    rows = rows_of(0, 1)
-    make_old(path, rows)
+    table = table_of(0, 1)
+    make_old(path, table)
     before, left = content_of(path), [None, None]
     put = Journal.put
     monkeypatch.setattr(Journal, "put", lambda *given: put(*given) if left.pop() is None else None)
     with Journal(path, OWN) as journal, pytest.raises(IndexError):
-        upgrade(journal, tasks_of(rows, journal.secret))
+        upgrade(journal, Tasks(table, journal.secret))
 
     assert before == content_of(path)
 
@@ -228,8 +229,9 @@ def test_rows_with_the_same_account_are_merged(path: Path) -> None:
         ("bank_details", 0, "done", 1, {"id": "pd-0"}),
         ("bank_details", 1, "done", 1, {"id": "pd-1"}),
     ]
-    make_old(path, rows, old)
-    found = upgraded(path, rows)["bank_details", 0]
+    table = Table(rows, holder_is_payer=True)
+    make_old(path, table, old)
+    found = upgraded(path, table)["bank_details", 0]
 
     assert found is not None
     assert ("duplicate", {"id": "pd-0", "other_ids": ["pd-1"]}, 2) == (found.state, found.facts, found.attempts)

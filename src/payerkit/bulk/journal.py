@@ -148,7 +148,6 @@ class Journal:
         self._own_secret, self._clock = own_secret, clock
         self._file = _open(path, durable=durable)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
-        self._log_name = f"{self._name}-wal"
         try:
             self.needs_upgrade = self._get_meta("version") == _OLD_VERSION
             self.salt = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
@@ -384,13 +383,13 @@ class Journal:
             if self._is_open or is_vital:
                 self._file.execute(statement, values)  # autocommit: on file when this returns
 
-    def _file_identity(self) -> tuple[int, ...]:
-        """Return what tells the journal and its write-ahead log from other files of their names; () without one."""
+    def _file_identity(self) -> tuple[int, int] | None:
+        """Return what tells the journal from another file of its name; None without one."""
         try:
-            file, log = os.stat(self._name), os.stat(self._log_name)  # noqa: PTH116 - before each task: fast
+            found = os.stat(self._name)  # noqa: PTH116 - before each task, so it must be fast
         except OSError:
-            return ()
-        return file.st_dev, file.st_ino, log.st_ino
+            return None
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Close the file and give up its lock."""
