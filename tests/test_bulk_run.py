@@ -168,7 +168,7 @@ def test_an_account_is_looked_up_before_it_is_sent_again(
 def test_indistinguishable_accounts_are_left_to_the_user(connected: Callable[..., Client], journal: Path) -> None:
     """One new account that fits two rows is assigned to neither: the other one might be sent twice."""
     alike = accounts(2, accountNumber="253009233480")
-    alike.loc[1, "documentNumber"] = "X0000000"  # which no list shows
+    alike.loc[1, "swiftBic"] = "CHASUS33"  # which this list does not show
     with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
         client = connected(far_end.url)
         report = payerkit.add_bank_details(

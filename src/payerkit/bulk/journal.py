@@ -150,7 +150,7 @@ class Journal:
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
             self.needs_upgrade = self._get_meta("version") == _OLD_VERSION
-            self.salt = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
+            self.salt: bytes = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
             self.secret = self._find_secret([own_secret, *([previous_secret] if previous_secret else [])])
         except BaseException:
             self._file.close()
