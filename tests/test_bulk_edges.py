@@ -23,9 +23,10 @@ from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit.bulk import run as runs
 from payerkit.bulk import table as tables
+from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.run import Options, run_table
+from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.workers import run_workers

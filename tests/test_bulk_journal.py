@@ -24,9 +24,10 @@ from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk import run as runs
 from payerkit.bulk.journal import Journal
+from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler
-from payerkit.bulk.run import Options, run_table
+from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks

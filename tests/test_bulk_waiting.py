@@ -16,8 +16,9 @@ import payerkit
 from bulk_tables import payer_row
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
+from payerkit.bulk.options import Options
 from payerkit.bulk.progress import estimate_duration
-from payerkit.bulk.run import Options, run_table
+from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
 from payerkit.client import Client
 from payerkit.errors import Refused

@@ -13,7 +13,7 @@ import far_end
 import payerkit
 from clocks import LeapingClock
 from payerkit.bulk.list_many import accounts_frame, request_lists
-from payerkit.bulk.run import Options
+from payerkit.bulk.options import Options
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER

@@ -16,8 +16,8 @@ from clocks import HandClock, SteppedClock
 from conftest import KEY
 from far_end import FarEnd, hang, reply, reset
 from payerkit.bulk.list_many import request_lists
+from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, RunStopped, StopSignal
-from payerkit.bulk.run import Options
 from payerkit.client import Client, RequestBody, Timeout
 from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, ServiceError

@@ -11,8 +11,8 @@ import pytest
 
 import payerkit
 from clocks import LeapingClock
+from payerkit.bulk.options import Options
 from payerkit.bulk.payer_statuses import snapshots_frame
-from payerkit.bulk.run import Options
 from payerkit.bulk.snapshots import take_snapshots, without_replaced
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, UnreadableAnswer

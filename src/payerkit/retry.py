@@ -105,7 +105,16 @@ RECONCILE_AFTER = 10.0
 """Seconds until an unknown write is reconciled; longer if the service was slower than half of that."""
 
 MAX_LOOKUPS = 2
-"""Times that an account is searched for in the payer's list before it is sent again."""
+"""Times that an account must be missing from the payer's list, a delay apart, to count as absent."""
 
-MAX_UNKNOWN_SENDS = 2
-"""Times that a write is sent if each time its outcome was unknown; then it is left to the user."""
+MAX_REPEATS = 1
+"""Times that a run sends an account again whose outcome was unknown and that counts as absent."""
+
+MAX_PAYER_LOOKS = 6
+"""Times that a run asks for a payer whose outcome is unknown; then it is left to the next run."""
+
+MAX_FOREIGN = 5
+"""Refusals in a row that are not the API's; then the run ends."""
+
+STOP_AFTER = 20
+"""Rows with the same refusal; then the run ends, unless the caller wants it to go on."""

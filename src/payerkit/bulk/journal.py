@@ -321,6 +321,10 @@ class Journal:
             "UPDATE task SET state = 'not_sent', final = 0, reason = '', content = ? WHERE key = ?", [content, key]
         )
 
+    def reopen(self, key: bytes) -> None:
+        """Let a task whose outcome stayed unknown be looked for again, a whole delay from now."""
+        self._write("UPDATE task SET final = 0, lookups = 0, since = ? WHERE key = ?", [self.now(), key])
+
     def begin_run(self) -> None:
         """Take up what an earlier run left, and let the API key of this one open the file from now on.
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.run import Options
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.endpoints import payment_details_call

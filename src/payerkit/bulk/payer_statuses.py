@@ -9,8 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from payerkit.bulk.list_many import distinct_ids
+from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.run import Options
 from payerkit.bulk.snapshots import Snapshot, take_snapshots
 from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client

@@ -8,13 +8,24 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from payerkit.client.pace import Pace
-from payerkit.errors import NotSent, PayerkitError, RateLimited, UnknownOutcome, WrongKey
-from payerkit.retry import LONGEST_WAIT, MAX_FORBIDDEN, MAX_RATE_LIMITED, MAX_UNREACHABLE, RUN_RETRIES
+from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.retry import (
+    LONGEST_WAIT,
+    MAX_FORBIDDEN,
+    MAX_FOREIGN,
+    MAX_RATE_LIMITED,
+    MAX_UNREACHABLE,
+    RUN_RETRIES,
+)
 
 T = TypeVar("T")
 
 _SLOWER = "Call again later, with a lower rate."
 _ONE_KEY = "If the key was replaced, set PAYERKIT_PREVIOUS_API_KEY to this one; the journal then goes on."
+_NOT_THE_API = (
+    "Nothing was marked as refused. Check that the address is that of the service itself, and whether a proxy or a "
+    "gateway on the way refuses the calls; then call again."
+)
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -59,13 +70,15 @@ class RateLimiter:
         self._lock = threading.Lock()
         self._unreachable = 0
         self._forbidden = 0
+        self._foreign = 0
         self._accepted = False
         self.slowest = 0.0
-        """Seconds that the slowest response took."""
+        """Seconds that the slowest call took, those that timed out among them."""
 
-    def call(self, make: Callable[[], T]) -> T:
+    def call(self, make: Callable[[], T], *, may_be_missing: bool = False) -> T:
         """Make a call when its turn comes, and again as often as the retry policy allows; return its result.
 
+        may_be_missing: not every service has this call, so what else responds to it is no reason to stop the run.
         Raises the PayerkitError of the last attempt, or RunStopped if the run is stopped before an attempt.
         """
         attempt = 0
@@ -76,7 +89,7 @@ class RateLimiter:
                 result = make()
             except PayerkitError as error:
                 self._pace.record(error, started)
-                self._record_error(error, self._pace.clock() - started)
+                self._record_error(error, self._pace.clock() - started, may_be_missing=may_be_missing)
                 is_limited = isinstance(error, RateLimited) and error.retry_after is None
                 may_repeat = attempt < MAX_RATE_LIMITED if is_limited else RUN_RETRIES.allow(error, attempt)
                 # Where all calls are paused, this one need not wait here: it, too, waits for its turn.
@@ -91,10 +104,14 @@ class RateLimiter:
     def is_forbidden(self, error: PayerkitError) -> bool:
         """Return True if the service forbids this one call, with a key that it accepts for others.
 
-        Not if the response broke off: the reason may have been one that ends by itself.
+        Not if the response broke off: the reason may have been one that ends by itself. Nor if it is a gateway's.
         """
-        is_whole = isinstance(error, WrongKey) and not error.retryable
+        is_whole = isinstance(error, WrongKey) and not error.retryable and not error.foreign
         return is_whole and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
+
+    def pause(self, seconds: float) -> bool:
+        """Wait between two looks at what is due; return True if the run was stopped."""
+        return self._wait(seconds)
 
     def _wait_turn(self) -> float:
         """Wait until a call may leave, and return that time. Raises RunStopped if the run is stopped meanwhile."""
@@ -109,21 +126,27 @@ class RateLimiter:
     def _record_response(self, took: float, *, accepted: bool = False) -> None:
         # Read without the lock, which all threads share: nearly always there is nothing to change, and a thread that
         # sees an old value only takes the lock once more.
-        if not self._unreachable and took <= self.slowest and self._accepted >= accepted:
+        is_known = not self._unreachable and not (accepted and self._foreign)
+        if is_known and took <= self.slowest and self._accepted >= accepted:
             return
         with self._lock:
             self._unreachable = 0
+            self._foreign = 0 if accepted else self._foreign
             self._accepted = self._accepted or accepted
             self.slowest = max(self.slowest, took)
 
-    def _record_error(self, error: PayerkitError, took: float) -> None:
+    def _record_error(self, error: PayerkitError, took: float, *, may_be_missing: bool) -> None:
         """Count an error, and stop the run if going on is useless."""
         if isinstance(error, NotSent):
             self._count_unreachable(error)
         else:
-            # The time until a connection broke or timed out says nothing about how slow responses are.
-            self._record_response(0.0 if isinstance(error, UnknownOutcome) else took)
-        if isinstance(error, WrongKey):
+            # Also a call that timed out: its write may take effect as late as that, and later.
+            self._record_response(took)
+        if isinstance(error, Refused) and not may_be_missing:
+            self._count_foreign(error)
+        if is_foreign(error):
+            pass
+        elif isinstance(error, WrongKey):
             self._count_wrong_key(error)
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
             self.stop.set(f"{error.message} Call again after that time.")
@@ -138,9 +161,28 @@ class RateLimiter:
         if is_key or error.status_code != HTTPStatus.FORBIDDEN:
             self.stop.set(f"{error.message} {error.advice} {_ONE_KEY}")
 
+    def _count_foreign(self, error: Refused) -> None:
+        """Stop the run after some refusals in a row that are not the API's; one of the API's begins a new row."""
+        is_counted = is_foreign(error)
+        with self._lock:
+            self._foreign = self._foreign + 1 if is_counted else 0
+            is_gone = self._foreign >= MAX_FOREIGN
+        if is_counted and is_gone:
+            self.stop.set(f"{MAX_FOREIGN} responses in a row were not the API's. {error.message} {_NOT_THE_API}")
+
     def _count_unreachable(self, error: PayerkitError) -> None:
         with self._lock:
             self._unreachable += 1
             is_gone = self._unreachable >= MAX_UNREACHABLE
         if is_gone:
             self.stop.set(f"The service could not be reached {MAX_UNREACHABLE} times in a row. {error.message}")
+
+
+def is_foreign(error: PayerkitError) -> bool:
+    """Return True for a refusal that is not the API's: a gateway's page, a redirect.
+
+    Not for one that ends the run or is retried anyway, and not for one that broke off: nobody knows whose it is.
+    """
+    if not isinstance(error, Refused) or error.retryable or error.status_code == HTTPStatus.UNAUTHORIZED:
+        return False
+    return error.foreign

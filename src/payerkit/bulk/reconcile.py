@@ -1,136 +1,122 @@
-"""Reconcile: find out the outcome of writes whose outcome is unknown.
-
-A write is *unknown* if no readable response came (`UnknownOutcome`), or if the process ended while it was being sent.
-Its next state depends on the evidence alone:
-
-    task     state                evidence                                        next state
-    any      sent                 the process ended before the response came      unknown
-    payer    unknown              sends with unknown outcome: below the limit     sent: the same id is the same payer
-                                  at the limit                                    unknown, final
-    account  unknown              the list shows:
-                                  one new account; it fits this task alone        done, with its id
-                                  several that fit; or one that fits other        unknown, final
-                                  tasks, too, or has no id, or fits no task
-                                  no new account; lookups below the limit         unknown, looked up again later
-                                  no new account; lookups at the limit, sends     sent
-                                  with unknown outcome below the limit
-                                  the same; accounts="when_compliant", and the    unknown, left to the next run
-                                  payer is not compliant
-                                  no new account; both at the limit               unknown, final
-                                  an error, or not even an account that was       unknown, left to the next run
-                                  stored for certain
-    any      sent again           success                                         done
-                                  an unknown outcome                              unknown, one more send
-                                  an account that waits, or a refusal that broke  unknown, left to the next run
-                                  off before its reason
-                                  any other refusal                               unknown, final
-                                  a payer that is there already                   done, if its status can be read
-                                  not sent, rate limited, key not accepted        unknown, left to the next run
-
-When: RECONCILE_AFTER seconds after the outcome became unknown, or twice the time of the slowest response if that is
-longer; so long again after each lookup. By then the write has taken effect, if it ever does.
-
-Who decides: payerkit, as long as the evidence allows one answer only. What is unknown and final is left to the user,
-and the report says what to compare.
-
-Never guessed: which of several accounts it is; that an account does not exist, if the list cannot be read or leaves out
-accounts; that a refusal says anything about an earlier attempt.
-
-A *new* account was not in the list before the first account of the payer was sent (the baseline), and does not belong
-to another task. It *fits* a task if every field that both have is equal, an account number or the holder's name among
-them. The limits, MAX_LOOKUPS and MAX_UNKNOWN_SENDS, are in `payerkit.retry`.
-"""
+"""Reconcile: find out the outcome of writes whose outcome is unknown."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
 from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.listing import Found, Listing, find, id_of
 from payerkit.bulk.rate_limit import RunStopped
-from payerkit.bulk.sending import Sender
+from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
 from payerkit.errors import PayerkitError
-from payerkit.masking import masking_of
-from payerkit.retry import MAX_LOOKUPS, MAX_UNKNOWN_SENDS
-from payerkit.wire import wire_name
+from payerkit.retry import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 
-_DISTINCTIVE = frozenset({"account_number", "iban", "rib_number", "account_name"})
-"""Fields of which a list must show at least one to tell accounts apart."""
-
-_TRUNCATED = re.compile(r"[•*xX.]{2,} ?(\w{1,4})")
-"""A number of which a list shows the end only."""
+_COMPARE = "Compare them with list_payment_details()."
+_NOT_WHOLE = (
+    "The outcome is unknown, and the payer's list does not show that it is absent: it leaves out accounts that are "
+    "known to be there, or may have more of them. The next run looks again."
+)
+_NO_PROOF = (
+    "The outcome is unknown, and the lists of this service do not show what is stored for certain, so that it is "
+    "missing there proves nothing. The next run looks again."
+)
 
 
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    when_compliant: an account is sent again only if its payer is compliant.
+    when_compliant: an account is sent again only if its payer is compliant. can_rely_on_lists: returns whether the
+    service's lists show what it stored for certain; asked for at most once, if nothing else proves it.
     """
 
-    def __init__(self, sender: Sender, journal: Journal, *, when_compliant: bool = False) -> None:
+    def __init__(
+        self, sender: Sender, journal: Journal, *, when_compliant: bool, can_rely_on_lists: Callable[[], bool]
+    ) -> None:
         self._sender, self._journal, self._when_compliant = sender, journal, when_compliant
+        self._can_rely_on_lists = can_rely_on_lists
+        self._lists_are_reliable: bool | None = None
+        self._lock = threading.Lock()
+        # Of this run alone: a kill does not count as a try.
+        self._looks: Counter[bytes] = Counter()
+        self._repeats: Counter[bytes] = Counter()
 
-    def reconcile(self, tasks: Sequence[Task], delay: float) -> None:
+    def reconcile(self, tasks: Sequence[Task], delay: float) -> bool:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
 
-        delay: seconds between a send or a lookup and the next step. Raises PayerkitError or RunStopped; then the tasks
-        stay unknown.
+        delay: seconds between a send or a look and the next step. Return False if this run can do no more for them.
+        Raises PayerkitError, which means the same, or RunStopped; then the tasks stay unknown.
         """
         entries = {task.key: self._journal.entry(task.key) for task in tasks}
         due_since = self._journal.now() - delay
-        due = [(task, entry) for task in tasks if (entry := entries[task.key]) and is_due(entry, due_since)]
+        due = [task for task in tasks if (entry := entries[task.key]) and is_due(entry, due_since)]
         if due and tasks[0].step == "payer":
-            self._reconcile_payer(*due[0])
-        elif due:
-            self._reconcile_accounts(tasks, entries, due)
+            return self._reconcile_payer(due[0])
+        return self._reconcile_accounts(tasks, due) if due else True
 
-    def _reconcile_payer(self, task: Task, entry: Entry) -> None:
-        if entry.unknown_sends < MAX_UNKNOWN_SENDS:
-            self._sender.send_or_raise(task)
+    def _reconcile_payer(self, task: Task) -> bool:
+        """Ask for a payer, and send it again if the service does not know it, or cannot be asked."""
+        self._looks[task.key] += 1
+        try:
+            if self._sender.find_payer(task, FOUND_BY_STATUS):
+                return True
+        except PayerkitError as error:
+            self._journal.count_lookup(task.key)
+            why = reason_of(error, task.client_user_id)
         else:
-            self._leave(task, f"Sent {entry.unknown_sends} times, outcome unknown. Check it with get_payer_status().")
+            if self._sender.send_or_raise(task) != "unknown":
+                return True
+            why = "It was sent again, and that outcome is unknown, too."
+        if self._looks[task.key] < MAX_PAYER_LOOKS:
+            return True
+        reason = f"The outcome is unknown after {MAX_PAYER_LOOKS} looks. The last one: {why}"
+        self._journal.record(task.key, "unknown", reason=reason, final=False)
+        return False
 
-    def _reconcile_accounts(
-        self, tasks: Sequence[Task], entries: Mapping[bytes, Entry | None], due: Sequence[tuple[Task, Entry]]
-    ) -> None:
-        client_user_id = tasks[0].client_user_id
-        baseline = self._journal.baseline(tasks[0].payer_key) or []
-        taken = {*baseline, *(entry.facts.get("id") for entry in entries.values() if entry)}
-        new = [record for record in self._sender.list_accounts(client_user_id) if str(record.get("id")) not in taken]
-        # Not only tasks that are due: what the list shows may as well be one that is not due yet, or one that is done
-        # but whose response had no id.
-        fitting = {
-            task.key: {place for place, record in enumerate(new) if fits(task.values, record)}
-            for task in tasks
-            if _may_be_listed(entries[task.key])
-        }
-        explained = set[int]().union(*fitting.values())
-        missing = []
-        for task, entry in due:
-            places = fitting[task.key]
-            claims = sum(len(places & others) for others in fitting.values())  # its own, and those of other tasks
-            record = new[min(places)] if claims == 1 else {}
-            if record.get("id"):
-                facts = {name: record.get(name) for name in ("id", "status")}
-                self._journal.record(task.key, "done", reason="Found in the payer's list of accounts.", facts=facts)
-            elif places or len(explained) < len(new):
-                self._leave(task, "One of several accounts could be this one. Compare them: list_payment_details().")
-            else:
-                missing.append((task, entry))
-        for task, entry in missing:  # last, since the first error ends it for all
-            self._handle_missing(task, entry)
+    def _reconcile_accounts(self, tasks: Sequence[Task], due: Sequence[Task]) -> bool:
+        listing = self._sender.look(tasks[0])
+        found = find_new(tasks, listing)
+        missing = [task for task in due if not self._settle(task, found[task.key], listing)]
+        # Those that are missing come last, since the first error ends it for all.
+        goes_on = [self._handle_missing(task, listing) for task in missing]
+        return all(goes_on)
 
-    def _handle_missing(self, task: Task, entry: Entry) -> None:
-        """Look an account that is not listed up again later, send it again, or leave it to the user."""
+    def _settle(self, task: Task, found: Found, listing: Listing) -> bool:
+        """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
+        sent_twice = listing.entries[task.key].needs_look
+        if is_certain(found, sent_twice=sent_twice):
+            # This look is a whole delay after the last send, so it is the last one, too, unless something is missing.
+            needs_look = sent_twice and not (listing.is_whole and not found.perhaps)
+            record_found(self._journal, task, found.strong, reason=FOUND_IN_LIST, needs_look=needs_look)
+        elif found.strong and not found.is_shared:
+            ids = ", ".join(id_of(record) or "one without an id" for record in found.strong)
+            self._leave(task, f"Sent once, and several accounts could be this one: {ids}. {_COMPARE}")
+        elif found.strong or found.perhaps:
+            self._leave(task, f"An account in the payer's list could be this one, or another one. {_COMPARE}")
+        else:
+            return False
+        return True
+
+    def _handle_missing(self, task: Task, listing: Listing) -> bool:
+        """Look an account that is not listed up again later, send it again, or leave it to the next run."""
+        entry = listing.entries[task.key]
+        if not listing.is_whole or not (listing.known or self._are_lists_reliable()):
+            reason = _NO_PROOF if listing.is_whole else _NOT_WHOLE
+            self._journal.record(task.key, "unknown", reason=reason, final=False, facts=entry.facts)
+            return False
         if entry.lookups + 1 < MAX_LOOKUPS:
             self._journal.count_lookup(task.key)
-        elif entry.unknown_sends < MAX_UNKNOWN_SENDS:
+        elif REFUSED in entry.facts:
+            self._journal.record(task.key, "refused", reason=entry.facts[REFUSED])
+        elif self._repeats[task.key] < MAX_REPEATS:
+            self._repeats[task.key] += 1
             self._send_account_again(task)
         else:
-            times = f"Sent {entry.unknown_sends} times, outcome unknown, and not in the payer's list of accounts."
-            self._leave(task, f"{times} Check it with list_payment_details().")
+            reason = f"Sent {entry.attempts} times, and not in the payer's list of accounts. The next run sends it."
+            self._journal.record(task.key, "not_sent", reason=reason, final=False)
+        return True
 
     def _send_account_again(self, task: Task) -> None:
         waits = self._sender.check_compliance(task.client_user_id).reason_to_wait if self._when_compliant else ""
@@ -143,6 +129,12 @@ class Reconciler:
     def _leave(self, task: Task, reason: str) -> None:
         self._journal.record(task.key, "unknown", reason=reason)
 
+    def _are_lists_reliable(self) -> bool:
+        with self._lock:
+            if self._lists_are_reliable is None:
+                self._lists_are_reliable = self._can_rely_on_lists()
+            return self._lists_are_reliable
+
     def can_rely_on_lists(self, tasks: Iterable[Task]) -> bool:
         """Return True if the list shows the first of some accounts that the service stored for certain.
 
@@ -153,11 +145,47 @@ class Reconciler:
             entry = self._journal.entry(task.key)
             if entry is not None and entry.state == "done" and (details_id := entry.facts.get("id")):
                 try:
-                    records = self._sender.list_accounts(task.client_user_id)
+                    return details_id in self._sender.look(task).ids
                 except (PayerkitError, RunStopped):
                     return False
-                return any(str(record.get("id")) == details_id for record in records)
         return True
+
+    def look_again(self, tasks: Sequence[Task]) -> None:
+        """Look for the last time at accounts that were sent twice: whether they were stored twice.
+
+        Raises PayerkitError or RunStopped; then the next run looks.
+        """
+        listing = self._sender.look(tasks[0])
+        found = find_new(tasks, listing)
+        for task in tasks:
+            entry = listing.entries.get(task.key)
+            if entry is not None and entry.needs_look:
+                self._close(task, entry, found[task.key], listing)
+
+    def _close(self, task: Task, entry: Entry, found: Found, listing: Listing) -> None:
+        """Record what the last look says of an account that was sent twice."""
+        own = entry.facts.get("id")
+        others = [record for record in found.strong if id_of(record) != own]
+        doubtful = [record for record in found.perhaps if id_of(record) != own]
+        if own is None and is_certain(found, sent_twice=True):
+            needs_look = bool(doubtful) or not listing.is_whole
+            record_found(self._journal, task, others, reason=FOUND_IN_LIST, needs_look=needs_look)
+        elif own is not None and others and not found.is_shared and all(map(id_of, others)):
+            facts = entry.facts | {"other_ids": [id_of(record) for record in others]}
+            self._journal.record(task.key, "duplicate", reason=STORED_TWICE, facts=facts, needs_look=False)
+        elif others or doubtful:
+            self._keep_looking(task, entry, "the payer's list has an account that could be a second one")
+        elif not listing.is_whole:
+            self._keep_looking(task, entry, "the payer's list does not show all accounts that are known to be there")
+        elif entry.state != "unknown":
+            self._journal.record(
+                task.key, entry.state, reason=entry.reason, final=entry.final, facts=entry.facts, needs_look=False
+            )
+
+    def _keep_looking(self, task: Task, entry: Entry, why: str) -> None:
+        if entry.state != "unknown":
+            reason = f"Sent more than once; whether it is stored twice is open: {why}. The next run looks again."
+            self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
 
 
 def is_due(entry: Entry, due_since: float) -> bool:
@@ -165,23 +193,26 @@ def is_due(entry: Entry, due_since: float) -> bool:
     return entry.is_unresolved and entry.since <= due_since
 
 
+def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Found]:
+    """Return what the payer did not have before and no other task explains, for each task that it may be of."""
+    may_be_listed = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
+    candidates = {task.key: listing.new(task.key) for task in may_be_listed}
+    keys = {task.key for task in tasks}
+    others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
+    found = find(may_be_listed, candidates, others=others)
+    return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
+
+
+def is_certain(found: Found, *, sent_twice: bool) -> bool:
+    """Return True if it is certain which listed accounts are a task's: one, or several if it was sent twice."""
+    if found.is_shared or not all(map(id_of, found.strong)):
+        return False
+    return len(found.strong) == 1 or (sent_twice and len(found.same) == len(found.strong) > 1)
+
+
 def _may_be_listed(entry: Entry | None) -> bool:
     """Return True if a task's account may be in the list under an id that the journal does not know."""
-    return entry is not None and (entry.state == "unknown" or (entry.state == "done" and not entry.facts.get("id")))
-
-
-def fits(values: Mapping[str, str], record: Mapping[str, Any]) -> bool:
-    """Return True if a listed account may be the one that was sent: every field that both have is equal."""
-    listed = {wire_name(name): value for name, value in record.items() if isinstance(value, str)}
-    shared = [name for name in values if wire_name(name) in listed]
-    return not _DISTINCTIVE.isdisjoint(shared) and all(
-        _is_equal(name, values[name], listed[wire_name(name)]) for name in shared
-    )
-
-
-def _is_equal(name: str, sent: str, listed: str) -> bool:
-    """Compare a value with the one in a list, which may hide all but the end of a number."""
-    truncated = _TRUNCATED.fullmatch(listed)
-    if truncated is not None and masking_of(name) == "account":
-        return sent.endswith(truncated[1])
-    return sent.casefold() == listed.casefold()
+    if entry is None:
+        return False
+    is_stored_without_id = entry.state == "done" and not entry.facts.get("id")
+    return entry.state == "unknown" or entry.needs_look or is_stored_without_id

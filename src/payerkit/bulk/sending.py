@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.rate_limit import RateLimiter
+from payerkit.bulk.listing import Listing, Record, facts_of, find, id_of
+from payerkit.bulk.matching import compare, is_dead
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
 from payerkit.client import Client
@@ -38,7 +42,19 @@ _FACTS = [(name, wire_name(name)) for name in ("kyc_status", "agreement_status",
 _NOTHING_HAPPENED = (NotSent, RateLimited, WrongKey)
 """Errors after which the task can be sent by a later run: the service did nothing, and not because of the task."""
 
-_THERE_ALREADY = "Was there already."
+_MISSING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+"""Responses to a payer's status that mean: no such payer, or no such call."""
+
+THERE_ALREADY = "Was there already."
+FOUND_BY_STATUS = "Found by its status."
+FOUND_IN_LIST = "Found in the payer's list of accounts."
+STORED_TWICE = (
+    "Stored more than once: it was sent again while its outcome was unknown, or was there more than once. Compare the "
+    "accounts with list_payment_details(), and have all but one deactivated."
+)
+
+REFUSED = "refused"
+"""The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
@@ -52,105 +68,154 @@ class Compliance:
 
 
 class Sender:
-    """Sends tasks and records the outcome of each in the journal; safe to share by threads."""
+    """Sends tasks and records the outcome of each in the journal; safe to share by threads.
 
-    def __init__(self, client: Client, journal: Journal, limiter: RateLimiter) -> None:
+    stop_after: equal refusals of so many rows stop the run; None if they do not.
+    """
+
+    def __init__(
+        self, client: Client, journal: Journal, limiter: RateLimiter, *, stop_after: int | None = None
+    ) -> None:
         self._client, self._journal, self._limiter = client, journal, limiter
+        self._refusals = EqualRefusals(limiter.stop, stop_after)
 
     def send(self, task: Task) -> State:
         """Send a task, record its outcome and return it. Raises RunStopped."""
         try:
             return self.send_or_raise(task)
-        except (*_NOTHING_HAPPENED, ServiceError):
-            return "not_sent"  # each attempt recorded it
+        except PayerkitError:
+            entry = self._journal.entry(task.key)  # each attempt recorded it
+            return "not_sent" if entry is None else entry.state
 
     def send_or_raise(self, task: Task) -> State:
         """Send a task, record its outcome and return it.
 
-        Raises RunStopped; NotSent, RateLimited, WrongKey or ServiceError, after which a later run can send it; and
-        Refused if a later run may, too, but the outcome of an earlier attempt is unknown.
+        Raises RunStopped; and a PayerkitError if a later run can send it, or is to look it up: one after which nothing
+        happened, or a refusal while the outcome of an earlier attempt is unknown.
         """
+        entry = self._journal.entry(task.key)
+        is_repeat = task.step == "bank_details" and entry is not None and entry.unknown_sends > 0
         try:
-            fields = self._limiter.call(lambda: self._attempt(task))
+            fields = self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat))
         except UnknownOutcome as error:
             self._journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
             return "unknown"
         except _NOTHING_HAPPENED as error:
-            if not self._limiter.is_forbidden(error):
+            if not isinstance(error, WrongKey) or not self._limiter.is_forbidden(error):
                 raise
-            return self._record_error(task, "refused", error)
-        except InvalidInput as error:
-            return self._record_error(task, "not_sent", error)
-        except Refused as error:
             return self._record_refusal(task, error)
-        except PayerkitError as error:
-            return self._record_error(task, "refused", error)
+        except InvalidInput as error:
+            return self._record(task, "not_sent", reason_of(error, task.client_user_id))
+        except Refused as error:
+            return self._handle_refusal(task, error)
         self._journal.record(task.key, "done", facts=_facts(fields, task.client_user_id))
         return "done"
 
-    def _attempt(self, task: Task) -> dict[str, Any]:
+    def _attempt(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
         # Committed before the first byte leaves: whatever happens next, the journal knows that it may have been sent.
-        self._journal.sent(task.key, payer=task.payer_key, content=task.content)
+        self._journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=is_repeat)
         try:
             if task.step == "payer":
                 return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.read_fields))
             return self._client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.read_fields))
         except _NOTHING_HAPPENED as error:
             # Recorded before the wait for the next attempt, which the run, or the process, may not live to see.
-            self._record_error(task, "not_sent", error, final=False)
+            self._postpone(task, error)
             raise
 
-    def _record_refusal(self, task: Task, error: Refused) -> State:
-        """Record a refusal and return the state: it may end by itself, or mean that the payer is there already."""
-        if task.step == "payer" and error.status_code == HTTPStatus.CONFLICT:
-            return self._record_conflict(task, error)
-        if task.step == "bank_details" and is_waiting(error):
+    def _handle_refusal(self, task: Task, error: Refused) -> State:
+        """Record a refusal and return the state: it may end by itself, or mean that the task was there already."""
+        if is_foreign(error) or (error.retryable and not error.code):  # or it broke off before the reason
+            state = self._postpone(task, error)
+        elif task.step == "bank_details" and is_waiting(error):
             state = self._record(task, "waiting", waiting_reason(error), final=False)
-        elif error.retryable and not error.code:  # the response broke off before the reason
-            state = self._record_error(task, "not_sent", error, final=False)
+        elif error.status_code == HTTPStatus.CONFLICT:
+            handle = self._handle_payer_conflict if task.step == "payer" else self._handle_account_conflict
+            return handle(task, error)
         else:
-            return self._record_error(task, "refused", error)
+            return self._record_refusal(task, error)
         if state == "unknown":
             raise error  # not to be sent again in this run, which would go on until the payer may have accounts
         return state
 
-    def _record_conflict(self, task: Task, error: Refused) -> State:
+    def _handle_payer_conflict(self, task: Task, error: Refused) -> State:
         """Record a payer as done if the service, which refused it as there already, returns its status."""
-        reason = reason_of(error, task.client_user_id)
-        self._record(task, "not_sent", reason, final=False)  # first: the run may be stopped before the status is read
+        self._postpone(task, error)  # first: the run may be stopped before the status is read
         try:
-            fields = self.read_status(task.client_user_id)
+            if self.find_payer(task, THERE_ALREADY):
+                return "done"
         except (*_NOTHING_HAPPENED, ServiceError) as failure:
             if not self._limiter.is_forbidden(failure):
-                failed = reason_of(failure, task.client_user_id)
-                self._record(task, "not_sent", f"{reason} Its status could not be read: {failed}", final=False)
+                self._postpone(task, error, f"Its status could not be read: {reason_of(failure, task.client_user_id)}")
                 raise
-            return self._record(task, "refused", reason)
         except PayerkitError:
-            return self._record(task, "refused", reason)
-        facts = _facts(fields, task.client_user_id)
-        self._journal.record(task.key, "done", reason=_THERE_ALREADY, facts=facts)
-        return "done"
+            pass  # the service returns nothing that can be read: whatever the conflict is about
+        return self._record_refusal(task, error)
 
-    def _record_error(self, task: Task, state: State, error: Exception, *, final: bool = True) -> State:
-        """Record an error and return the state."""
-        return self._record(task, state, reason_of(error, task.client_user_id), final=final)
+    def _handle_account_conflict(self, task: Task, error: Refused) -> State:
+        """Record an account as done if the payer's list has exactly this one, as the service says that refused it."""
+        self._postpone(task, error)
+        try:
+            listing = self.look(task)
+        except PayerkitError as failure:
+            self._postpone(task, error, f"The list could not be read: {reason_of(failure, task.client_user_id)}")
+            raise
+        (found,) = find([task], {task.key: listing.unexplained(task.key)})
+        if len(found.strong) == 1 and id_of(found.strong[0]):
+            return record_found(self._journal, task, found.strong, reason=THERE_ALREADY)
+        return self._record_refusal(task, error)
 
-    def _record(self, task: Task, state: State, reason: str, *, final: bool = True) -> State:
-        """Record why a task is not done and return the state: unknown if the outcome of an earlier attempt is.
-
-        What a later attempt meets proves nothing about an earlier one.
-        """
-        entry = self._journal.entry(task.key)
-        if entry is not None and entry.unknown_sends:
-            state, reason = "unknown", f"The outcome of an earlier attempt is unknown. The last attempt: {reason}"
-        self._journal.record(task.key, state, reason=reason, final=final)
+    def _record_refusal(self, task: Task, error: Refused) -> State:
+        """Record a refusal by the service, and return the state. Raises it if an earlier attempt is unknown."""
+        reason = reason_of(error, task.client_user_id)
+        # If an earlier attempt is unknown, this is what becomes of the task once that is known not to be stored.
+        state = self._record(task, "refused", reason, facts={REFUSED: reason})
+        if state == "unknown":
+            raise error
+        self._refusals.count(error, reason)
         return state
 
-    def read_status(self, client_user_id: str) -> dict[str, Any]:
-        """Return the fields of a payer's status. Raises PayerkitError or RunStopped."""
+    def _postpone(self, task: Task, error: Exception, more: str = "") -> State:
+        """Record that a task was not sent, or not refused by the service itself: a later run sends it."""
+        reason = " ".join(filter(None, [reason_of(error, task.client_user_id), more]))
+        return self._record(task, "not_sent", reason, final=False)
+
+    def _record(
+        self, task: Task, state: State, reason: str, *, final: bool = True, facts: Mapping[str, Any] | None = None
+    ) -> State:
+        """Record why a task is not done and return the state: unknown if the outcome of an earlier attempt is.
+
+        What a later attempt meets proves nothing about an earlier one. facts: kept while it is unknown.
+        """
+        entry = self._journal.entry(task.key)
+        if entry is None or not entry.unknown_sends:
+            self._journal.record(task.key, state, reason=reason, final=final)
+            return state
+        reason = f"The outcome of an earlier attempt is unknown. The last attempt: {reason}"
+        self._journal.record(task.key, "unknown", reason=reason, final=False, facts=facts)
+        return "unknown"
+
+    def read_status(self, client_user_id: str, *, may_be_missing: bool = False) -> dict[str, Any]:
+        """Return the fields of a payer's status. Raises PayerkitError or RunStopped.
+
+        may_be_missing: a service without this call is no reason to stop the run.
+        """
         call = payer_status_call(client_user_id, PayerStatus.read_fields)
-        return self._limiter.call(lambda: self._client.send(call))
+        return self._limiter.call(lambda: self._client.send(call), may_be_missing=may_be_missing)
+
+    def find_payer(self, task: Task, reason: str) -> bool:
+        """Record a payer as done if the service returns the status, with a reason. Raises PayerkitError or RunStopped.
+
+        Return False if the status is missing: the service does not know the payer, or has no such call.
+        """
+        try:
+            fields = self.read_status(task.client_user_id, may_be_missing=True)
+        except PayerkitError as error:
+            if error.status_code in _MISSING:
+                return False
+            raise
+        self._journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
+        return True
 
     def check_compliance(self, client_user_id: str) -> Compliance:
         """Return whether a payer may have accounts, as the service says. Raises PayerkitError or RunStopped."""
@@ -164,15 +229,61 @@ class Sender:
         is_compliant = first(fields, "isCompliant", "is_compliant") is True
         return Compliance("" if is_compliant else waits, facts)
 
-    def record_baseline(self, payer: bytes, client_user_id: str) -> None:
-        """Record which accounts a payer has before any is sent. Raises PayerkitError or RunStopped."""
-        if self._journal.baseline(payer) is None:
-            records = self.list_accounts(client_user_id)
-            self._journal.set_baseline(payer, [str(record["id"]) for record in records if record.get("id")])
+    def look(self, task: Task) -> Listing:
+        """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
+        records = list_accounts(self._client, self._limiter, task.client_user_id)
+        distinct = {id_of(record) or place: record for place, record in enumerate(records)}
+        baseline = frozenset(self._journal.baseline(task.payer_key) or ())
+        return Listing([*distinct.values()], baseline, self._journal.entries_of(task.payer_key))
 
-    def list_accounts(self, client_user_id: str) -> list[dict[str, Any]]:
-        """Return the accounts that the service lists for a payer. Raises PayerkitError or RunStopped."""
-        return list_accounts(self._client, self._limiter, client_user_id)
+
+def record_found(
+    journal: Journal, task: Task, records: Sequence[Record], *, reason: str, needs_look: bool | None = None
+) -> State:
+    """Record a task whose account is listed, once or more often, and return the state.
+
+    needs_look: whether one last look is due; None for as before.
+    """
+    chosen, *others = sorted(records, key=is_dead)
+    facts: dict[str, Any] = facts_of(chosen)
+    state: State = "done"
+    if others:
+        state, reason = "duplicate", STORED_TWICE
+        facts["other_ids"] = [id_of(record) for record in others]
+    elif is_dead(chosen):
+        state, reason = "refused", "Stored, but the service lists it as failed."
+    else:
+        reason += told_differences(task, chosen)
+    journal.record(task.key, state, reason=reason, facts=facts, needs_look=needs_look)
+    return state
+
+
+def told_differences(task: Task, record: Record) -> str:
+    """Return a sentence about what describes an account and differs in the list, "" if nothing does."""
+    differs = compare(task.values, record).differs
+    return f" It is listed with another {' and another '.join(differs)}." if differs else ""
+
+
+class EqualRefusals:
+    """Counts the rows that were refused with the same response, and stops the run after so many."""
+
+    def __init__(self, stop: StopSignal, stop_after: int | None) -> None:
+        self._stop, self._stop_after = stop, stop_after
+        self._lock = threading.Lock()
+        self._counted: Counter[tuple[int | None, str, str]] = Counter()
+
+    def count(self, error: Refused, reason: str) -> None:
+        """Count a refusal. reason: it in one line, without the payer's data."""
+        if self._stop_after is None:
+            return
+        with self._lock:
+            self._counted[error.status_code, error.code, reason] += 1
+            times = self._counted[error.status_code, error.code, reason]
+        if times >= self._stop_after:
+            self._stop.set(
+                f"{times} rows were refused with the same response: {reason} Correct the rows, and call again: changed "
+                'rows are sent again, unchanged ones with retry=["refused"]. With stop_after=None a run goes on.'
+            )
 
 
 def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str) -> list[dict[str, Any]]:
@@ -190,6 +301,7 @@ def _facts(fields: Mapping[str, Any], client_user_id: str) -> dict[str, str]:
     facts = {}
     for name, wire in _FACTS:
         text = fields.get(wire) or fields.get(name)
+        text = str(text) if name == "id" and type(text) is int else text
         if isinstance(text, str) and not _identifies(text, client_user_id, is_link=name in _LINKS):
             facts[name] = text
     return facts

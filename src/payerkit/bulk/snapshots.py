@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from payerkit.bulk.list_many import Records, request_each
+from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter
-from payerkit.bulk.run import Options
 from payerkit.bulk.sending import list_accounts
 from payerkit.client import Client
 from payerkit.endpoints import payer_status_call

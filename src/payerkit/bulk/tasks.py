@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,20 +41,50 @@ class Tasks:
 
     def __init__(self, table: Table, secret: bytes) -> None:
         self.table, self._secret = table, secret
-        # Filled in as tasks are made. Threads may make one twice, and then write the same bytes to its place.
-        self._keys = {step: np.zeros(len(table), f"V{KEY_SIZE}") for step in table.steps}
+        # The keys of accounts, filled in as they are made. Threads may make one twice, and then write the same bytes to
+        # its place. Those of payers cost less to make than to keep.
+        self._keys = np.zeros(len(table), f"V{KEY_SIZE}")
 
     def task(self, step: Step, row: int) -> Task:
         """Return the task of a row. Its body comes from the model, as in a single call."""
-        client_user_id, values = str(self.table.client_user_id(row)), self.table.values(step, row)
+        client_user_id, values = self._client_user_id(row), self.table.values(step, row)
+        payer_key = self.payer_key(row)
+        key = payer_key if step == "payer" else self._account_key(row, values)
         body = self._body(step, row, values)
-        key = payer_key = self.payer_key(row)
-        if step == "bank_details":
-            key = digest(self._secret, step, client_user_id, *account_identity(values))
-        self._keys[step][row] = np.void(key)
-        return Task(
-            step, client_user_id, values, body, key, payer_key, digest(self._secret, "content", step, body.content)
-        )
+        return Task(step, client_user_id, values, body, key, payer_key, self._content(step, values))
+
+    def key(self, step: Step, row: int) -> bytes:
+        """Return the key of a row's task."""
+        if step == "payer":
+            return self.payer_key(row)
+        key: bytes = self._keys[row].tobytes()
+        return key if any(key) else self._account_key(row, self.table.values(step, row))
+
+    def payer_key(self, row: int) -> bytes:
+        """Return the key of a row's payer."""
+        return digest(self._secret, "payer", self._client_user_id(row))
+
+    def content(self, step: Step, row: int) -> bytes:
+        """Return a digest of all values of a row's task: of those that are sent, if several rows are one task."""
+        sent = self.table.payer_row(row) if step == "payer" else self.table.account_row(row)
+        return self._content(step, self.table.values(step, sent))
+
+    def old_key(self, step: Step, row: int) -> bytes:
+        """Return the key that payerkit 0.1.0 gave a row's task; the order of the model's fields must stay for that."""
+        body = self._body(step, row, self.table.values(step, row))
+        return digest(self._secret, step, self._client_user_id(row), body.content)
+
+    def _client_user_id(self, row: int) -> str:
+        return str(self.table.client_user_id(row))
+
+    def _account_key(self, row: int, values: Mapping[str, Any]) -> bytes:
+        key = digest(self._secret, "bank_details", self._client_user_id(row), *account_identity(values))
+        self._keys[row] = np.void(key)
+        return key
+
+    def _content(self, step: Step, values: Mapping[str, Any]) -> bytes:
+        parts = (f"{name}={value}" for name, value in sorted(values.items()))
+        return digest(self._secret, "content", step, *parts)
 
     def _body(self, step: Step, row: int, values: dict[str, Any]) -> RequestBody:
         sent = (Payer if step == "payer" else BankDetails).of(values, {})
@@ -67,21 +98,3 @@ class Tasks:
         if step == "payer" or payer < 0 or self.table.blocked[payer]:
             return ()
         return Payer.of(self.table.values("payer", payer), {}).private_values()
-
-    def key(self, step: Step, row: int) -> bytes:
-        """Return the key of a row's task."""
-        key: bytes = self._keys[step][row].tobytes()
-        return key if any(key) else self.task(step, row).key
-
-    def payer_key(self, row: int) -> bytes:
-        """Return the key of a row's payer."""
-        return digest(self._secret, "payer", str(self.table.client_user_id(row)))
-
-    def content(self, step: Step, row: int) -> bytes:
-        """Return a digest of all values of a row's task."""
-        return self.task(step, row).content
-
-    def old_key(self, step: Step, row: int) -> bytes:
-        """Return the key that payerkit 0.1.0 gave a row's task; the order of the model's fields must stay for that."""
-        body = self._body(step, row, self.table.values(step, row))
-        return digest(self._secret, step, str(self.table.client_user_id(row)), body.content)

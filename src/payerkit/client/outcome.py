@@ -125,12 +125,14 @@ class Outcome(Generic[T]):
             host = urlsplit(self._header("location") or "").hostname or "another address"
         except ValueError:
             host = "another address"
-        return self._error(
+        error = self._error(
             Refused,
             f"The service redirected {self.call.name} ({status}) to {self._redact(host)}. The redirect was not "
             "followed: the key and the body would have gone there too.",
             advice="Give the final address to connect(base_url).",
         )
+        error.foreign = True
+        return error
 
     def _failed(self, what: str) -> PayerkitError:
         if self.call.is_write:

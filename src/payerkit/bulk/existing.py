@@ -1,0 +1,108 @@
+"""Before the accounts of a payer are sent: which of them the service has already, and which it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from payerkit.bulk.journal import Entry, Journal, State
+from payerkit.bulk.listing import Found, Listing, Record, find, id_of
+from payerkit.bulk.matching import is_dead
+from payerkit.bulk.options import Existing
+from payerkit.bulk.sending import FOUND_IN_LIST, THERE_ALREADY, record_found
+from payerkit.bulk.tasks import Task
+
+PERHAPS_THERE = "perhaps_there"
+THERE_FAILED = "there_failed"
+"""How the reason begins of an account that is not sent since it may be listed, or is listed as failed."""
+
+_SEND_ALL_THE_SAME = 'existing="send" sends it all the same.'
+
+
+class ExistingAccounts:
+    """Records the accounts of a payer that are there already, before the others are sent; safe to share by threads."""
+
+    def __init__(self, journal: Journal, existing: Existing) -> None:
+        self._journal, self._existing = journal, existing
+
+    def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task], listing: Listing) -> dict[bytes, State]:
+        """Record which accounts are not to be sent, and return their states by key.
+
+        tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
+        """
+        is_first_look = self._journal.baseline(unsent[0].payer_key) is None
+        self._keep_baseline(unsent[0].payer_key, listing)
+        candidates = {task.key: self._candidates(task, listing) for task in tasks}
+        claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
+        keys = {task.key for task in tasks}
+        others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
+        found = dict(zip((task.key for task in claiming), find(claiming, candidates, others=others), strict=True))
+        may_be_cut = is_first_look and listing.may_be_cut
+        states = {task.key: self._sort_out(task, found[task.key], listing, may_be_cut=may_be_cut) for task in unsent}
+        return {key: state for key, state in states.items() if state is not None}
+
+    def _keep_baseline(self, payer: bytes, listing: Listing) -> None:
+        """Record which accounts the payer had before any was sent, and which others somebody else sent since."""
+        entries = listing.entries.values()
+        if self._journal.baseline(payer) is None:
+            self._journal.set_baseline(payer, listing.ids)
+        elif not any(entry.is_unresolved or entry.state == "sent" or entry.needs_look for entry in entries):
+            more = [each for record in listing.new() if (each := id_of(record))]
+            if more:
+                self._journal.add_to_baseline(payer, more)
+
+    def _candidates(self, task: Task, listing: Listing) -> Sequence[Record]:
+        if self._existing == "skip":
+            return listing.unexplained(task.key)
+        entry = listing.entries.get(task.key)  # what was sent before, and may have been stored late, is looked for
+        return listing.new(task.key) if entry is not None and entry.unknown_sends else []
+
+    def _sort_out(self, task: Task, found: Found, listing: Listing, *, may_be_cut: bool) -> State | None:
+        """Record an account that is not to be sent, and return its state; None if it is to be sent."""
+        alive = [record for record in found.same if not is_dead(record)]
+        if alive and not found.is_shared:
+            self._defer(task, "")
+            was_sent = _was_sent(listing.entries, task)
+            return record_found(self._journal, task, alive, reason=FOUND_IN_LIST if was_sent else THERE_ALREADY)
+        if self._existing == "send":
+            return None
+        if found.same and not found.is_shared:
+            (record, *_) = found.same
+            status = str(record.get("status"))
+            return self._defer(
+                task,
+                f"{THERE_FAILED}: the payer's list has this account{_named([record])}, and it is {status}. "
+                f"{_SEND_ALL_THE_SAME}",
+            )
+        if perhaps := [*found.strong, *found.perhaps]:
+            return self._defer(
+                task,
+                f"{PERHAPS_THERE}: the payer's list has an account{_named(perhaps)} that could be this one, and does "
+                f"not show enough to tell. Compare them with list_payment_details(). {_SEND_ALL_THE_SAME}",
+            )
+        if may_be_cut and self._existing == "skip":
+            return self._defer(
+                task,
+                f"{PERHAPS_THERE}: the payer's list has {len(listing.records)} accounts, and may not show all of "
+                f"them. Compare them with list_payment_details(). {_SEND_ALL_THE_SAME}",
+            )
+        return None
+
+    def _defer(self, task: Task, reason: str) -> State:
+        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
+        return "not_sent"
+
+
+def _may_be_listed(entry: Entry | None) -> bool:
+    """Return True if a task's account may be in the list under an id that the journal does not know."""
+    return entry is None or entry.state in {"unknown", "not_sent", "waiting"} or not entry.facts.get("id")
+
+
+def _was_sent(entries: Mapping[bytes, Entry], task: Task) -> bool:
+    entry = entries.get(task.key)
+    return entry is not None and entry.unknown_sends > 0
+
+
+def _named(records: Sequence[Record]) -> str:
+    """Return the ids of accounts as a sentence names them, "" if they have none."""
+    ids = [each for record in records if (each := id_of(record))]
+    return f" ({', '.join(ids[:3])}{', ...' * (len(ids) > 3)})" if ids else ""

@@ -1,0 +1,133 @@
+"""A look at the accounts that a service lists for a payer, next to what the journal knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from payerkit.bulk.journal import Entry
+from payerkit.bulk.matching import Grade, compare
+from payerkit.bulk.tasks import Task
+
+Record = Mapping[str, Any]
+
+_PAGE = 10
+"""Accounts of the smallest usual page. A list of so many, or of more in steps of five, may be the first page only: the
+specification has no pages, and no sign of more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The accounts that a service lists for a payer.
+
+    baseline: ids of the accounts that the payer had before any was sent. entries: the journal's records of the payer's
+    accounts, by key.
+    """
+
+    records: Sequence[Record]
+    baseline: frozenset[str] = frozenset()
+    entries: Mapping[bytes, Entry] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids that are listed."""
+        return [each for record in self.records if (each := id_of(record))]
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The ids of all accounts that are known to be there."""
+        return self.baseline.union(*map(ids_of, self.entries.values()))
+
+    @property
+    def may_be_cut(self) -> bool:
+        """True if the service may have more accounts than it lists."""
+        return len(self.records) >= _PAGE and len(self.records) % 5 == 0
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all accounts that are known to be there are listed: then what is missing may count as absent."""
+        return not self.may_be_cut and all(map(id_of, self.records)) and self.known.issubset(self.ids)
+
+    def unexplained(self, key: bytes | None = None) -> list[Record]:
+        """Return the accounts that are not known to be those of tasks, or of tasks but the one with this key."""
+        others = (entry for other, entry in self.entries.items() if other != key)
+        taken = set[str]().union(*map(ids_of, others))
+        return [record for record in self.records if id_of(record) not in taken]
+
+    def new(self, key: bytes | None = None) -> list[Record]:
+        """Return the unexplained accounts that the payer did not have before any was sent."""
+        return [record for record in self.unexplained(key) if id_of(record) not in self.baseline]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The listed accounts that could be the one of a task, by their grade.
+
+    is_shared: one of them could be another task's as well.
+    """
+
+    same: Sequence[Record] = ()
+    number: Sequence[Record] = ()
+    perhaps: Sequence[Record] = ()
+    is_shared: bool = False
+
+    @property
+    def strong(self) -> list[Record]:
+        """Those whose number is equal."""
+        return [*self.same, *self.number]
+
+
+def find(tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *, others: bool = False) -> list[Found]:
+    """Return for each task what could be its account, among its candidates.
+
+    An account that is the same as one task's alone is no other's. others: there are tasks whose values are not known
+    any more; they may have an equal number.
+    """
+    tasks = list(tasks)
+    grades = [{_mark(each): compare(task.values, each).grade for each in candidates[task.key]} for task in tasks]
+    claims: dict[Any, list[Grade]] = {}
+    for graded in grades:
+        for mark, grade in graded.items():
+            claims.setdefault(mark, []).append(grade)
+    return [
+        _found(candidates[task.key], graded, claims, others=others) for task, graded in zip(tasks, grades, strict=True)
+    ]
+
+
+def _found(
+    records: Sequence[Record], graded: Mapping[Any, Grade], claims: Mapping[Any, Sequence[Grade]], *, others: bool
+) -> Found:
+    of_grade: dict[Grade, list[Record]] = {grade: [] for grade in Grade}
+    is_shared = False
+    for record in records:
+        mark = _mark(record)
+        strong = [grade for grade in claims[mark] if grade in {Grade.SAME, Grade.NUMBER}]
+        if graded[mark] is Grade.PERHAPS and strong == [Grade.SAME]:
+            continue
+        of_grade[graded[mark]].append(record)
+        is_shared |= graded[mark] in strong and len(strong) > 1
+    is_shared |= others and bool(of_grade[Grade.NUMBER])
+    return Found(of_grade[Grade.SAME], of_grade[Grade.NUMBER], of_grade[Grade.PERHAPS], is_shared)
+
+
+def _mark(record: Record) -> Any:
+    """Return what tells a listed account from others: the object itself, since it may have no id."""
+    return id(record)
+
+
+def id_of(record: Record) -> str:
+    """Return the id of a listed account, "" if it has none."""
+    found = record.get("id")
+    return str(found) if isinstance(found, str | int) and found != "" else ""
+
+
+def ids_of(entry: Entry) -> list[str]:
+    """Return the ids of the accounts that are known to be those of a task."""
+    return [str(each) for each in (entry.facts.get("id"), *entry.facts.get("other_ids", ())) if each]
+
+
+def facts_of(record: Record) -> dict[str, str]:
+    """Return what the journal keeps of a listed account."""
+    status = record.get("status")
+    return {"id": id_of(record)} | ({"status": status} if isinstance(status, str) else {})

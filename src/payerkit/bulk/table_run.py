@@ -1,0 +1,326 @@
+"""A run over a table: each step for all rows, then what is unknown of it, then a last look at what was sent twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from payerkit.bulk.existing import ExistingAccounts
+from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
+from payerkit.bulk.listing import Listing
+from payerkit.bulk.options import Options
+from payerkit.bulk.progress import Progress, estimate_duration
+from payerkit.bulk.rate_limit import RateLimiter
+from payerkit.bulk.reconcile import Reconciler, is_due
+from payerkit.bulk.report import count_of
+from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
+from payerkit.bulk.table import Step
+from payerkit.bulk.tasks import Task, Tasks
+from payerkit.bulk.workers import INTERRUPTED, run_workers
+from payerkit.client import Client
+from payerkit.errors import PayerkitError
+
+_JOURNAL_LOST = (
+    "Put it back if you moved it; else call again with a new one: accounts that the service lists are not sent again."
+)
+
+Intent = Literal["send", "reset", "reopen", "leave"]
+"""What a run does with a task first: send it, forget that it was refused or given up and send it, look for it anew."""
+
+_LONGEST_PAUSE = 1.0
+"""Seconds between two looks at what is due, and at the progress bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows that one worker sends one after the other: those of one payer, for one step.
+
+    Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search
+    for one whose outcome is unknown, need to see all of them.
+    """
+
+    step: Step
+    rows: tuple[int, ...]
+
+
+class TableRun:
+    """A run over a table: each step for all rows, then reconciliation of that step, then a last look."""
+
+    def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter) -> None:
+        self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
+        self._limiter, self._stop, self._client = limiter, limiter.stop, client
+        limiter.slowest = max(limiter.slowest, journal.slowest)
+        self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
+        self._existing = ExistingAccounts(journal, options.existing)
+        self._when_compliant = options.accounts == "when_compliant"
+        self._reconciler = Reconciler(
+            self._sender,
+            journal,
+            when_compliant=self._when_compliant,
+            can_rely_on_lists=self._can_rely_on_lists,
+        )
+        self._postponed: set[Batch] = set()
+        """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
+
+    def go(self, *, shown: bool) -> None:
+        """Send and reconcile all steps, until the run is stopped."""
+        total = sum(len(batch.rows) for step in self._table.steps for batch in self._batches(step))
+        with Progress(total, shown=shown, where=self._client.environment) as self._progress:
+            if shown and (rate := self._rate()) is not None and (estimate := self._estimate(rate)):
+                self._progress.announce(estimate)
+            for step in self._table.steps:
+                self._progress.describe(step.replace("_", " "))
+                self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
+                self._reconcile(step)
+            if "bank_details" in self._table.steps:
+                self._look_again()
+
+    # How long it takes
+
+    def _rate(self) -> float | None:
+        """Return the calls per second to which the run or the client is limited; None if neither is."""
+        return self._options.rate or self._client.pace.rate  # a rate above the client's was refused
+
+    def _estimate(self, rate: float) -> str:
+        """Return how long the calls take that are still to be made, without retries and looks; "" if there are none.
+
+        An account is more than one call: the payer's accounts are listed before the first, and the status may be read.
+        """
+        unsent: dict[Step, int] = {"payer": 0, "bank_details": 0}
+        reads = 0
+        for step in self._table.steps:
+            for batch in self._batches(step):
+                count = self._count_unsent(batch)
+                unsent[step] += count
+                if count and step == "bank_details":
+                    reads += 1 + self._when_compliant
+        calls = sum(unsent.values()) + reads
+        return estimate_duration(unsent["payer"], unsent["bank_details"], calls, rate) if calls else ""
+
+    def _count_unsent(self, batch: Batch) -> int:
+        """Return how many tasks of a batch this run sends if nothing goes wrong."""
+        rows = batch.rows
+        if batch.step == "bank_details":
+            rows = tuple(row for row in rows if not self._table.without_payer[row])
+        step, distinct = batch.step, self._distinct(batch.step, rows)
+        intents = [self._intent(step, row, self._entry(self._tasks.key(step, row))) for row in distinct]
+        return sum(intent in {"send", "reset"} for intent in intents)
+
+    # Sending
+
+    def _run_workers(self, task: Callable[[Batch], None], batches: Iterable[Batch]) -> None:
+        def work(batch: Batch) -> None:
+            try:
+                task(batch)
+            except JournalLost as error:
+                self._stop.set(f"journal: {error}. {_JOURNAL_LOST}")
+
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._tick)
+        self._journal.remember_slowest(self._limiter.slowest)
+
+    def _tick(self) -> None:
+        self._progress.refresh()
+        self._journal.remember_slowest(self._limiter.slowest)  # now: the run may be killed
+
+    def _batches(self, step: Step) -> Iterator[Batch]:
+        """Yield the batches of a step."""
+        table, to_send = self._table, self._table.rows_to_send(step)
+        if step == "payer":
+            rows = table.order[to_send[table.order]].tolist()
+            yield from (Batch(step, (row,)) for row in rows if table.payer_row(row) == row)
+            return
+        for group in table.rows_by_payer():
+            chosen = tuple(group[to_send[group]].tolist())
+            if chosen:
+                yield Batch(step, chosen)
+
+    def _distinct(self, step: Step, rows: Iterable[int]) -> list[int]:
+        """Return the rows without those that are the same task as an earlier one."""
+        found: dict[bytes, int] = {}
+        for row in rows:
+            found.setdefault(self._tasks.key(step, row), row)
+        return list(found.values())
+
+    def _batch_tasks(self, batch: Batch) -> list[Task]:
+        """Return the tasks of a batch."""
+        return [self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows)]
+
+    def _send_payer(self, batch: Batch) -> None:
+        for row in self._unsent_rows(batch):
+            self._progress.count(self._sender.send(self._tasks.task("payer", row)))
+
+    def _send_accounts(self, batch: Batch) -> None:
+        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
+        payer = self._table.payer_row(batch.rows[0])
+        if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
+            for _ in batch.rows:
+                self._progress.count("not_sent")
+            return
+        keys = {self._tasks.key(batch.step, row) for row in self._unsent_rows(batch)}
+        tasks = self._batch_tasks(batch) if keys else []
+        unsent = [task for task in tasks if task.key in keys]
+        if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
+            return
+        states = self._existing.sort_out(tasks, unsent, listing)
+        for task in unsent:
+            self._progress.count(states.get(task.key) or self._sender.send(task))
+
+    def _may_be_sent(self, tasks: Sequence[Task], payer: int) -> bool:
+        """Return True if accounts need not wait for their payer, in row `payer`; else record why they are not sent."""
+        if not self._when_compliant:
+            return True
+        client_user_id = tasks[0].client_user_id
+        try:
+            found = self._sender.check_compliance(client_user_id)
+        except PayerkitError as error:
+            reason = reason_of(error, client_user_id)
+            self._defer(tasks, "not_sent", f"The payer's status must be read first, which failed: {reason}")
+            return False
+        if "payer" in self._table.steps and payer >= 0:
+            self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
+        if found.reason_to_wait:
+            self._defer(tasks, "waiting", found.reason_to_wait)
+        return not found.reason_to_wait
+
+    def _list(self, tasks: Sequence[Task]) -> Listing | None:
+        """Return the accounts that a payer has before any of these is sent; None if they wait, which is recorded."""
+        try:
+            return self._sender.look(tasks[0])
+        except PayerkitError as error:
+            if is_waiting(error):
+                self._defer(tasks, "waiting", waiting_reason(error))
+            else:
+                reason = reason_of(error, tasks[0].client_user_id)
+                reason = f"The payer's accounts must be listed before one is sent, which failed: {reason}"
+                self._defer(tasks, "not_sent", reason)
+            return None
+
+    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: str) -> None:
+        for task in tasks:
+            self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
+            self._progress.count(state)
+
+    def _is_payer_done(self, row: int) -> bool:
+        if self._table.blocked[row]:
+            return False
+        entry = self._journal.entry(self._tasks.key("payer", row))
+        return entry is not None and entry.state == "done"
+
+    # What is left to be done
+
+    def _unsent_rows(self, batch: Batch) -> list[int]:
+        """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
+        unsent = []
+        for row in self._distinct(batch.step, batch.rows):
+            key = self._tasks.key(batch.step, row)
+            entry = self._entry(key)
+            intent = self._intent(batch.step, row, entry)
+            if intent == "reset":
+                self._journal.reset(key, self._tasks.content(batch.step, row))
+            elif intent == "reopen":
+                self._journal.reopen(key)
+            if intent in {"send", "reset"}:
+                unsent.append(row)
+            elif entry is not None:
+                self._progress.count(entry.state)
+        return unsent
+
+    def _entry(self, key: bytes) -> Entry | None:
+        """Return the journal's record of a task before this run has sent any of its batch."""
+        return None if self._journal.is_new else self._journal.entry(key)
+
+    def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
+        """Return what this run does with a task first."""
+        if entry is None or (entry.state in {"not_sent", "waiting"} and not entry.final):
+            return "send"
+        if entry.state in {"refused", "not_sent"}:
+            is_wanted = entry.state == "refused" and "refused" in self._options.retry
+            is_changed = entry.content and entry.content != self._tasks.content(step, row)
+            return "reset" if is_wanted or is_changed else "leave"
+        if entry.state == "unknown" and entry.final and (step == "payer" or "unknown" in self._options.retry):
+            return "reset" if step == "bank_details" and self._options.existing == "send" else "reopen"
+        return "leave"
+
+    # Reconciling, and the last look
+
+    def _reconcile(self, step: Step) -> None:
+        """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
+        if self._stop or not self._journal.has_unresolved():
+            return
+        batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
+        while batches and not self._stop:
+            self._progress.describe(f"reconciling {count_of(len(batches), 'payer')}")
+            delay = self._delay()
+            due_since = self._journal.now() - delay
+            due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
+            self._run_workers(partial(self._reconcile_batch, delay), due)
+            batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
+            if batches and not due:
+                self._pause(min(entry.since for batch in batches for entry in self._unresolved(batch)))
+
+    def _delay(self) -> float:
+        """Return the seconds until a write must have taken effect, if it ever does."""
+        return max(self._options.reconcile_after, 2 * self._limiter.slowest)
+
+    def _entries(self, batch: Batch) -> list[Entry]:
+        """Return the journal's records of a batch's tasks."""
+        keys = {self._tasks.key(batch.step, row) for row in batch.rows}
+        return [entry for key in keys if (entry := self._journal.entry(key)) is not None]
+
+    def _unresolved(self, batch: Batch) -> list[Entry]:
+        """Return the journal's records of a batch's tasks that are still to be reconciled."""
+        return [entry for entry in self._entries(batch) if entry.is_unresolved]
+
+    def _can_rely_on_lists(self) -> bool:
+        rows = (row for batch in self._batches("bank_details") for row in self._distinct(batch.step, batch.rows))
+        return self._reconciler.can_rely_on_lists(self._tasks.task("bank_details", row) for row in rows)
+
+    def _pause(self, since: float) -> None:
+        """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""
+        left = since + self._delay() - self._journal.now()
+        try:
+            self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
+        except KeyboardInterrupt:
+            self._stop.set(INTERRUPTED)
+        self._progress.refresh()
+
+    def _reconcile_batch(self, delay: float, batch: Batch) -> None:
+        try:
+            goes_on = self._reconciler.reconcile(self._batch_tasks(batch), delay)
+        except PayerkitError:
+            goes_on = False
+        if not goes_on:
+            self._postponed.add(batch)
+
+    def _look_again(self) -> None:
+        """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
+        if self._stop or not self._journal.has_looks():
+            return
+        last_sent = {batch: max(times) for batch in self._batches("bank_details") if (times := self._looks(batch))}
+        if not last_sent:
+            return
+        accounts = sum(len(self._looks(batch)) for batch in last_sent)
+        seconds = max(0.0, max(last_sent.values()) + self._delay() - self._journal.now())
+        self._progress.announce(
+            f"{count_of(accounts, 'account')} sent more than once: looking in {seconds:.0f} s whether stored twice."
+        )
+        self._progress.describe(f"looking again at {count_of(accounts, 'account')}")
+        while last_sent and not self._stop:
+            due_since = self._journal.now() - self._delay()
+            due = [batch for batch, since in last_sent.items() if since <= due_since]
+            self._run_workers(self._look_again_at, due)
+            last_sent = {batch: since for batch, since in last_sent.items() if batch not in due}
+            if last_sent and not due:
+                self._pause(min(last_sent.values()))
+
+    def _looks(self, batch: Batch) -> list[float]:
+        """Return when the accounts of a batch were last sent that are due for a last look."""
+        return [entry.since for entry in self._entries(batch) if entry.needs_look]
+
+    def _look_again_at(self, batch: Batch) -> None:
+        try:
+            self._reconciler.look_again(self._batch_tasks(batch))
+        except PayerkitError:
+            return  # the next run looks
