@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TypeVar
@@ -65,21 +66,23 @@ class RateLimiter:
         self, pace: Pace, stop: StopSignal, *, rate: float | None = None, wait: Callable[[float], bool] | None = None
     ) -> None:
         self.stop = stop
+        self.clock = pace.clock
         self._pace, self._lane = pace, pace.lane(rate)
         self._wait = wait or stop.wait
         self._lock = threading.Lock()
         self._unreachable = 0
         self._forbidden = 0
-        self._foreign = 0
+        self._foreign: Counter[str] = Counter()
         self._accepted = False
         self.slowest = 0.0
         """Seconds that the slowest call took, those that timed out among them."""
 
-    def call(self, make: Callable[[], T], *, may_be_missing: bool = False) -> T:
+    def call(self, make: Callable[[], T], *, kind: str = "") -> T:
         """Make a call when its turn comes, and again as often as the retry policy allows; return its result.
 
-        may_be_missing: not every service has this call, so what else responds to it is no reason to stop the run.
-        Raises the PayerkitError of the last attempt, or RunStopped if the run is stopped before an attempt.
+        kind: of which refusals that are not the API's are counted; "" for a call that not every service has, so that
+        what else responds to it is no reason to stop the run. Raises the PayerkitError of the last attempt, or
+        RunStopped if the run is stopped before an attempt.
         """
         attempt = 0
         while True:
@@ -89,7 +92,7 @@ class RateLimiter:
                 result = make()
             except PayerkitError as error:
                 self._pace.record(error, started)
-                self._record_error(error, self._pace.clock() - started, may_be_missing=may_be_missing)
+                self._record_error(error, self._pace.clock() - started, kind)
                 is_limited = isinstance(error, RateLimited) and error.retry_after is None
                 may_repeat = attempt < MAX_RATE_LIMITED if is_limited else RUN_RETRIES.allow(error, attempt)
                 # Where all calls are paused, this one need not wait here: it, too, waits for its turn.
@@ -98,7 +101,7 @@ class RateLimiter:
                     raise
             else:
                 self._pace.record(None, started)
-                self._record_response(self._pace.clock() - started, accepted=True)
+                self._record_response(self._pace.clock() - started, accepted=True, kind=kind)
                 return result
 
     def is_forbidden(self, error: PayerkitError) -> bool:
@@ -123,30 +126,30 @@ class RateLimiter:
             raise RunStopped
         return departed
 
-    def _record_response(self, took: float, *, accepted: bool = False) -> None:
+    def _record_response(self, took: float, *, accepted: bool = False, kind: str = "") -> None:
         # Read without the lock, which all threads share: nearly always there is nothing to change, and a thread that
         # sees an old value only takes the lock once more.
-        is_known = not self._unreachable and not (accepted and self._foreign)
+        is_known = not self._unreachable and not self._foreign[kind]
         if is_known and took <= self.slowest and self._accepted >= accepted:
             return
         with self._lock:
             self._unreachable = 0
-            self._foreign = 0 if accepted else self._foreign
+            self._foreign[kind] = 0
             self._accepted = self._accepted or accepted
             self.slowest = max(self.slowest, took)
 
-    def _record_error(self, error: PayerkitError, took: float, *, may_be_missing: bool) -> None:
+    def _record_error(self, error: PayerkitError, took: float, kind: str) -> None:
         """Count an error, and stop the run if going on is useless."""
         if isinstance(error, NotSent):
             self._count_unreachable(error)
         else:
             # Also a call that timed out: its write may take effect as late as that, and later.
             self._record_response(took)
-        if isinstance(error, Refused) and not may_be_missing:
-            self._count_foreign(error)
         if is_foreign(error):
-            pass
-        elif isinstance(error, WrongKey):
+            self._count_foreign(error, kind)
+        elif isinstance(error, Refused):
+            self._record_response(0.0, kind=kind)
+        if isinstance(error, WrongKey) and not is_foreign(error):
             self._count_wrong_key(error)
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
             self.stop.set(f"{error.message} Call again after that time.")
@@ -161,13 +164,12 @@ class RateLimiter:
         if is_key or error.status_code != HTTPStatus.FORBIDDEN:
             self.stop.set(f"{error.message} {error.advice} {_ONE_KEY}")
 
-    def _count_foreign(self, error: Refused) -> None:
-        """Stop the run after some refusals in a row that are not the API's; one of the API's begins a new row."""
-        is_counted = is_foreign(error)
+    def _count_foreign(self, error: PayerkitError, kind: str) -> None:
+        """Stop the run after some refusals in a row, of one kind of call, that are not the API's."""
         with self._lock:
-            self._foreign = self._foreign + 1 if is_counted else 0
-            is_gone = self._foreign >= MAX_FOREIGN
-        if is_counted and is_gone:
+            self._foreign[kind] += bool(kind)
+            is_gone = self._foreign[kind] >= MAX_FOREIGN
+        if is_gone:
             self.stop.set(f"{MAX_FOREIGN} responses in a row were not the API's. {error.message} {_NOT_THE_API}")
 
     def _count_unreachable(self, error: PayerkitError) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -165,9 +164,13 @@ def run_table(  # noqa: PLR0913 - two of them for tests
     *,
     progress: bool,
     limiter: RateLimiter | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] | None = None,
 ) -> Report:
-    """Send a table and return the report. limiter, clock: that do not really wait, for tests."""
+    """Send a table and return the report.
+
+    limiter: one that does not really wait, for tests. clock: that of the waits until something is looked up; by
+    default, the limiter's.
+    """
     check_client(client)
     limiter = limiter or RateLimiter(client.pace, StopSignal(), rate=options.rate)
     file, stop = Path(path), limiter.stop
@@ -178,7 +181,7 @@ def run_table(  # noqa: PLR0913 - two of them for tests
             client.account_secret,
             previous_secret=client.previous_account_secret,
             durable=options.durable,
-            clock=clock,
+            clock=clock or limiter.clock,
         ) as journal,
         client.without_retries(pool_size=options.workers) as own,
     ):

@@ -96,8 +96,9 @@ class Sender:
         entry = self._journal.entry(task.key)
         is_repeat = task.step == "bank_details" and entry is not None and entry.unknown_sends > 0
         try:
-            fields = self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat))
+            fields = self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat), kind=task.step)
         except UnknownOutcome as error:
+            self._journal.remember_slowest(self._limiter.slowest)  # first: how long to wait must outlive a kill
             self._journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
             return "unknown"
         except _NOTHING_HAPPENED as error:
@@ -195,13 +196,10 @@ class Sender:
         self._journal.record(task.key, "unknown", reason=reason, final=False, facts=facts)
         return "unknown"
 
-    def read_status(self, client_user_id: str, *, may_be_missing: bool = False) -> dict[str, Any]:
-        """Return the fields of a payer's status. Raises PayerkitError or RunStopped.
-
-        may_be_missing: a service without this call is no reason to stop the run.
-        """
+    def read_status(self, client_user_id: str, *, kind: str = "status") -> dict[str, Any]:
+        """Return the fields of a payer's status. Raises PayerkitError or RunStopped. kind: as for the limiter."""
         call = payer_status_call(client_user_id, PayerStatus.read_fields)
-        return self._limiter.call(lambda: self._client.send(call), may_be_missing=may_be_missing)
+        return self._limiter.call(lambda: self._client.send(call), kind=kind)
 
     def find_payer(self, task: Task, reason: str) -> bool:
         """Record a payer as done if the service returns the status, with a reason. Raises PayerkitError or RunStopped.
@@ -209,7 +207,7 @@ class Sender:
         Return False if the status is missing: the service does not know the payer, or has no such call.
         """
         try:
-            fields = self.read_status(task.client_user_id, may_be_missing=True)
+            fields = self.read_status(task.client_user_id, kind="")
         except PayerkitError as error:
             if error.status_code in _MISSING:
                 return False
@@ -289,7 +287,7 @@ class EqualRefusals:
 def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str) -> list[dict[str, Any]]:
     """Return the accounts that the service lists for a payer, none if it does not know the payer."""
     try:
-        return limiter.call(lambda: client.send(payment_details_call(client_user_id)))
+        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind="list")
     except NotFound as error:
         if error.foreign:  # a gateway's page: it does not know whether the payer exists
             raise

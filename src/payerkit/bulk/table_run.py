@@ -117,12 +117,7 @@ class TableRun:
             except JournalLost as error:
                 self._stop.set(f"journal: {error}. {_JOURNAL_LOST}")
 
-        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._tick)
-        self._journal.remember_slowest(self._limiter.slowest)
-
-    def _tick(self) -> None:
-        self._progress.refresh()
-        self._journal.remember_slowest(self._limiter.slowest)  # now: the run may be killed
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.refresh)
 
     def _batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
