@@ -1,18 +1,85 @@
-"""Reconcile: find out the outcome of writes whose outcome is unknown."""
+"""Reconcile: find out the outcome of writes whose outcome is unknown, and whether any was stored twice.
+
+A write is *unknown* if no readable response came (`UnknownOutcome`), or if the process ended while it was being sent.
+What becomes of a task is decided by evidence alone. Of each row, the last column says whose word it is: that of the
+service's response, of the payer's list or status, of this journal, or of a person, to whom the report leaves the rest.
+
+    task     state      evidence                                                      next state             proven by
+    any      none       accepted                                                      done                   service
+    any      none       refused by the API                                            refused                service
+    any      none       refused by a gateway, or redirected                           not_sent, next run     service
+    any      none       never left this machine, or refused as too frequent           not_sent, next run     service
+    any      none       the response was lost                                         unknown                journal
+    any      sent       the process ended                                             unknown                journal
+    any      refused    the row changed                                               sent                   journal
+    any      refused    retry=["refused"]                                             sent                   person
+    payer    none       refused as there already, and its status is known             done                   status
+    payer    none       refused as there already, and it has no status                refused                service
+    payer    unknown    its status is known                                           done                   status
+    payer    unknown    it has no status                                              sent                   status
+    payer    unknown    six looks, and neither a status nor a response                unknown, next run      journal
+    payer    unknown    it has no status, and is refused when it is sent again        unknown, next run      journal
+    account  none       the list has it already                                       done                   list
+    account  none       the list has it already, twice                                duplicate              list
+    account  none       the list has it already, as failed                            not_sent, next run     list
+    account  none       the list may have it already                                  not_sent, next run     list
+    account  none       the list may be cut                                           not_sent, next run     list
+    account  not_sent   the list may have it already; existing="send"                 sent                   person
+    account  none       refused until the payer is compliant                          waiting, next run      service
+    account  none       refused as there already, and listed                          done                   list
+    account  none       refused as there already, and not listed                      refused                list
+    account  done       another field of the row changed                              done                   journal
+    account  unknown    one new account is the same, or has the same number           done                   list
+    account  unknown    one new account is the same, and listed as failed             refused                list
+    account  unknown    sent twice, and two new accounts are the same                 duplicate              list
+    account  unknown    sent once, and two new accounts are the same                  unknown, final         person
+    account  unknown    a new account may be it                                       unknown, final         person
+    account  unknown    a new account may be it, or that of another task              unknown, final         person
+    account  unknown    missing in one whole list                                     unknown                list
+    account  unknown    missing in two whole lists                                    sent                   list
+    account  unknown    missing again, after this run sent it again                   not_sent, next run     list
+    account  unknown    missing, after it was refused when sent again                 refused                list
+    account  unknown    missing in a list that is not whole                           unknown, next run      journal
+    account  unknown    missing, and no list shows what is stored for certain         unknown, next run      journal
+    account  unknown    missing, and the payer is not compliant (when_compliant)      unknown, next run      status
+    account  unknown    final; retry=["unknown"]                                      unknown                person
+    account  unknown    retry=["unknown"] and existing="send"                         sent                   person
+    account  done       sent twice; the last look shows one                           done                   list
+    account  done       sent twice; the last look shows two                           duplicate              list
+    account  done       sent twice; the last look is at a list that is not whole      done, looked at again  list
+    account  not_sent   sent twice; the last look shows one                           done                   list
+
+When: a whole delay after the write was sent or looked for, which is RECONCILE_AFTER, or twice the time of the slowest
+call if that is longer, those that timed out and those of earlier runs among them. By then a write has taken effect, if
+it ever does. A kill does not count as a try: looks and repeats are counted within a run.
+
+A list is *whole* if it has all accounts that are known to be there: those that the payer had before any was sent (the
+baseline), and those of tasks that are done; if each has an id; and if its length is not that of a usual page. Where
+no account is known to be there, two lists a delay apart count, if lists of this service show what it stored.
+
+A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.matching`.
+
+Never guessed: which of several accounts it is; that an account does not exist, if the list cannot be read or leaves out
+accounts; that a refusal says anything about an earlier attempt. The limits are in `payerkit.retry`.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.listing import Found, Listing, find, id_of
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
-from payerkit.errors import PayerkitError
+from payerkit.errors import PayerkitError, Refused
 from payerkit.retry import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
+
+_WITNESSES = 3
+"""Accounts that are stored for certain and looked for, to see whether the lists of a service show what is there."""
 
 _COMPARE = "Compare them with list_payment_details()."
 _NOT_WHOLE = (
@@ -90,14 +157,12 @@ class Reconciler:
             # This look is a whole delay after the last send, so it is the last one, too, unless something is missing.
             needs_look = sent_twice and not (listing.is_whole and not found.perhaps)
             record_found(self._journal, task, found.strong, reason=FOUND_IN_LIST, needs_look=needs_look)
-        elif found.strong and not found.is_shared:
-            ids = ", ".join(id_of(record) or "one without an id" for record in found.strong)
-            self._leave(task, f"Sent once, and several accounts could be this one: {ids}. {_COMPARE}")
-        elif found.strong or found.perhaps:
-            self._leave(task, f"An account in the payer's list could be this one, or another one. {_COMPARE}")
-        else:
-            return False
-        return True
+            return True
+        if records := found.strong or found.perhaps:
+            ids = ", ".join(id_of(record) or "one without an id" for record in records)
+            reason = f"The outcome is unknown. Accounts in the payer's list could be this one, or another's: {ids}. "
+            self._journal.record(task.key, "unknown", reason=reason + _COMPARE)
+        return bool(records)
 
     def _handle_missing(self, task: Task, listing: Listing) -> bool:
         """Look an account that is not listed up again later, send it again, or leave it to the next run."""
@@ -124,10 +189,12 @@ class Reconciler:
             reason = f"The outcome is unknown; the account is not in the payer's list. {waits}"
             self._journal.record(task.key, "unknown", reason=reason, final=False)
             raise PayerkitError(waits)
-        self._sender.send_or_raise(task)
-
-    def _leave(self, task: Task, reason: str) -> None:
-        self._journal.record(task.key, "unknown", reason=reason)
+        try:
+            self._sender.send_or_raise(task)
+        except Refused:
+            entry = self._journal.entry(task.key)
+            if entry is None or REFUSED not in entry.facts:  # with them, it is refused once it counts as absent again
+                raise
 
     def _are_lists_reliable(self) -> bool:
         with self._lock:
@@ -136,19 +203,25 @@ class Reconciler:
             return self._lists_are_reliable
 
     def can_rely_on_lists(self, tasks: Iterable[Task]) -> bool:
-        """Return True if the list shows the first of some accounts that the service stored for certain.
+        """Return True if a list shows one of the first of some accounts that the service stored for certain.
 
-        If it does not, or cannot be read, an account that is missing from a list may exist all the same. True, too, if
+        If none does, or none can be read, an account that is missing from a list may exist all the same. True, too, if
         nothing was stored for certain.
         """
-        for task in tasks:
-            entry = self._journal.entry(task.key)
-            if entry is not None and entry.state == "done" and (details_id := entry.facts.get("id")):
-                try:
-                    return details_id in self._sender.look(task).ids
-                except (PayerkitError, RunStopped):
-                    return False
-        return True
+        stored = ((task, each) for task in tasks if (each := self._stored_id(task)))
+        shown = [self._is_listed(task, details_id) for task, details_id in islice(stored, _WITNESSES)]
+        return not shown or any(shown)
+
+    def _stored_id(self, task: Task) -> str:
+        """Return the id of an account that the service stored for certain, "" if it is not certain."""
+        entry = self._journal.entry(task.key)
+        return str(entry.facts.get("id", "")) if entry is not None and entry.state == "done" else ""
+
+    def _is_listed(self, task: Task, details_id: str) -> bool:
+        try:
+            return details_id in self._sender.look(task).ids
+        except (PayerkitError, RunStopped):
+            return False
 
     def look_again(self, tasks: Sequence[Task]) -> None:
         """Look for the last time at accounts that were sent twice: whether they were stored twice.
@@ -183,8 +256,10 @@ class Reconciler:
             )
 
     def _keep_looking(self, task: Task, entry: Entry, why: str) -> None:
-        if entry.state != "unknown":
-            reason = f"Sent more than once; whether it is stored twice is open: {why}. The next run looks again."
+        """Record why the next run has to look again at an account that was sent twice."""
+        reason = f"Sent more than once; whether it is stored twice is open: {why}. The next run looks again."
+        if entry.state != "unknown" and reason not in entry.reason:
+            reason = f"{entry.reason} {reason}".strip() if entry.state == "refused" else reason
             self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
 
 

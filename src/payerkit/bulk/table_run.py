@@ -234,9 +234,11 @@ class TableRun:
             is_wanted = entry.state == "refused" and "refused" in self._options.retry
             is_changed = entry.content and entry.content != self._tasks.content(step, row)
             return "reset" if is_wanted or is_changed else "leave"
-        if entry.state == "unknown" and entry.final and (step == "payer" or "unknown" in self._options.retry):
-            return "reset" if step == "bank_details" and self._options.existing == "send" else "reopen"
-        return "leave"
+        is_wanted = step == "bank_details" and "unknown" in self._options.retry
+        if entry.state == "unknown" and is_wanted and self._options.existing == "send":
+            return "reset"
+        is_given_up = entry.state == "unknown" and entry.final
+        return "reopen" if is_given_up and (is_wanted or step == "payer") else "leave"
 
     # Reconciling, and the last look
 
@@ -250,9 +252,10 @@ class TableRun:
             delay = self._delay()
             due_since = self._journal.now() - delay
             due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
-            self._run_workers(partial(self._reconcile_batch, delay), due)
-            batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
-            if batches and not due:
+            if due:
+                self._run_workers(partial(self._reconcile_batch, delay), due)
+                batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
+            else:
                 self._pause(min(entry.since for batch in batches for entry in self._unresolved(batch)))
 
     def _delay(self) -> float:
@@ -305,9 +308,10 @@ class TableRun:
         while last_sent and not self._stop:
             due_since = self._journal.now() - self._delay()
             due = [batch for batch, since in last_sent.items() if since <= due_since]
-            self._run_workers(self._look_again_at, due)
-            last_sent = {batch: since for batch, since in last_sent.items() if batch not in due}
-            if last_sent and not due:
+            if due:
+                self._run_workers(self._look_again_at, due)
+                last_sent = {batch: since for batch, since in last_sent.items() if batch not in due}
+            else:
                 self._pause(min(last_sent.values()))
 
     def _looks(self, batch: Batch) -> list[float]:

@@ -1,0 +1,593 @@
+"""Reconciling: the table in `reconcile.py` is walked row by row, against a service that a scenario scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from bulk_tables import payer_row
+from payerkit.bulk import reconcile
+from payerkit.bulk.journal import Entry, Journal, digest
+from payerkit.bulk.options import Options
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.run import run_table
+from payerkit.bulk.table import Step, Table
+from payerkit.bulk.tasks import Tasks
+from payerkit.client import Client
+from payerkit.client.pace import Pace
+from payerkit.errors import NotFound, NotSent, PayerkitError, Refused, ServiceError, UnknownOutcome
+
+Record = dict[str, Any]
+DELAY = 10.0
+SERVICE = "http://127.0.0.1:9"
+ROW = payer_row(1)
+LOST = UnknownOutcome("no response")
+COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
+PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isCompliant": False}
+
+
+def refused(status: int, code: str = "", *, foreign: bool = False) -> Refused:
+    """Return a refusal."""
+    error = (NotFound if status == 404 else Refused)("refused", status_code=status)
+    error.code, error.foreign = code, foreign
+    return error
+
+
+def record(number: int = 1, **changes: Any) -> Record:
+    """Return the account of the row as a list shows it."""
+    shown = {"currency": "usd", "accountNumber": ROW["account_number"], "routingNumber": ROW["routing_number"]}
+    return {"id": f"pd-{number}", "status": "approved", **shown, **changes}
+
+
+def other(number: int) -> Record:
+    """Return another account of the payer as a list shows it."""
+    return record(number, accountNumber=f"99{number:08}")
+
+
+class Clock:
+    """A clock that only waits turn."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def now(self) -> float:
+        """Return the time in seconds."""
+        return self.time
+
+    def wait(self, seconds: float) -> bool:
+        """Go forward, and stop no wait."""
+        self.time += seconds
+        return False
+
+
+@dataclass
+class Script:
+    """What a service does: its next responses to each call, by operation, and then what is usual.
+
+    An error is raised; anything else is the response. Lists are what `stored` has, unless they are scripted.
+    """
+
+    create_payer: list[Any] = field(default_factory=list)
+    get_payer_status: list[Any] = field(default_factory=list)
+    create_payment_detail: list[Any] = field(default_factory=list)
+    list_payment_details: list[Any] = field(default_factory=list)
+    usual_status: Any = field(default_factory=lambda: refused(404))
+    stored: list[Record] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+
+    def respond(self, operation: str) -> Any:
+        """Return the response to a call, or the error that it raises."""
+        self.calls.append(operation)
+        waiting = getattr(self, operation)
+        if waiting:
+            return waiting.pop(0)
+        if operation == "create_payment_detail":
+            self.stored.append(record(len(self.stored) + 1))
+            return self.stored[-1]
+        usual = {"create_payer": {"userId": "u-1"}, "get_payer_status": self.usual_status}
+        return usual.get(operation, list(self.stored))
+
+
+class ScriptedClient(Client):
+    """A client whose calls end in a script."""
+
+    def __init__(self, script: Script, clock: Clock) -> None:
+        super().__init__(SERVICE, "key-of-a-test")
+        self.script, self.pace = script, Pace(None, clock=clock.now)
+
+    def send(self, call: Any) -> Any:
+        """Return the scripted response."""
+        response = self.script.respond(call.operation)
+        if isinstance(response, PayerkitError):
+            raise response
+        return response
+
+    def service_name(self) -> str:
+        """Return the address."""
+        return SERVICE
+
+    def without_retries(self, **_: Any) -> Client:
+        """Return this client: it retries nothing."""
+        return self
+
+
+@cache
+def _table(rows: str, steps: tuple[Step, ...]) -> Table:
+    return Table(pd.DataFrame(json.loads(rows)), steps, holder_is_payer=True)
+
+
+def make_table(rows: list[dict[str, str]], steps: tuple[Step, ...] = ("payer", "bank_details")) -> Table:
+    """Return a table; the same one for the same rows, since checking takes longer than a run."""
+    return _table(json.dumps(rows), steps)
+
+
+@dataclass
+class World:
+    """A service, a clock and a journal for the runs of a scenario."""
+
+    path: Path
+    service: Script = field(default_factory=Script)
+    clock: Clock = field(default_factory=Clock)
+    report: payerkit.Report | None = None
+
+    def run(self, rows: list[dict[str, str]] | None = None, *, accounts_only: bool = True, **options: Any) -> None:
+        """Run a table, of one account alone unless a scenario says otherwise."""
+        steps: tuple[Step, ...] = ("bank_details",) if accounts_only else ("payer", "bank_details")
+        table = make_table(rows or [ROW], steps)
+        limiter = RateLimiter(Pace(None, clock=self.clock.now), StopSignal(), wait=self.clock.wait)
+        chosen = Options(1, reconcile_after=DELAY, **options)
+        client = ScriptedClient(self.service, self.clock)
+        self.report = run_table(client, table, self.path, chosen, progress=False, limiter=limiter)
+
+    def entry(self, step: Step, row: dict[str, str] | None = None) -> Entry:
+        """Return the journal's record of a row's task."""
+        with self.journal() as journal:
+            entry = journal.entry(Tasks(make_table([row or ROW]), journal.secret).key(step, 0))
+        assert entry is not None
+        return entry
+
+    def journal(self) -> Journal:
+        """Open the journal, as a run of this client does."""
+        return Journal(self.path, ScriptedClient(self.service, self.clock).account_secret, clock=self.clock.now)
+
+    def kill(self, step: Step) -> None:
+        """Leave the journal as a run does that is killed while it sends the row's task."""
+        with self.journal() as journal:
+            journal.require_same("service", digest(journal.salt, SERVICE), "service")
+            task = Tasks(make_table([ROW]), journal.secret).task(step, 0)
+            journal.set_baseline(task.payer_key, [])
+            journal.sent(task.key, payer=task.payer_key, content=task.content)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """Return a service and a journal for one scenario."""
+    return World(tmp_path / "run.journal")
+
+
+# The rows of the table
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the table: what becomes of a task, by which evidence."""
+
+    task: str
+    state: str
+    evidence: str
+    after: str
+    proven_by: str
+
+
+def read_table() -> Iterator[TableRow]:
+    """Yield the rows of the table in the docstring of `reconcile.py`."""
+    lines = (reconcile.__doc__ or "").splitlines()
+    (head,) = (line for line in lines if line.split()[:3] == ["task", "state", "evidence"])
+    starts = [head.index(name) for name in ("task", "state", "evidence", "next state", "proven by")]
+    for line in lines[lines.index(head) + 1 :]:
+        if not line.strip():
+            return
+        yield TableRow(*(line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)))
+
+
+ROWS = list(read_table())
+Scenario = Callable[[World], int | None]
+SCENARIOS: dict[tuple[str, str, str], Scenario] = {}
+
+
+def scenario(task: str, state: str, evidence: str) -> Callable[[Scenario], Scenario]:
+    """Make a function the scenario of a row: it brings the evidence about, and the row says what must be true then.
+
+    It returns how often the task was sent until then if the row says that it is sent.
+    """
+
+    def add(function: Scenario) -> Scenario:
+        assert (task, state, evidence) not in SCENARIOS
+        SCENARIOS[task, state, evidence] = function
+        return function
+
+    return add
+
+
+MASKED = record(9, accountNumber=f"••••{ROW['account_number'][-4:]}")
+SILENT = [ServiceError("a read failed")] * 6
+"""What ends a run's looks, so that a task stays as it is."""
+
+
+@scenario("any", "none", "accepted")
+def accepted(world: World) -> None:
+    """Send it."""
+    world.run()
+
+
+@scenario("any", "none", "refused by the API")
+def refused_by_the_api(world: World) -> None:
+    """Refuse it for what the row says."""
+    world.service.create_payment_detail = [refused(400)]
+    world.run()
+
+
+@scenario("any", "none", "refused by a gateway, or redirected")
+def refused_by_a_gateway(world: World) -> None:
+    """Refuse it for nothing that is the row's."""
+    world.service.create_payment_detail = [refused(403, foreign=True)]
+    world.run()
+
+
+@scenario("any", "none", "never left this machine, or refused as too frequent")
+def never_left(world: World) -> None:
+    """Let no attempt leave."""
+    world.service.create_payment_detail = [NotSent("no route")] * 6
+    world.run()
+
+
+@scenario("any", "none", "the response was lost")
+def lost(world: World) -> None:
+    """Lose the response, and every list."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], *SILENT]
+    world.run()
+
+
+@scenario("any", "sent", "the process ended")
+def killed(world: World) -> None:
+    """Kill the run, and lose every list of the next one."""
+    world.kill("bank_details")
+    world.service.list_payment_details = [*SILENT]
+    world.run()
+
+
+@scenario("any", "refused", "the row changed")
+def changed_after_a_refusal(world: World) -> int:
+    """Change a field that does not make it another account."""
+    refused_by_the_api(world)
+    world.run([ROW | {"bank_name": "Another Bank"}])
+    return 2
+
+
+@scenario("any", "refused", 'retry=["refused"]')
+def refused_is_tried_again(world: World) -> int:
+    """Send it again as a person wants it."""
+    refused_by_the_api(world)
+    world.run(retry=["refused"])
+    return 2
+
+
+@scenario("payer", "none", "refused as there already, and its status is known")
+def payer_is_there(world: World) -> None:
+    """Refuse a payer that is there."""
+    world.service.create_payer, world.service.usual_status = [refused(409)], PENDING
+    world.run(accounts_only=False)
+
+
+@scenario("payer", "none", "refused as there already, and it has no status")
+def payer_conflicts(world: World) -> None:
+    """Refuse a payer for another conflict."""
+    world.service.create_payer = [refused(409)]
+    world.run(accounts_only=False)
+
+
+@scenario("payer", "unknown", "its status is known")
+def payer_is_found(world: World) -> None:
+    """Lose the response; the payer is not sent again."""
+    world.service.create_payer, world.service.usual_status = [LOST], PENDING
+    world.run(accounts_only=False)
+
+    assert 1 == world.service.calls.count("create_payer")
+
+
+@scenario("payer", "unknown", "it has no status")
+def payer_is_sent_again(world: World) -> int:
+    """Lose the response of a service without statuses."""
+    world.service.create_payer = [LOST]
+    world.service.get_payer_status = [refused(405, foreign=True)]
+    world.run(accounts_only=False)
+    return 2
+
+
+@scenario("payer", "unknown", "six looks, and neither a status nor a response")
+def payer_stays_unknown(world: World) -> None:
+    """Let some looks fail, and some find no status."""
+    world.service.create_payer = [LOST] * 7
+    world.service.get_payer_status = [*SILENT, *[refused(404)] * 5]
+    world.run(accounts_only=False)
+
+    assert 6 == world.service.calls.count("create_payer")
+
+
+@scenario("payer", "unknown", "it has no status, and is refused when it is sent again")
+def payer_is_refused_late(world: World) -> None:
+    """Refuse the second attempt, which says nothing about the first."""
+    world.service.create_payer = [LOST, refused(400)]
+    world.run(accounts_only=False)
+
+
+@scenario("account", "none", "the list has it already")
+def account_is_there(world: World) -> None:
+    """Let somebody else store it first."""
+    world.service.stored = [record()]
+    world.run()
+
+
+@scenario("account", "none", "the list has it already, twice")
+def account_is_there_twice(world: World) -> None:
+    """Store it twice; both are told."""
+    world.service.stored = [record(1), record(2)]
+    world.run()
+
+    assert {"id": "pd-1", "status": "approved", "other_ids": ["pd-2"]} == world.entry("bank_details").facts
+
+
+@scenario("account", "none", "the list has it already, as failed")
+def account_there_failed(world: World) -> None:
+    """Store it, and let it fail; a person decides whether it is stored again."""
+    world.service.stored = [record(status="failed")]
+    world.run()
+
+    assert world.entry("bank_details").reason.startswith("there_failed: ")
+
+
+@scenario("account", "none", "the list may have it already")
+def account_perhaps_there(world: World) -> None:
+    """Show the end of a number, which confirms nothing."""
+    world.service.stored = [MASKED]
+    world.run()
+
+    assert world.entry("bank_details").reason.startswith("perhaps_there: ")
+
+
+@scenario("account", "none", "the list may be cut")
+def first_list_may_be_cut(world: World) -> None:
+    """Show ten accounts; the eleventh may be the one."""
+    world.service.stored = [other(place) for place in range(10)]
+    world.run()
+
+    assert world.entry("bank_details").reason.startswith("perhaps_there: ")
+
+
+@scenario("account", "not_sent", 'the list may have it already; existing="send"')
+def sent_all_the_same(world: World) -> int:
+    """Send it after a person has compared them."""
+    account_perhaps_there(world)
+    world.run(existing="send")
+    return 1
+
+
+@scenario("account", "none", "refused until the payer is compliant")
+def account_waits(world: World) -> None:
+    """Refuse it for today."""
+    world.service.create_payment_detail = [refused(422, "not_yet_passed_kyc_kyb")]
+    world.run()
+
+
+@scenario("account", "none", "refused as there already, and listed")
+def account_conflicts(world: World) -> None:
+    """Let somebody store it after the list was read."""
+    world.service.create_payment_detail = [refused(409)]
+    world.service.list_payment_details = [[], [record()]]
+    world.run()
+
+
+@scenario("account", "none", "refused as there already, and not listed")
+def account_conflicts_with_another(world: World) -> None:
+    """Refuse it for another conflict."""
+    world.service.create_payment_detail = [refused(409)]
+    world.run()
+
+
+@scenario("account", "done", "another field of the row changed")
+def changed_after_storing(world: World) -> None:
+    """Change the name of the bank; it is never stored again for that."""
+    accepted(world)
+    world.run([ROW | {"bank_name": "Another Bank"}])
+
+    assert 1 == world.service.calls.count("create_payment_detail")
+
+
+@scenario("account", "unknown", "one new account is the same, or has the same number")
+def account_is_found(world: World) -> None:
+    """Show all but the routing number."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], [record(routingNumber=None)]]
+    world.run()
+
+
+@scenario("account", "unknown", "one new account is the same, and listed as failed")
+def account_failed(world: World) -> None:
+    """Show that it can never be paid."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], [record(status="rejected")]]
+    world.run()
+
+    assert "Stored, but the service lists it as failed." == world.entry("bank_details").reason
+
+
+@scenario("account", "unknown", "sent twice, and two new accounts are the same")
+def sent_twice_found_twice(world: World) -> None:
+    """Store it twice, and lose both responses."""
+    world.service.create_payment_detail = [LOST, LOST]
+    world.service.list_payment_details = [[], [], [], [record(1), record(2)]]
+    world.run()
+
+
+@scenario("account", "unknown", "sent once, and two new accounts are the same")
+def sent_once_found_twice(world: World) -> None:
+    """Show two; one of them is somebody else's."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], [record(1), record(2)]]
+    world.run()
+
+
+@scenario("account", "unknown", "a new account may be it")
+def perhaps_found(world: World) -> None:
+    """Show the end of the number, which confirms nothing; it is not sent again either."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], [MASKED]]
+    world.run()
+
+
+@scenario("account", "unknown", "a new account may be it, or that of another task")
+def found_for_two(world: World) -> None:
+    """Send two with this number, and do not show by what they differ."""
+    world.service.create_payment_detail = [LOST, LOST]
+    world.service.list_payment_details = [[], [record(routingNumber=None)]]
+    world.run([ROW, ROW | {"routing_number": "021000021"}])
+
+
+@scenario("account", "unknown", "missing in one whole list")
+def missing_once(world: World) -> None:
+    """Show it in no list; it may take effect yet."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], [], *SILENT]
+    world.run()
+
+    assert 1 == world.entry("bank_details").lookups
+
+
+@scenario("account", "unknown", "missing in two whole lists")
+def missing_twice(world: World) -> int:
+    """Show it in no list, and look twice, a delay apart."""
+    world.service.create_payment_detail = [LOST]
+    started = world.clock.now()
+    world.run()
+
+    assert world.clock.now() >= started + 2 * DELAY
+    return 2
+
+
+@scenario("account", "unknown", "missing again, after this run sent it again")
+def missing_again(world: World) -> None:
+    """Lose it again; the next run sends it."""
+    world.service.create_payment_detail = [LOST, LOST]
+    world.run()
+
+
+@scenario("account", "unknown", "missing, after it was refused when sent again")
+def refused_late(world: World) -> None:
+    """Refuse the second attempt; the lists say that the first stored nothing."""
+    world.service.create_payment_detail = [LOST, refused(400)]
+    world.run()
+
+
+@scenario("account", "unknown", "missing in a list that is not whole")
+def list_is_not_whole(world: World) -> None:
+    """Leave out an account that the payer had before."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[other(7)], []]
+    world.run()
+
+
+@scenario("account", "unknown", "missing, and no list shows what is stored for certain")
+def lists_show_nothing(world: World) -> None:
+    """Show nothing, not even what is stored for another payer."""
+    world.service.create_payment_detail = [{"id": "pd-7"}, LOST]
+    world.run([payer_row(2), ROW])
+
+
+@scenario("account", "unknown", "missing, and the payer is not compliant (when_compliant)")
+def not_compliant(world: World) -> None:
+    """Let the payer's check be pending, and send nothing again."""
+    world.service.create_payment_detail = [LOST]
+    world.service.get_payer_status, world.service.usual_status = [COMPLIANT], PENDING
+    world.run(accounts="when_compliant")
+
+
+@scenario("account", "unknown", 'final; retry=["unknown"]')
+def looked_for_again(world: World) -> None:
+    """Look for it once more, and lose every list."""
+    perhaps_found(world)
+    world.service.list_payment_details = [*SILENT]
+    world.run(retry=["unknown"])
+
+
+@scenario("account", "unknown", 'retry=["unknown"] and existing="send"')
+def unknown_is_sent(world: World) -> int:
+    """Send it after a person has seen that it is not there."""
+    perhaps_found(world)
+    world.run(retry=["unknown"], existing="send")
+    return 2
+
+
+@scenario("account", "done", "sent twice; the last look shows one")
+def last_look_finds_one(world: World) -> None:
+    """Lose it before it is stored, once."""
+    world.service.create_payment_detail = [LOST]
+    world.run()
+
+    assert 4 == world.service.calls.count("list_payment_details")
+
+
+@scenario("account", "done", "sent twice; the last look shows two")
+def last_look_finds_two(world: World) -> None:
+    """Let the first take effect late."""
+    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
+    world.service.list_payment_details = [[], [], [], [record(1), record(2)]]
+    world.run()
+
+    assert ["pd-2"] == world.entry("bank_details").facts["other_ids"]
+
+
+@scenario("account", "done", "sent twice; the last look is at a list that is not whole")
+def last_list_is_not_whole(world: World) -> None:
+    """Leave out the account itself."""
+    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
+    world.run()
+
+
+@scenario("account", "not_sent", "sent twice; the last look shows one")
+def last_look_finds_what_was_missing(world: World) -> None:
+    """Let it take effect after both were given up."""
+    world.service.create_payment_detail = [LOST, LOST]
+    world.service.list_payment_details = [[], [], [], [], [], [record()]]
+    world.run()
+
+
+def test_every_row_has_a_scenario() -> None:
+    """And every scenario a row."""
+    assert [(row.task, row.state, row.evidence) for row in ROWS] == list(SCENARIOS)
+    assert len(ROWS) > 40
+    assert {row.proven_by for row in ROWS} == {"service", "list", "status", "journal", "person"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: re.sub(r"\W+", "-", f"{row.task} {row.state} {row.evidence}"))
+def test_a_row_of_the_table_is_true(world: World, row: TableRow) -> None:
+    """Its scenario ends in the state that it says."""
+    times = SCENARIOS[row.task, row.state, row.evidence](world)
+    state, _, rest = row.after.partition(", ")
+    if state == "sent":
+        assert times == world.service.calls.count("create_payer" if row.task == "payer" else "create_payment_detail")
+        return
+    entry = world.entry("payer" if row.task == "payer" else "bank_details")
+
+    assert state == entry.state
+    assert (rest == "final" or state in {"done", "refused", "duplicate"}) == entry.final
+    assert rest != "looked at again" or entry.needs_look
