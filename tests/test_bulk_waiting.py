@@ -439,15 +439,17 @@ def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
-        ([], ("bank_details", "done", 3, False)),  # the same id is the same payer, whichever attempt stored it
-        ([reply(404)], ("payer", "unknown", 2, False)),  # another conflict, which proves nothing
-        ([reply(503)] * 6, ("payer", "unknown", 2, True)),
+        ([], ("bank_details", "done", 2, False)),  # it is known, and not sent again
+        ([reply(404)], ("bank_details", "done", 3, False)),  # there already, whichever attempt stored it
+        ([reply(405), reply(405)], ("payer", "unknown", 2, True)),  # another conflict, which proves nothing
+        ([reply(503)] * 6, ("bank_details", "done", 2, False)),  # asked again
+        ([reply(503)] * 36, ("payer", "unknown", 1, True)),
     ],
 )
 def test_a_conflict_after_an_unknown_outcome(
     service: Service, run: Callable[..., payerkit.Report], statuses: list[Behaviour], expected: tuple[Any, ...]
 ) -> None:
-    """A payer that is sent again and is there already is done; while nothing tells, its outcome stays unknown."""
+    """A payer is asked for, and sent again where that tells nothing; its outcome stays open while nothing does."""
     service.payers, service.statuses = [reset, reply(409)], statuses
 
     assert expected == outcome(run(table(1)))
@@ -521,13 +523,13 @@ def test_the_calls_that_are_told_are_made(
 
 
 def test_the_calls_that_are_left_are_told(service: Service, told: Callable[..., str]) -> None:
-    """A resumed run says how long the rest takes: the lists of its payers are on record."""
+    """A resumed run says how long the rest takes: the list of its payer is read again, and nothing of the others."""
     service.accounts = [NOT_YET]
     first, second, third = (told(table(1, 2), rate=5) for _ in range(3))
 
     assert "2 payers and 2 accounts at 5 calls a second: about 1 second (6 calls)." in first
     assert "waiting=1" in first
-    assert "1 account at 5 calls a second: about 1 second (1 call)." in second
+    assert "1 account at 5 calls a second: about 1 second (2 calls)." in second
     assert "calls a second" not in third
 
 

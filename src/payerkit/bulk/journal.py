@@ -259,7 +259,7 @@ class Journal:
         JournalLost if the file was deleted or replaced, and sqlite3.Error if it cannot be written.
         """
         if self._is_open and self._file_identity() != self._identity:
-            raise JournalLost("was deleted, moved or replaced during the run")
+            raise JournalLost(f"{Path(self._name).name} was deleted, moved or replaced during the run")
         self._write(
             "INSERT INTO task VALUES (?, ?, ?, 'sent', 1, 0, ?, 0, '{}', '', 0, ?) ON CONFLICT (key) DO UPDATE "
             "SET state = 'sent', attempts = attempts + 1, lookups = 0, since = excluded.since, reason = '', final = 0, "

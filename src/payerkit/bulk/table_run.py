@@ -23,7 +23,8 @@ from payerkit.client import Client
 from payerkit.errors import PayerkitError
 
 _JOURNAL_LOST = (
-    "Put it back if you moved it; else call again with a new one: accounts that the service lists are not sent again."
+    "If you still have it, put it back and call again. Else call again with a new one: accounts that the service lists "
+    "are not sent again."
 )
 
 Intent = Literal["send", "reset", "reopen", "leave"]
