@@ -73,7 +73,8 @@ class Clock:
 class Script:
     """What a service does: its next responses to each call, by operation, and then what is usual.
 
-    An error is raised; anything else is the response. Lists are what `stored` has, unless they are scripted.
+    An error is raised, a function is called for its response; anything else is the response. Lists are what `stored`
+    has, unless they are scripted.
     """
 
     create_payer: list[Any] = field(default_factory=list)
@@ -89,7 +90,8 @@ class Script:
         self.calls.append(operation)
         waiting = getattr(self, operation)
         if waiting:
-            return waiting.pop(0)
+            response = waiting.pop(0)
+            return response() if callable(response) else response
         if operation == "create_payment_detail":
             self.stored.append(record(len(self.stored) + 1))
             return self.stored[-1]
@@ -139,14 +141,21 @@ class World:
     clock: Clock = field(default_factory=Clock)
     report: payerkit.Report | None = None
 
-    def run(self, rows: list[dict[str, str]] | None = None, *, accounts_only: bool = True, **options: Any) -> None:
+    def run(
+        self,
+        rows: list[dict[str, str]] | None = None,
+        *,
+        accounts_only: bool = True,
+        progress: bool = False,
+        **options: Any,
+    ) -> None:
         """Run a table, of one account alone unless a scenario says otherwise."""
         steps: tuple[Step, ...] = ("bank_details",) if accounts_only else ("payer", "bank_details")
         table = make_table(rows or [ROW], steps)
         limiter = RateLimiter(Pace(None, clock=self.clock.now), StopSignal(), wait=self.clock.wait)
         chosen = Options(1, reconcile_after=DELAY, **options)
         client = ScriptedClient(self.service, self.clock)
-        self.report = run_table(client, table, self.path, chosen, progress=False, limiter=limiter)
+        self.report = run_table(client, table, self.path, chosen, progress=progress, limiter=limiter)
 
     def entry(self, step: Step, row: dict[str, str] | None = None) -> Entry:
         """Return the journal's record of a row's task."""
@@ -591,3 +600,129 @@ def test_a_row_of_the_table_is_true(world: World, row: TableRow) -> None:
     assert state == entry.state
     assert (rest == "final" or state in {"done", "refused", "duplicate"}) == entry.final
     assert rest != "looked at again" or entry.needs_look
+
+
+# Around the table
+
+
+def test_a_plain_run_makes_three_calls(world: World) -> None:
+    """A payer, the list, the account; and the next run makes none."""
+    for _ in range(2):
+        world.run(accounts_only=False)
+
+    assert ["create_payer", "list_payment_details", "create_payment_detail"] == world.service.calls
+
+
+def test_a_resumed_run_reads_the_list_again(world: World) -> None:
+    """Before it sends what is new; accounts of somebody else that have come since are of the baseline from then on."""
+    second = ROW | {"account_number": "7700000001009"}
+    world.run()
+    world.service.stored.append(other(7))
+    world.service.create_payment_detail = [LOST]
+    world.run([ROW, second])
+
+    with world.journal() as journal:
+        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).payer_key(0))
+    assert ["pd-7"] == baseline
+    assert "done" == world.entry("bank_details", second).state
+
+
+def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: World) -> None:
+    """It may be the account whose outcome is unknown."""
+    second = ROW | {"account_number": "7700000001009"}
+    lost(world)
+    world.service.stored, world.service.list_payment_details = [record()], []
+    world.run([ROW, second])
+
+    with world.journal() as journal:
+        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).payer_key(0))
+    assert [] == baseline
+    assert ["done", "done"] == [world.entry("bank_details", row).state for row in (ROW, second)]
+    assert 2 == world.service.calls.count("create_payment_detail")
+
+
+def test_a_kill_is_no_try(world: World) -> None:
+    """However often a run is killed while it sends a payer, the next one asks for it, and sends it again."""
+    for _ in range(4):
+        world.kill("payer")
+    world.run(accounts_only=False)
+
+    assert "done" == world.entry("payer").state
+    assert ["get_payer_status", "create_payer"] == world.service.calls[:2]
+
+
+@pytest.mark.parametrize("length", [9, 10, 12, 15])
+def test_a_list_may_be_cut_if_it_is_as_long_as_a_page(world: World, length: int) -> None:
+    """Nothing counts as absent in such a list: ten accounts or more, in steps of five."""
+    world.run([ROW | {"account_number": f"99{place:08}"} for place in range(length)])
+    world.service.create_payment_detail = [LOST]
+    world.run()
+
+    assert ("unknown" if length % 5 == 0 else "done") == world.entry("bank_details").state
+
+
+def test_every_account_of_a_long_table_is_sent(world: World) -> None:
+    """Ten accounts that are those of this journal say nothing about the eleventh."""
+    rows = [ROW | {"account_number": f"99{place:08}"} for place in range(12)]
+    world.run(rows[:10])
+    world.run(rows)
+
+    assert {"done"} == {world.entry("bank_details", row).state for row in rows}
+
+
+def test_an_account_listed_under_another_name_is_told(world: World) -> None:
+    """Neither bank nor holder makes it another account."""
+    world.service.stored = [record(bankName="Another Bank", accountName="Example Holder")]
+    world.run()
+
+    reason = "Was there already. It is listed with another bank_name and another account_name."
+    assert reason == world.entry("bank_details").reason
+
+
+def test_one_account_in_the_list_is_done_for_one_row(world: World) -> None:
+    """Two rows differ in rails, which the list does not show: which of them is there, a person decides."""
+    rows = [ROW, ROW | {"rails": "wire"}]
+    world.service.stored = [record()]
+    world.run(rows)
+
+    assert ["not_sent", "not_sent"] == [world.entry("bank_details", row).state for row in rows]
+
+
+def test_the_last_look_is_announced(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the number of accounts and the seconds that it takes."""
+    world.service.create_payment_detail = [LOST]
+    world.run(progress=True)
+
+    assert "1 account sent more than once: looking in 10 s whether stored twice." in capsys.readouterr().err
+
+
+def test_a_timed_out_call_makes_the_waits_longer(world: World) -> None:
+    """In this run, and in the next ones: its write may take effect as late."""
+
+    def time_out() -> UnknownOutcome:
+        world.clock.wait(30)
+        return LOST
+
+    world.service.create_payment_detail = [time_out, LOST]
+    started = world.clock.now()
+    world.run()
+    with world.journal() as journal:
+        slowest = journal.slowest
+
+    assert 30 == slowest
+    assert world.clock.now() >= started + 30 + 4 * 60  # two looks for each of two sends
+
+
+def test_a_lost_journal_stops_the_run(world: World) -> None:
+    """The report is made all the same."""
+
+    def lose() -> Record:
+        world.path.unlink()
+        return record()
+
+    world.service.create_payment_detail = [lose]
+    world.run([ROW, payer_row(2)])
+
+    assert world.report is not None
+    assert ["done", "not_sent"] == world.report.frame["state"].tolist()
+    assert "run.journal was deleted" in world.report.stopped

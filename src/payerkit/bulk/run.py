@@ -43,10 +43,20 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
     The journal makes a run safe to repeat: after a crash, an interrupt or a failure, the same call with the same
-    journal resumes the run. It does not repeat what is done, and reconciles writes whose outcome is unknown: a payer
-    is sent again; an account is looked up twice in the payer's list and sent again if it is not there; each at most
-    once. What is still unknown then is left to you, with the reason in the report. A payer that the service refuses as
-    there already (409) is done, if its status can be read.
+    journal resumes the run. It knows a payer by the id, and an account by its payer, currency, rails, numbers and
+    codes. So the table may be corrected, longer or sorted in another way: what is done stays done, and what is new is
+    sent. A row that was refused is sent again if it changed.
+
+    Nothing is stored twice that is there already: the accounts of a payer are listed before the first is sent. One
+    that is listed is done, with the reason "Was there already."; where the list cannot tell, the account is not sent,
+    and the reason begins with `perhaps_there`.
+
+    A write whose outcome is unknown is reconciled. A payer is asked for, up to six times, and sent again if the service
+    does not know it. An account is looked for in the payer's list, and sent again if it is missing in two lists that
+    have everything that is known to be there. At the end of the run, accounts that were sent more than once are looked
+    for once more, a whole `reconcile_after` after they were sent last; the progress bar says how many they are, and how
+    many seconds that takes. An account that is stored twice is a `duplicate`. What is still unknown then is left to the
+    next run, or to you, with the reason in the report.
 
     An account that the service does not take yet, since its payer is not compliant, is *waiting*: the same call on
     another day sends it.
@@ -64,14 +74,21 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
             `Retry-After` of the service pauses all calls of the client.
         progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
-        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest response if
-            that is longer. It must exceed the service's slowest write.
+        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
+            is longer, one that timed out included. It must exceed the service's slowest write.
         durable: False: the journal survives the end of the process, killed or crashed. After a power cut or a crash of
             the operating system, its last moments may be missing. True: they are not, and each write of the journal
             waits for the disk, for 0.1 to 10 milliseconds.
         accounts: "now": send them once their payer is registered; the service decides whether they wait.
             "when_compliant": read the status of each payer first, which is beyond the specification, and send the
             accounts of compliant payers only; those of the others are waiting, and were not sent.
+        existing: "skip": an account that is listed before it is sent is done, and not sent. "send": it is sent, and
+            so is one that may be there (`perhaps_there`), or is there and failed (`there_failed`).
+        retry: States that are tried again though they are final, such as `["refused", "unknown"]`. With
+            `existing="send"`, an account whose outcome is unknown is sent without being looked for.
+        stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
+            on.
+        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
         holder_is_payer: The account holders are the payers: birth date, type and address of the holder come from the
             payer's columns. By default they do not: the holder has columns of their own, with `bank_` in front where a
             payer has the field, too (`bank_country`). A column `holder_is_payer` (yes, no) says it for each row.
@@ -125,11 +142,16 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         workers: Calls at the same time, 1 to 256.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
-        reconcile_after: Seconds until a write whose outcome is unknown is reconciled.
+        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or accounts that were sent more
+            than once are looked for the last time.
         durable: True: after a power cut or a crash of the operating system, the last moments of the journal are not
             missing, and each write of the journal waits for the disk.
         accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
             waiting, and the same call on another day sends them.
+        existing: "skip", or "send" to send accounts that are listed already, or may be.
+        retry: States that are tried again though they are final: "refused", "unknown".
+        stop_after: Rows with the same refusal after which the run stops; None to go on.
+        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
         holder_is_payer: As for `onboard`; it matters only if the table has columns of payers, too.
 
     Returns:

@@ -56,6 +56,9 @@ STORED_TWICE = (
 REFUSED = "refused"
 """The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
+_MOST_REFUSALS = 1000
+"""Different refusals of a run that are counted: they are kept in memory."""
+
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
 
@@ -274,9 +277,12 @@ class EqualRefusals:
         """Count a refusal. reason: it in one line, without the payer's data."""
         if self._stop_after is None:
             return
+        refusal = (error.status_code, error.code, reason)
         with self._lock:
-            self._counted[error.status_code, error.code, reason] += 1
-            times = self._counted[error.status_code, error.code, reason]
+            if refusal not in self._counted and len(self._counted) >= _MOST_REFUSALS:
+                return
+            self._counted[refusal] += 1
+            times = self._counted[refusal]
         if times >= self._stop_after:
             self._stop.set(
                 f"{times} rows were refused with the same response: {reason} Correct the rows, and call again: changed "
