@@ -63,6 +63,26 @@ def test_warnings_and_infos_of_the_table_can_be_ignored(body: str) -> None:
     assert () == check(record, ignore=list(codes))
 
 
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [
+        ("nothing_to_send", "error"),
+        ("id_twice", "error"),  # two payers under one id: none is sent
+        ("account_twice", "error"),  # the same for an account
+        ("holder_differs", "error"),
+        ("near_duplicate", "warning"),  # sent once, and told
+        ("trimmed", "info"),
+        ("changed_after_storing", "info"),  # by a report alone
+    ],
+)
+def test_what_is_found_only_in_a_table_is_in_the_table(code: str, severity: str) -> None:
+    """Each has one row, which is about tables, with … for what depends on the row."""
+    (row,) = TABLE[TABLE["code"] == code].to_dict("records")
+
+    assert ("table", severity) == (row["about"], row["severity"])
+    assert not {"{0}", "{1}"} & set(f"{row['message']} {row['hint']}".split())
+
+
 def test_the_table_is_text_and_complete() -> None:
     """All columns are text, each row says what is wrong and by which source, and no row stands twice."""
     assert {"string"} == {str(dtype) for dtype in TABLE.dtypes}

@@ -12,6 +12,7 @@ import pandas as pd
 from payerkit.bulk.read import HOLDER_IS_PAYER, account_columns, own_columns, payer_columns
 from payerkit.checks.inputs import is_blank, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
+from payerkit.checks.table_findings import table_finding
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding
 from payerkit.wire import wire_name
@@ -37,7 +38,7 @@ def read_holder(frame: pd.DataFrame, *, default: bool) -> tuple[pd.DataFrame, Fl
         said = _read_cell(cell, default=default)
         flags[row] = said is True
         if said is None:
-            findings.append((row, _error(HOLDER_IS_PAYER, "choice", "Expected yes or no.", "Or leave it blank.")))
+            findings.append((row, table_finding("choice")))
     return _with_holder_columns(frame.drop(columns=HOLDER_IS_PAYER)), flags, findings
 
 
@@ -108,23 +109,6 @@ def fill_holder(frame: pd.DataFrame, columns: Mapping[str, str], rows: Flags) ->
             if is_blank(cells[row]):
                 cells[row] = payers[row]
             elif str(cells[row]) != str(payers[row]) and (has_payer[row] or not is_blank(payers[row])):
-                findings.append((row, _contradiction(name, column, source)))
+                findings.append((row, table_finding("holder_differs", name, column, source)))
         filled[column] = pd.Series(cells, frame.index, "object")
     return frame.assign(**filled), findings
-
-
-def _contradiction(name: str, column: str, source: str) -> Finding:
-    message = f"The holder is the payer here ({HOLDER_IS_PAYER}), but {column} differs from {source}."
-    return _error(name, "holder_differs", message, f"Clear {column}, or write no in a column {HOLDER_IS_PAYER}.")
-
-
-def _error(name: str, code: str, message: str, hint: str) -> Finding:
-    return Finding(
-        field=name,
-        wire_name=wire_name(name),
-        message=message,
-        code=code,
-        severity="error",
-        hint=hint,
-        basis="plausibility",
-    )

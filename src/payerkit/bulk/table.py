@@ -19,7 +19,8 @@ from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
 from payerkit.bulk.read import columns_by_field, name_columns, own_columns
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.many import check_all_bank_details, check_payers
-from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field, error_finding
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
+from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import COLUMNS, Finding
 
@@ -35,10 +36,8 @@ _BLOCK = 1024
 _ROWS = 2**14
 """Rows that are checked at a time: checking takes several times the memory of the rows."""
 
-_EMPTY_ROW = error_finding(PAYER, "", "nothing_to_send", "The row has nothing to send.")
-_DUPLICATE_ID = error_finding(
-    PAYER, ID, "id_twice", "The table has two different payers with this id.", "Correct the rows with this id."
-)
+_EMPTY_ROW = table_finding("nothing_to_send")
+_DUPLICATE_ID = table_finding("id_twice")
 
 
 class Table:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from payerkit.checks.inputs import match_names, unknown_names
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, Schema, check_field
+from payerkit.checks.table_findings import CODES, table_finding
 from payerkit.findings import Finding
 from payerkit.wire import MAX_ID, wire_name
 
@@ -24,13 +25,14 @@ _UNNAMED = "…"
 
 
 def rules() -> pd.DataFrame:
-    """Return all findings that the checks of payers and bank details know. Nothing is checked.
+    """Return all findings that the checks of payers, bank details and tables know. Nothing is checked.
 
     Returns:
-        One row per code and wording, errors first: `code`, which `ignore=` of the checks takes unless it is an error;
-        `about`, "payer" or "bank details"; `fields`, the names of the fields that may have the finding, separated by
-        commas, "" for the names of a record; `severity`, `message`, `hint` and `basis` as in a finding, with … for what
-        depends on the record. All columns are `string`.
+        One row per code and wording, errors first: `code`, which `ignore=` of the checks takes unless it is an error or
+        about a table; `about`, "payer", "bank details" or "table", for what only a plan or a run of many rows finds;
+        `fields`, the names of the fields that may have the finding, separated by commas, "" for the names of a record
+        or for a row as a whole; `severity`, `message`, `hint` and `basis` as in a finding, with … for what depends on
+        the record. All columns are `string`.
 
     Example:
         >>> table = rules()
@@ -39,7 +41,7 @@ def rules() -> pd.DataFrame:
     """
     import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
-    rows = sorted([*_rows(PAYER), *_rows(BANK_DETAILS)], key=lambda row: row[3] != "error")
+    rows = sorted([*_rows(PAYER), *_rows(BANK_DETAILS), *_rows_of_tables()], key=lambda row: row[3] != "error")
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype="string")
 
 
@@ -56,6 +58,13 @@ def _rows(schema: Schema) -> Iterator[tuple[str, ...]]:
         basis = "; ".join(dict.fromkeys(item.basis for item in same))
         message, hint = (text.replace("{}", _UNNAMED) for text in (first.message, first.hint))
         yield first.code, _ABOUT[schema.name], fields, first.severity, message, hint, basis
+
+
+def _rows_of_tables() -> Iterator[tuple[str, ...]]:
+    """Yield the rows of what is found only in a table."""
+    for code in CODES:
+        found = table_finding(code, None, _UNNAMED, _UNNAMED)
+        yield code, "table", found.field, found.severity, found.message, found.hint, found.basis
 
 
 def _errors(schema: Schema) -> Iterator[Finding]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
-from functools import cache
 from numbers import Real
 from typing import Any
 
 from payerkit.checks.schema import MASK, Schema, check_field, error_finding
+from payerkit.checks.table_findings import table_finding
 from payerkit.findings import Finding
 from payerkit.wire import wire_name
 
@@ -40,19 +40,7 @@ def strip_blanks(schema: Schema, name: str, value: Any) -> tuple[Any, Finding | 
     """Return a value without surrounding whitespace, and an info if there was any; an id stays as typed."""
     if not isinstance(value, str) or schema.fields[name].is_id or value == value.strip():
         return value, None
-    return value.strip(), _trimmed(name)
-
-
-@cache
-def _trimmed(name: str) -> Finding:
-    return Finding(
-        field=name,
-        wire_name=wire_name(name),
-        message="Surrounding whitespace was removed.",
-        code="trimmed",
-        severity="info",
-        basis="plausibility",
-    )
+    return value.strip(), table_finding("trimmed", name)
 
 
 def by_field_name(schema: Schema, record: Mapping[Any, Any]) -> tuple[dict[str, Any], list[Finding]]:

@@ -1,0 +1,33 @@
+"""Findings about rows of a table, which no check of a single record has."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from payerkit import _tables
+from payerkit.findings import Finding, Severity
+from payerkit.wire import wire_name
+
+_KINDS = {row["code"]: row for row in _tables.rows("payerkit.checks", "table_findings")}
+
+CODES = tuple(_KINDS)
+
+
+@cache
+def table_finding(code: str, field: str | None = None, *values: str) -> Finding:
+    """Return the finding with a code.
+
+    field: what it is about, if not the field that the table of findings names. values: what its words leave open.
+    """
+    kind = _KINDS[code]
+    name = kind["field"] if field is None else field
+    return Finding(
+        field=name,
+        wire_name=wire_name(name),
+        message=kind["message"].format(*values),
+        code=code,
+        severity=cast("Severity", kind["severity"]),
+        hint=kind["hint"].format(*values),
+        basis=kind["basis"],
+    )
