@@ -43,7 +43,7 @@ def id_form(client_user_id: str) -> str:
 
 def _compact(value: str) -> str:
     """Return a number or a code without blanks, hyphens and characters that are not shown."""
+    if value.isascii() and value.isalnum():
+        return value  # the usual case
     text = unicodedata.normalize("NFKC", value)
-    if text.isascii() and text.isalnum():
-        return text
     return "".join(char for char in text if unicodedata.category(char) not in {"Zs", "Pd", "Cf", "Cc"})

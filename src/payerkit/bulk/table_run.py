@@ -124,8 +124,8 @@ class TableRun:
         """Yield the batches of a step."""
         table, to_send = self._table, self._table.rows_to_send(step)
         if step == "payer":
-            rows = table.order[to_send[table.order]].tolist()
-            yield from (Batch(step, (row,)) for row in rows if table.payer_row(row) == row)
+            rows = table.order[to_send[table.order]]
+            yield from (Batch(step, (row,)) for row in map(int, rows) if table.payer_row(row) == row)
             return
         for group in table.rows_by_payer():
             chosen = tuple(group[to_send[group]].tolist())

@@ -103,11 +103,17 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
         raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
+    return _findings_frame(frame.index, find(schema, frame, ignore))
+
+
+def find(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str] = ()) -> list[RowFindings]:
+    """Return the findings about the rows of a table, in the order of their fields. Raises InvalidInput."""
     rules = rules_except(schema, ignore)
     columns, findings = _read_columns(schema, frame)
     errors = list(_check_fields(schema, columns))
     findings += [*errors, *_apply_rules(rules, columns, errors)]
-    return _findings_frame(schema, frame.index, findings)
+    order = {name: position for position, name in enumerate(schema.fields)}
+    return sorted(findings, key=lambda each: order.get(each.finding.field, len(order)))
 
 
 def _read_columns(schema: Schema, frame: pd.DataFrame) -> tuple[dict[str, Column], list[RowFindings]]:
@@ -217,14 +223,11 @@ def _combine(columns: Sequence[Column]) -> Column:
     return Column(list(zip(*values, strict=True)), codes)
 
 
-def _findings_frame(schema: Schema, index: pd.Index[Any], findings: Sequence[RowFindings]) -> pd.DataFrame:
-    """Return the findings sorted by row, then by field; findings of one field stay in their order."""
-    order = {name: position for position, name in enumerate(schema.fields)}
-    fields = [order.get(each.finding.field, len(order)) for each in findings]
-    sizes = [len(each.rows) for each in findings]
+def _findings_frame(index: pd.Index[Any], findings: Sequence[RowFindings]) -> pd.DataFrame:
+    """Return the findings sorted by row; those of one row stay in their order."""
     rows = np.concatenate([np.empty(0, np.int64), *(each.rows for each in findings)])
-    sequence = np.lexsort((np.repeat(fields, sizes), rows))
-    numbers = np.repeat(np.arange(len(findings)), sizes)[sequence]
+    sequence = np.argsort(rows, kind="stable")
+    numbers = np.repeat(np.arange(len(findings)), [len(each.rows) for each in findings])[sequence]
     columns: dict[str, Any] = {"row": index.take(rows[sequence])}
     for name in COLUMNS:
         columns[name] = pd.array([getattr(each.finding, name) for each in findings], dtype="string").take(numbers)

@@ -1,0 +1,159 @@
+"""A part of a table: its rows as they are sent, and what is found in them. A whole table is one part, or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from payerkit.bulk.found import Found, Step
+from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
+from payerkit.bulk.id_column import IdColumn
+from payerkit.bulk.read import columns_by_field, name_columns, own_columns
+from payerkit.bulk.row_hashes import ID, RowHashes, hash_rows
+from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
+from payerkit.checks.many import find
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
+from payerkit.checks.table_findings import table_finding
+from payerkit.errors import InvalidInput, kind_of
+from payerkit.findings import Finding
+
+SCHEMAS: dict[Step, Schema] = {"payer": PAYER, "bank_details": BANK_DETAILS}
+
+_ROWS = 2**14
+"""Rows that are checked at a time: checking takes several times the memory of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Some rows as they are sent: columns named by field, no blanks around texts, holders filled in.
+
+    columns: those of each step by field. filled: for each step, which rows have data for it. found: what preparing them
+    found.
+    """
+
+    frame: pd.DataFrame
+    columns: Mapping[Step, Mapping[str, str]]
+    filled: Mapping[Step, Flags]
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of a table, checked: all that a plan needs of them, without their cells.
+
+    labels: the caller's. columns, filled: as `Prepared`. found: what the checks found, by row of the part.
+    """
+
+    labels: pd.Index[Any]
+    ids: IdColumn
+    columns: Mapping[Step, Mapping[str, str]]
+    filled: Mapping[Step, Flags]
+    hashes: RowHashes
+    found: Found
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Return some parts as one, in their order."""
+        starts = np.cumsum([0, *map(len, parts[:-1])]).tolist()
+        return cls(
+            parts[0].labels.append([part.labels for part in parts[1:]]),
+            IdColumn.join([part.ids for part in parts]),
+            parts[0].columns,
+            {step: np.concatenate([part.filled[step] for part in parts]) for step in SCHEMAS},
+            RowHashes.join(part.hashes for part in parts),
+            Found.join([part.found for part in parts], starts),
+        )
+
+    def with_labels(self, labels: pd.Index[Any]) -> Self:
+        """Return the part with other labels."""
+        return replace(self, labels=labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def check_part(rows: Any, steps: Sequence[Step], holder_is_payer: bool) -> Part:  # noqa: FBT001 - Dask passes it on
+    """Return rows checked. Raises InvalidInput for anything but a table with something to send."""
+    if not isinstance(rows, pd.DataFrame):
+        raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got {kind_of(rows)}.")
+    starts = range(0, max(len(rows), 1), _ROWS)
+    return Part.join([_check(rows.iloc[start : start + _ROWS], steps, holder_is_payer) for start in starts])
+
+
+def _check(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> Part:  # noqa: FBT001 - as above
+    prepared = prepare(rows, steps, holder_is_payer)
+    frame, columns, filled = prepared.frame, prepared.columns, prepared.filled
+    checked = [_check_step(frame, step, names, filled[step]) for step, names in columns.items()]
+    found = Found.join([prepared.found, *checked, _check_rest(frame, filled)])
+    ids = IdColumn.of("" if is_blank(value) else str(value) for value in frame[ID].tolist())
+    return Part(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
+
+
+def prepare(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> Prepared:  # noqa: FBT001 - as above
+    """Return rows as they are sent. Raises InvalidInput if the table has nothing to send, or not who holds accounts."""
+    frame = rows.rename(columns=dict(name_columns(rows.columns))).reset_index(drop=True)
+    if ID not in frame.columns:
+        raise InvalidInput(f"The table has no column {ID}.")
+    frame, is_payer, unclear = read_holder(frame, default=holder_is_payer)
+    by_step: dict[Step, dict[str, str]] = {
+        step: columns_by_field(SCHEMAS[step], frame.columns, holder_is_payer=holder_is_payer) for step in steps
+    }
+    columns = {step: found for step, found in by_step.items() if found}
+    if not columns:
+        names = " or of ".join({"payer": "a payer", "bank_details": "bank details"}[step] for step in steps)
+        raise InvalidInput(f"The table has nothing to send: no columns of {names}.")
+    frame, infos = _clean(frame)
+    filled = {step: _rows_with_data(frame, step, columns.get(step, {})) for step in SCHEMAS}
+    accounts = columns.get("bank_details", {})
+    if filled["bank_details"].any() and not holder_is_payer:
+        require_holder(accounts, frame.columns)
+    frame, contradictions = fill_holder(frame, accounts, is_payer & filled["bank_details"])
+    found = [Found.by_row(infos), Found.by_row([*unclear, *contradictions], "bank_details")]
+    return Prepared(frame, columns, filled, Found.join(found))
+
+
+def _rows_with_data(frame: pd.DataFrame, step: Step, columns: Mapping[str, str]) -> Flags:
+    """Return an array: for each row, whether it has data for a step, in columns that are for this step alone."""
+    own = own_columns(SCHEMAS[step])
+    return frame[[column for column in columns.values() if column in own]].notna().any(axis=1).to_numpy(bool)
+
+
+def _check_step(frame: pd.DataFrame, step: Step, columns: Mapping[str, str], filled: Flags) -> Found:
+    part = frame.loc[filled, list(columns.values())].set_axis(list(columns), axis=1)
+    rows = np.flatnonzero(filled)
+    return Found.of([(each.finding, rows[each.rows]) for each in find(SCHEMAS[step], part)], step)
+
+
+def _check_rest(frame: pd.DataFrame, filled: Mapping[Step, Flags]) -> Found:
+    """Return findings for what the checks of payers and accounts do not see: ids of other rows, and empty rows."""
+    unchecked = np.flatnonzero(~filled["payer"]).tolist()
+    ids = frame[ID].array
+    found = [(row, check_field(PAYER, ID, None if is_blank(ids[row]) else ids[row])) for row in unchecked]
+    empty = np.flatnonzero(~np.logical_or.reduce(list(filled.values()))).tolist()
+    found += [(row, table_finding("nothing_to_send")) for row in empty]
+    return Found.by_row((row, finding) for row, finding in found if finding is not None)
+
+
+def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, Iterable[tuple[int, Finding]]]:
+    """Return the table without blanks around texts, empty cells as missing, and an info for each stripped cell."""
+    infos: list[tuple[int, Finding]] = []
+    for column in frame.columns:
+        cells = frame[column].tolist()
+        is_changed = pd.api.types.infer_dtype(frame[column], skipna=True) not in {"string", "empty"}
+        if is_changed:  # what is checked must be what is sent: values out of masking types, every blank as None
+            cells = [unwrap_secret(value) for value in cells]
+        for row, value in enumerate(cells):
+            if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
+                schema = PAYER if column in PAYER.fields else BANK_DETAILS
+                name = column if column in schema.fields else column.removeprefix("bank_")
+                text, info = strip_blanks(schema, name, value)
+                cells[row] = text or None
+                is_changed = True
+                infos += [(row, info)] if info is not None else []
+        if is_changed:
+            frame = frame.assign(**{column: pd.Series(cells, frame.index, "object")})
+    return frame, infos
