@@ -18,11 +18,9 @@ import pytest
 from pydantic import SecretStr
 
 import payerkit
-from bulk_tables import payer_rows
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit.bulk import run as runs
-from payerkit.bulk import table as tables
 from payerkit.bulk import table_run
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
@@ -137,26 +135,6 @@ def test_a_column_without_a_name_is_refused() -> None:
     table.columns = pd.Index([*table.columns[:-1], None], dtype=object)
     with pytest.raises(InvalidInput, match="columns that cannot be used"):
         payerkit.plan_onboarding(table)
-
-
-def test_rows_of_a_payer_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows in any order are read in blocks, each block once: the accounts of a payer are in the same block."""
-    rows = payer_rows(3000).sample(frac=1, random_state=1)
-    table = Table(rows, holder_is_payer=True)
-    read: list[int] = []
-    blocks = [table._read_block(number) for number in range(-(-len(rows) // 1024))]
-
-    def block(number: int) -> Any:
-        read.append(number)
-        return blocks[number]
-
-    monkeypatch.setattr(table, "_block", block)
-    tasks = Tasks(table, SECRET)
-    for group in table.rows_by_payer():
-        for row in group.tolist():
-            tasks.task("bank_details", row)
-
-    assert read == sorted(read)
 
 
 # Responses of services and gateways
@@ -445,13 +423,3 @@ def test_single_calls_accept_masking_types(connected: Callable[..., Client]) -> 
 
         assert "123-45-6789" == json.loads(far_end.ledger[0].body)["ssn"]
     assert "Chase" == BankDetails.of({**BANK_DETAILS, "bankName": SecretStr("Chase")}, {}).bank_name
-
-
-def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are checked in chunks, which limits memory; the findings are the same for any size of chunk."""
-    rows = payer_rows(200)
-    whole = Table(rows, holder_is_payer=True).findings
-    monkeypatch.setattr(tables, "_ROWS", 7)
-
-    pd.testing.assert_frame_equal(whole, Table(rows, holder_is_payer=True).findings)
-    assert len(whole) > 200

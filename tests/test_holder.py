@@ -272,17 +272,6 @@ def test_the_callers_table_is_not_changed() -> None:
     pd.testing.assert_frame_equal(before, rows)
 
 
-def test_a_journal_is_for_one_meaning_of_a_table(shared: Client, tmp_path: Path) -> None:
-    """The same rows with another holder are another table."""
-    rows = frame(TYPED_PAYER | ACCOUNT | SAME).assign(client_user_id="meaning")
-    options: dict[str, Any] = {"journal": tmp_path / "journal", "progress": False}
-    report = payerkit.onboard(shared, rows, **options)
-
-    assert 1 == report.counts["done"]
-    with pytest.raises(InvalidInput, match="another table"):
-        payerkit.onboard(shared, rows.assign(**PAYEE, holder_is_payer="no"), **options)
-
-
 def test_accounts_of_payers_on_board_keep_their_meaning(shared: Client, tmp_path: Path) -> None:
     """`add_bank_details` reads the same table as `onboard` does, and sends the same account."""
     rows = frame(TYPED_PAYER | ACCOUNT | {"client_user_id": "again"})

@@ -148,15 +148,13 @@ class Table:
         self._account_rows = np.arange(len(self), dtype=np.int32)
         self._account_rows[accounts.rows] = account_rows
 
-        near = Found.join(
-            [
-                Found.of([(table_finding(_NEAR_DUPLICATE, ID), self._find_respelled())]),
-                _find_near(payers, payer_rows, hashes.payer, "payer"),
-                _find_near(accounts, account_rows, hashes.details, "bank_details"),
-            ]
-        )
-        self.found = Found.join([found, near]).in_order()
-        self.held |= self._flags(near.with_codes(held_codes)) & ~self.blocked
+        near = [
+            Found.of([(table_finding(_NEAR_DUPLICATE, ID), self._find_respelled())]),
+            self._find_near(payers, payer_rows, hashes.payer, "payer"),
+            self._find_near(accounts, account_rows, hashes.details, "bank_details"),
+        ]
+        self.found = Found.join([found, *near]).in_order()
+        self.held |= self._flags(Found.join(near).with_codes(held_codes)) & ~self.blocked
         is_sent = ~self.blocked & ~self.held
         rows_of_payers = self._payer_rows[self.payers]
         self.without_payer = is_sent & (rows_of_payers >= 0) & ~is_sent[rows_of_payers]
@@ -165,6 +163,11 @@ class Table:
         """Return the rows whose id is sent as other rows write it."""
         rows = np.flatnonzero(np.isin(self.payers, list(self._spellings)))
         return np.array([row for row in rows.tolist() if self._ids[row] != self.client_user_id(row)], np.int32)
+
+    def _find_near(self, groups: RowGroups, chosen: Rows, written: Hashes, step: Step) -> Found:
+        """Return warnings of rows in place of which another one is sent that is written in another way."""
+        is_other = (groups.written != written[chosen]) & ~self.blocked[groups.rows]
+        return Found.of([(table_finding(_NEAR_DUPLICATE), groups.rows[is_other])], step)
 
     def _flags(self, found: Found) -> Flags:
         """Return an array: for each row, whether it has one of some findings."""
@@ -176,11 +179,6 @@ class Table:
 def _usual(texts: Counter[str]) -> str:
     """Return the text that occurs most often, rather one without blanks around it, and else the smallest."""
     return min(texts, key=lambda text: (-texts[text], text != text.strip(), text))
-
-
-def _find_near(groups: RowGroups, chosen: Rows, written: Hashes, step: Step) -> Found:
-    """Return warnings of rows in place of which another one is sent that is written in another way."""
-    return Found.of([(table_finding(_NEAR_DUPLICATE), groups.rows[groups.written != written[chosen]])], step)
 
 
 def _number(hashes: Hashes) -> Rows:

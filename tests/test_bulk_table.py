@@ -1,0 +1,258 @@
+"""Tables of many rows: what is one payer or account, which rows are kept back, and how cells are read."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import payerkit
+from bulk_tables import payer_rows
+from payerkit.bulk import part, sources
+from payerkit.bulk.sources import FrameSource
+from payerkit.bulk.table import Table
+from payerkit.errors import InvalidInput, PayerkitError
+from published import TYPED_ACCOUNT, TYPED_PAYER
+
+ID = "client_user_id"
+EUR = {name: value for name, value in TYPED_ACCOUNT.items() if name not in {"account_number", "routing_number"}}
+EUR |= {ID: "typed-001", "currency": "EUR", "iban": "DE89370400440532013000", "country": "DE", "postal_code": "10117"}
+EUR |= {"state": "BE"}
+USD = {**TYPED_ACCOUNT, ID: "typed-001"}
+
+
+def table(*rows: dict[str, Any], **options: Any) -> Table:
+    """Return a table with these rows."""
+    return Table(pd.DataFrame(rows, dtype="object"), **options)
+
+
+def codes(found: Table) -> list[list[str]]:
+    """Return the codes of the errors and warnings of each row."""
+    findings = found.findings[found.findings["severity"] != "info"]
+    return [findings.loc[findings["row"] == row, "code"].tolist() for row in range(len(found))]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (EUR, EUR | {"iban": "de89 3704 0044 0532 0130 00"}),
+        (USD, USD | {"currency": "usd"}),
+        (USD, USD | {"rails": "local"}),  # what a missing one means
+        (USD, USD | {"account_number": "9812-7364-550"}),
+        (USD, USD | {"account_name": "ZANZIBAR  Quartermaine"}),
+        (EUR | {"city": "M\u00fcnchen"}, EUR | {"city": "Mu\u0308nchen"}),  # composed, and with a combining mark
+        (USD, USD | {ID: "Typed-001"}),
+        (USD, USD | {ID: " typed-001"}),  # ids are sent as typed, blanks included
+        (TYPED_PAYER, TYPED_PAYER | {"first_name": "ZANZIBAR"}),
+        (TYPED_PAYER, TYPED_PAYER | {ID: "TYPED-001"}),
+    ],
+)
+def test_near_duplicates_are_one_and_told(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Two rows that differ only in blanks, case or Unicode form are sent as one; a third one decides which."""
+    for rows, odd in (((one, other, one), 1), ((other, one, other), 1), ((other, one, one), 0)):
+        found = table(*rows)
+        sent = {(found.payer_row if "ssn" in one else found.account_row)(row) for row in range(3)}
+
+        assert [row == odd for row in range(3)] == ["near_duplicate" in row for row in codes(found)]
+        assert 1 == len({found.client_user_id(row) for row in range(3)})
+        assert (1, False) == (len(sent), odd in sent and ID not in {name for name in one if one[name] != other[name]})
+
+
+def test_what_is_sent_of_near_duplicates_does_not_depend_on_the_order() -> None:
+    """Otherwise a table that is sorted anew would look changed: of two ways to write it, always the same is chosen."""
+    one, other = (TYPED_PAYER | {ID: name, "first_name": name} for name in ("Typed-001", "typed-001 "))
+    tables = [table(one, other), table(other, one)]
+
+    assert {"Typed-001"} == {found.client_user_id(row) for found in tables for row in range(2)}
+    assert 1 == len({str(found.values("payer", found.payer_row(0))) for found in tables})
+
+
+def test_a_payer_is_sent_under_one_id() -> None:
+    """The values of a row have the id as it is sent, and rows that name only the payer go by it, too."""
+    found = table(TYPED_PAYER, TYPED_PAYER, {ID: "TYPED-001"})
+
+    assert ["typed-001"] * 3 == [found.client_user_id(row) for row in range(3)]
+    assert "typed-001" == table(TYPED_PAYER | {ID: "TYPED-001"}, TYPED_PAYER, TYPED_PAYER).values("payer", 0)[ID]
+    assert [[0, 1, 2]] == [rows.tolist() for rows in found.rows_by_payer()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([USD, USD | {"account_name": "Zoe Quartermaine"}], [["account_twice"]] * 2),
+        ([USD, USD | {"account_name": "Zoe Q", "currency": "usd"}], [["account_twice"]] * 2),  # however it is written
+        ([USD, USD, USD | {"document_number": "1"}], [["account_twice"]] * 3),  # which one is right?
+        ([USD, USD | {"bank_name": None}], [["account_twice"], ["required", "account_twice"]]),
+        ([USD, USD | {"account_name": "Zoe", ID: "typed-002"}], [[], []]),  # another payer
+        ([USD, USD | {"account_name": "Zoe", "routing_number": "026009593"}], [[], []]),  # at another bank
+        ([USD, USD | {"account_name": "Zoe", "rails": "wire"}], [[], []]),  # over other rails
+        ([USD, USD], [[], []]),
+        ([TYPED_PAYER, TYPED_PAYER | {"city": "Utica"}], [["id_twice"]] * 2),
+        (
+            [TYPED_PAYER, TYPED_PAYER | {"city": "Utica", ID: "TYPED-001"}],
+            [["id_twice", "near_duplicate"], ["id_twice"]],
+        ),
+    ],
+)
+def test_contradictions_are_errors(rows: list[dict[str, Any]], expected: list[list[str]]) -> None:
+    """An account, or a payer, that a table describes in two ways is not sent: a person says which one is right."""
+    found = table(*rows)
+
+    assert expected == codes(found)
+    assert [bool({"account_twice", "id_twice"} & set(row)) for row in expected] == found.blocked.tolist()
+
+
+WARNED = {"iban": "DE89370400440532013001"}
+"""An IBAN whose check digits do not match."""
+
+
+@pytest.mark.parametrize(
+    ("hold", "expected"),
+    [
+        ((), [False] * 4),
+        ("warnings", [False, True, True, False]),
+        ("iban_checksum", [False, True, False, False]),
+        (["near_duplicate"], [False, False, True, False]),
+        ({"postal_form"}, [False] * 4),
+    ],
+)
+def test_rows_with_warnings_are_kept_back(hold: Any, expected: list[bool]) -> None:
+    """All of them, or those with a code; of near duplicates, the row that is sent is not kept back."""
+    other = EUR | {ID: "typed-002"}
+    found = table(EUR, EUR | WARNED, EUR | {"bank_name": "TYPED BANK"}, other | {"bank_name": None}, EUR, hold=hold)
+
+    assert expected == found.held.tolist()[:4]
+    assert [True, not expected[1], not expected[2], False] == found.rows_to_send("bank_details").tolist()[:4]
+
+
+def test_the_account_of_a_payer_who_is_kept_back_is_not_sent() -> None:
+    """As that of a payer with an error: it would be refused."""
+    payer = TYPED_PAYER | {"phone": "+1999"}
+    held = table(
+        payer, USD | {name: None for name in TYPED_PAYER if name not in USD}, hold="warnings", holder_is_payer=True
+    )
+
+    assert [True, False] == held.held.tolist()
+    assert [False, True] == held.without_payer.tolist()
+
+
+def test_a_payer_is_sent_by_a_row_that_is_not_kept_back() -> None:
+    """A warning about one of two accounts keeps back that row alone."""
+    both = {f"bank_{name}" if name in TYPED_PAYER and name != ID else name: value for name, value in EUR.items()}
+    rows = [TYPED_PAYER | both | WARNED, TYPED_PAYER | both]
+    found = table(*rows, hold="iban_checksum")
+
+    assert [True, False] == found.held.tolist()
+    assert [1, 1] == [found.payer_row(row) for row in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("hold", "words"),
+    [
+        ("trimmed", "not the code of a warning: 'trimmed'"),  # an info
+        (["iban_checksum", "email_form"], "'email_form'"),  # an error, which is never sent
+        (True, "got a bool"),
+        ("", "''"),
+    ],
+)
+def test_only_warnings_keep_rows_back(hold: Any, words: str) -> None:
+    """A misspelled code would keep nothing back."""
+    with pytest.raises(InvalidInput, match=words):
+        table(USD, hold=hold)
+
+
+# Cells
+
+
+def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are checked in chunks, which limits memory; what is found is the same for any size of chunk."""
+    rows = payer_rows(200)
+    whole = Table(rows, holder_is_payer=True)
+    monkeypatch.setattr(part, "_ROWS", 7)
+    chunks = Table(rows, holder_is_payer=True)
+
+    pd.testing.assert_frame_equal(whole.findings, chunks.findings)
+    assert len(whole.findings) > 200
+    assert whole.order.tolist() == chunks.order.tolist()
+
+
+class CountedSource(FrameSource):
+    """Counts which rows are read, and by which thread."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        super().__init__(rows, ("payer", "bank_details"), True)
+        self.read_rows: list[list[int]] = []
+        self.threads: set[int] = set()
+
+    def read(self, rows: Any) -> Any:
+        """Read rows, and note it."""
+        self.read_rows.append(rows.tolist())
+        self.threads.add(threading.get_ident())
+        return super().read(rows)
+
+
+def test_each_row_is_read_once_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many threads send, in the order of sending: Arrow keeps memory for each thread that reads."""
+    rows = payer_rows(3000).sample(frac=1, random_state=1)
+    source = CountedSource(rows)
+    monkeypatch.setattr("payerkit.bulk.table.open_source", lambda *_, **__: source)
+    found = Table(rows, holder_is_payer=True)
+    with ThreadPoolExecutor(64) as threads:
+        read = list(threads.map(lambda row: found.values("bank_details", row)["account_number"], found.order.tolist()))
+
+    assert rows["account_number"].iloc[found.order].tolist() == read
+    assert found.order.tolist() == [row for rows in source.read_rows for row in rows]
+    assert len(source.read_rows) == -(-len(rows) // 1024)
+    assert 1 == len(source.threads)
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "string"])
+def test_rows_are_taken_in_any_order(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    """From a table in many chunks, too, slice by slice."""
+    monkeypatch.setattr(sources, "_SLICE", 5)
+    frame = pd.concat([payer_rows(7).astype(dtype)] * 3, ignore_index=True)
+    for places in ([3, 4, 5], [20, 0, 7, 1], [8], [5, 4, 3, 2, 1, 0]):
+        taken = sources._take(frame, np.array(places, np.int32))
+
+        pd.testing.assert_frame_equal(frame.iloc[places], taken)
+
+
+def test_a_row_that_was_changed_is_not_read() -> None:
+    """A run sends what was planned: rows that somebody changes meanwhile end it."""
+    rows = pd.DataFrame([TYPED_PAYER | {ID: f"user-{place}"} for place in range(3)], dtype="object")
+    found = Table(rows)
+    rows.loc[1, "city"] = "Utica"
+
+    with pytest.raises(PayerkitError, match="not those that the run began with") as caught:
+        found.values("payer", 0)
+    assert "call again with the same journal" in str(caught.value)
+
+
+def test_a_table_holds_no_second_copy_of_its_rows() -> None:
+    """What it keeps for each row is numbers, and the id."""
+    rows = pd.DataFrame([TYPED_PAYER | {ID: f"user-{place}"} for place in range(2000)])
+    found = Table(rows)
+    kept = [value for value in vars(found).values() if isinstance(value, np.ndarray)]
+
+    assert sum(array.nbytes for array in kept) + len(found._ids.content) + found._ids.bounds.nbytes < 60 * len(rows)
+
+
+@pytest.mark.parametrize("value", ["user-1", "", "\ud800", "Zo\u00eb", "\U0001f600"])
+def test_ids_are_kept_as_typed(value: str) -> None:
+    """Also those that cannot be sent, which the report names."""
+    found = table(TYPED_PAYER | {ID: "first"}, TYPED_PAYER | {ID: value}, TYPED_PAYER | {ID: "last"})
+
+    assert ["first", value or None, "last"] == [found.client_user_id(row) for row in range(3)]
+
+
+def test_a_plan_tells_near_duplicates() -> None:
+    """With the other warnings, and the row that is sent."""
+    found = payerkit.plan_onboarding(pd.DataFrame([USD, USD | {"currency": "usd"}, USD], index=[2, 3, 4]))
+
+    assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1} == found.counts
+    assert ["send", "as row 2", "as row 2"] == found.frame["bank_details"].tolist()
+    assert "1x warning" in str(found)
