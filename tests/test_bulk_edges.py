@@ -129,6 +129,14 @@ def test_rows_that_differ_in_a_secret_differ() -> None:
     assert one.key("payer", 0) == other.key("payer", 0)
 
 
+def test_rows_of_a_table_that_differ_in_a_secret_contradict() -> None:
+    """Secrets are compared by value, not by their masked form."""
+    one, same, other = (payers(1, ssn=SecretStr(number)) for number in ("123-45-6789", "123-45-6789", "123-45-6788"))
+
+    assert not Table(pd.concat([one, same])).blocked.any()
+    assert ["id_twice"] * 3 == Table(pd.concat([one, same, other])).findings["code"].tolist()
+
+
 def test_a_column_without_a_name_is_refused() -> None:
     """A column whose name is None is unknown, and is not dropped silently."""
     table = payers(1).assign(nameless="?")

@@ -211,10 +211,11 @@ def test_each_row_is_read_once_by_one_thread(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("dtype", ["str", "object", "string"])
-def test_rows_are_taken_in_any_order(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+def test_rows_are_taken_in_any_order(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
     """From a table in many chunks, too, slice by slice."""
     monkeypatch.setattr(sources, "_SLICE", 5)
-    frame = pd.concat([payer_rows(7).astype(dtype)] * 3, ignore_index=True)
+    rows = payer_rows(7).astype(dtype)
+    frame = pd.concat([rows, rows, rows], ignore_index=True)
     for places in ([3, 4, 5], [20, 0, 7, 1], [8], [5, 4, 3, 2, 1, 0]):
         taken = sources._take(frame, np.array(places, np.int32))
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import json
+import pickle
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +17,11 @@ import pytest
 from distributed import Client, LocalCluster, get_task_stream
 
 import payerkit
+from far_end import FarEnd, Received, reply
+from payerkit.bulk.part import check_part
 from payerkit.client import Client as Service
-from payerkit.errors import InvalidInput
-from published import PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from payerkit.errors import InvalidInput, PayerkitError
+from published import ANSWERS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 ROWS = [{**PAYER, "clientUserId": f"user-{place}", "country": "UK" if place % 3 == 0 else "US"} for place in range(20)]
 MAPPING = {"zip": "postcode", "worker": None}
@@ -130,3 +136,107 @@ def test_partitions_are_checked_in_the_workers(cluster: Client) -> None:
 
     assert 8 == (found.findings["code"] == "email_form").sum()
     assert (4, set(cluster.scheduler_info()["workers"])) == (len(done), set(done))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_labels_that_repeat_are_replaced(tmp_path: Path, table: pd.DataFrame) -> None:
+    """Each partition counts its rows from 0; the plan counts those of the whole table. Other labels stay."""
+    repeated = payerkit.plan_onboarding(payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING))
+    own = pd.DataFrame(ROWS).set_axis(pd.Index(range(100, 120), name="line"))
+    kept = payerkit.plan_onboarding(dd.from_pandas(own, npartitions=3))
+
+    assert pd.RangeIndex(len(table), name="row").equals(repeated.frame.index)
+    assert (list(own.index), "line") == (list(kept.frame.index), kept.frame.index.name)
+
+
+def test_what_comes_back_for_a_plan_has_no_cells() -> None:
+    """Hashes, flags, findings, labels and ids: the data of payers and accounts stay on the cluster."""
+    rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": "user-1"}, as_columns(TYPED_ACCOUNT) | TYPED_PAYER])
+    part = pickle.dumps(check_part(rows, ("payer", "bank_details"), holder_is_payer=True))
+    own = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 5]
+
+    assert b"user-1" in part
+    assert ["typed-001"] == [value for value in dict.fromkeys(own) if value.encode() in part]
+
+
+def posts(far_end: FarEnd) -> list[bytes]:
+    """Return the bodies of the writes that arrived."""
+    return [request.body for request in far_end.ledger if request.method == "POST"]
+
+
+def count_of(stream: Any, function: str) -> int:
+    """Return how many tasks of a cluster called a function."""
+    return sum(function in str(task["key"]) for task in stream.data)
+
+
+def test_partitions_are_read_once_a_step(cluster: Client, shared: Service, tmp_path: Path) -> None:
+    """Planning reads none again; a step reads the cells of a partition once, and so does the report."""
+    rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"dask-{place:03}"} for place in range(60)])
+    with get_task_stream(cluster) as planning:
+        payerkit.plan_onboarding(dd.from_pandas(rows, npartitions=4))
+    with get_task_stream(cluster) as sending:
+        report = payerkit.onboard(
+            shared, dd.from_pandas(rows, npartitions=4), journal=tmp_path / "journal", workers=3, progress=False
+        )
+
+    assert 60 == report.counts["done"]
+    assert (4, 0) == (count_of(planning, "check_part"), count_of(planning, "read_part"))
+    assert (4, True) == (count_of(sending, "check_part"), 4 <= count_of(sending, "read_part") <= 8)
+
+
+def test_a_partition_that_changes_ends_the_run(connected: Callable[..., Service], tmp_path: Path) -> None:
+    """A partition that is computed anew, with another result, is not sent: nobody checked those rows."""
+    made = itertools.count()
+
+    def make(place: int) -> pd.DataFrame:
+        return pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place}", "city": f"City {next(made)}"}])
+
+    with dask.config.set(scheduler="synchronous"), FarEnd([reply(200, "{}")]) as far_end:
+        rows = dd.from_map(make, range(3), meta=make(0))
+        with pytest.raises(PayerkitError, match="not those that the run began with"):
+            payerkit.onboard(connected(far_end.url), rows, journal=tmp_path / "journal", workers=1, progress=False)
+
+        assert [] == posts(far_end)
+
+
+def test_a_partition_that_cannot_be_read_again_ends_the_run(connected: Callable[..., Service], tmp_path: Path) -> None:
+    """The error says what to do, and repeats nothing of the partition's own error, which may quote cells."""
+    rows = pd.DataFrame([TYPED_PAYER])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    file = dd.read_csv(str(tmp_path / "*.csv"), dtype=str)
+
+    def lose(connection: socket.socket, request: Received) -> bool | None:
+        (tmp_path / "rows.csv").unlink(missing_ok=True)
+        return reply(200)(connection, request)
+
+    with dask.config.set(scheduler="synchronous"), FarEnd([lose]) as far_end:
+        client = connected(far_end.url)
+        with pytest.raises(PayerkitError, match=r"could not be computed again \(FileNotFoundError\)"):
+            payerkit.onboard(client, file, journal=tmp_path / "journal", workers=1, progress=False)
+
+
+def test_a_lost_worker_costs_no_rows(connected: Callable[..., Service], tmp_path: Path) -> None:
+    """A worker that goes away during a run: its partitions are computed by another one, and every row is sent once."""
+    rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place:03}"} for place in range(80)])
+    options: dict[str, Any] = {"processes": False, "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **options) as workers, Client(workers):
+        lost: list[Any] = []
+
+        def answer(connection: socket.socket, request: Received) -> bool | None:
+            if not lost and b"user-030" in request.body:
+                lost.append(workers.workers[0])
+                workers.sync(workers.workers[0].close)
+            return reply(200, json.dumps(ANSWERS["create_payer"]))(connection, request)
+
+        with FarEnd([answer]) as far_end:
+            report = payerkit.onboard(
+                connected(far_end.url),
+                dd.from_pandas(rows, npartitions=8).persist(),
+                journal=tmp_path / "journal",
+                workers=2,
+                progress=False,
+            )
+
+    assert 1 == len(lost)
+    assert 80 == report.counts["done"]
+    assert sorted(rows["client_user_id"]) == sorted(json.loads(body)["clientUserId"] for body in posts(far_end))
