@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bulk_tables import payer_rows
 from payerkit.bulk import part, sources
 from payerkit.bulk.sources import FrameSource
 from payerkit.bulk.table import Table
+from payerkit.client import Client
 from payerkit.errors import InvalidInput, PayerkitError
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
@@ -69,6 +71,30 @@ def test_what_is_sent_of_near_duplicates_does_not_depend_on_the_order() -> None:
 
     assert {"Typed-001"} == {found.client_user_id(row) for found in tables for row in range(2)}
     assert 1 == len({str(found.values("payer", found.payer_row(0))) for found in tables})
+
+
+def test_an_id_is_sent_as_it_was_sent_before() -> None:
+    """Other rows of a longer table do not change it: under another id the payer would be stored again."""
+    found = table(TYPED_PAYER, *[TYPED_PAYER | {ID: "TYPED-001"}] * 2, TYPED_PAYER | {ID: "typed-002"})
+    before = found.client_user_id(0)
+    found.prefer_ids(lambda text: text == "typed-001")
+
+    assert ("TYPED-001", "typed-001", "typed-002") == (before, found.client_user_id(1), found.client_user_id(3))
+
+
+def test_a_longer_table_does_not_store_a_payer_again(shared: Client, tmp_path: Path) -> None:
+    """The journal knows which of two spellings was sent."""
+    one, other = (TYPED_PAYER | {ID: text} for text in ("longer-table-1", "Longer-table-1"))
+    reports = [
+        payerkit.onboard(shared, pd.DataFrame(rows), journal=tmp_path / "journal", progress=False)
+        for rows in ([one], [one, other, other])
+    ]
+    ledger = shared.sandbox.ledger()
+
+    assert [1, 3] == [report.counts["done"] for report in reports]
+    assert ["longer-table-1"] == ledger.loc[
+        ledger["client_user_id"].str.lower() == "longer-table-1", "client_user_id"
+    ].tolist()
 
 
 def test_a_payer_is_sent_under_one_id() -> None:

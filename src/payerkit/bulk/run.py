@@ -14,7 +14,7 @@ from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.table_run import TableRun
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.tasks import Tasks, knows_payer
 from payerkit.bulk.upgrade import upgrade
 from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
@@ -66,7 +66,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     Args:
         client: From `connect()` or `sandbox()`.
         rows: From `read_payers`, or any DataFrame with columns by field name or wire name: of pandas, or of Dask, whose
-            partitions are read and checked on its cluster.
+            partitions are checked on its cluster and come from there as they are sent. Rows that differ only in blanks,
+            case or Unicode form are sent as one.
         journal: A file that records the state of each row, without personal data. It is made for the first run, and
             serves all tables of one service and API key. It is written before each request leaves. If the key was
             replaced, the journal goes on with the previous key in the environment variable PAYERKIT_PREVIOUS_API_KEY.
@@ -208,6 +209,7 @@ def run_table(  # noqa: PLR0913 - two of them for tests
         client.without_retries(pool_size=options.workers) as own,
     ):
         journal.require_same("service", digest(journal.salt, client.service_name()), "service")
+        table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
         tasks = Tasks(table, journal.secret)
         if journal.needs_upgrade:
             upgrade(journal, tasks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -58,7 +58,8 @@ class Table:
         self._filled = part.filled
         self.payers = _number(part.hashes.id)
         self.order = np.argsort(self.payers, kind="stable").astype(np.int32)
-        self._spellings = self._choose_spellings(part.hashes.written_id)
+        self._written = self._find_spellings(part.hashes.written_id)
+        self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
         self._index_rows(part.hashes, part.found, codes)
         self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content())
 
@@ -87,6 +88,12 @@ class Table:
         """Return the client user id of a row, as it is sent: near duplicates are written alike."""
         payer = int(self.payers[row])
         return None if payer < 0 else self._spellings.get(payer) or self._ids[row]
+
+    def prefer_ids(self, is_known: Callable[[str], bool]) -> None:
+        """Send an id that is written in several ways as it is known, if one of them is: as it was sent before."""
+        for payer, texts in self._written.items():
+            known = Counter({text: times for text, times in texts.items() if is_known(text)})
+            self._spellings[payer] = _usual(known or texts)
 
     def payer_row(self, row: int) -> int:
         """Return the row that describes the payer of a row, preferably one that may be sent; -1 if no row does."""
@@ -118,15 +125,15 @@ class Table:
         is_first = (np.diff(payers, prepend=-1) != 0) | (payers < 0)
         return self.order[np.maximum.accumulate(np.where(is_first, np.arange(len(self)), 0))]
 
-    def _choose_spellings(self, written: Hashes) -> dict[int, str]:
-        """Return how the id of a payer is sent, by the number of the payer, if rows write it in several ways."""
+    def _find_spellings(self, written: Hashes) -> dict[int, Counter[str]]:
+        """Return how often an id is written in which way, by the number of its payer, if there are several ways."""
         rows = self.order[self.payers[self.order] >= 0]
         differs = (np.diff(self.payers[rows]) == 0) & (np.diff(written[rows]) != 0)
         several = np.isin(self.payers[rows], self.payers[rows[1:][differs]])
-        texts: dict[int, Counter[str]] = {}
+        found: dict[int, Counter[str]] = {}
         for row in rows[several].tolist():
-            texts.setdefault(int(self.payers[row]), Counter())[self._ids[row]] += 1
-        return {payer: _usual(found) for payer, found in texts.items()}
+            found.setdefault(int(self.payers[row]), Counter())[self._ids[row]] += 1
+        return found
 
     def _index_rows(self, hashes: RowHashes, found: Found, held_codes: Collection[str]) -> None:
         """Find the rows that describe the same payer or account: which contradict each other, and which are sent."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from payerkit.bulk.identity import account_identity
-from payerkit.bulk.journal import KEY_SIZE, digest
+from payerkit.bulk.journal import KEY_SIZE, Journal, digest
 from payerkit.bulk.table import Step, Table
 from payerkit.client import RequestBody
 from payerkit.models import BankDetails, Payer
@@ -62,7 +62,7 @@ class Tasks:
 
     def payer_key(self, row: int) -> bytes:
         """Return the key of a row's payer."""
-        return digest(self._secret, "payer", self._client_user_id(row))
+        return payer_key(self._secret, self._client_user_id(row))
 
     def content(self, step: Step, row: int) -> bytes:
         """Return a digest of all values of a row's task: of those that are sent, if several rows are one task."""
@@ -98,3 +98,14 @@ class Tasks:
         if step == "payer" or payer < 0 or self.table.blocked[payer]:
             return ()
         return Payer.of(self.table.values("payer", payer), {}).private_values()
+
+
+def payer_key(secret: bytes, client_user_id: str) -> bytes:
+    """Return the key of a payer."""
+    return digest(secret, "payer", client_user_id)
+
+
+def knows_payer(journal: Journal, client_user_id: str) -> bool:
+    """Return True if a payer, or an account of the payer, was sent under exactly this id."""
+    key = payer_key(journal.secret, client_user_id)
+    return journal.entry(key) is not None or bool(journal.entries_of(key))
