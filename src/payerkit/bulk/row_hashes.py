@@ -30,8 +30,9 @@ _KEY = "payerkit of rows"
 _GOLDEN = 0x9E3779B97F4A7C15
 """An odd number with evenly spread bits: 2**64 divided by the golden ratio."""
 
-_PLACES = {name: place for place, name in enumerate(dict.fromkeys((*PAYER.fields, *BANK_DETAILS.fields)), start=1)}
-"""A number for each field."""
+_PLACES = {name: place for place, name in enumerate(dict.fromkeys([*PAYER.fields, *BANK_DETAILS.fields]))}
+_PLACES |= {f"bank_{name}": len(_PLACES) + place for name, place in _PLACES.items()}
+"""A number for each field and column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class RowHashes:
 
     id: equal for near duplicates of an id; written_id: for equal ids alone. account: what makes an account this one.
     payer, details: equal for rows whose values for a step are equal; like_payer, like_details: for near duplicates,
-    too. The id counts in none of these.
+    too; the id counts in none of these. content: of all that is sent.
     """
 
     id: Hashes
@@ -50,6 +51,7 @@ class RowHashes:
     account: Hashes
     details: Hashes
     like_details: Hashes
+    content: Hashes
 
     @classmethod
     def join(cls, parts: Iterable[Self]) -> Self:
@@ -57,29 +59,35 @@ class RowHashes:
         listed = list(parts)
         return cls(*(np.concatenate([getattr(part, field.name) for part in listed]) for field in fields(cls)))
 
-    def content(self) -> Hashes:
-        """Return hashes of all that is sent of the rows."""
-        content: Hashes = self.written_id + self.payer * _odd(1) + self.details * _odd(2)
-        return content
-
 
 def hash_rows(frame: pd.DataFrame, columns: Mapping[Step, Mapping[str, str]]) -> RowHashes:
     """Return the hashes of some rows. columns: those of each step by field."""
-    used = {ID}.union(*(fields_of_step.values() for fields_of_step in columns.values()))
-    cells = {column: _Distinct(frame[column]) for column in used}
-    payer = {name: cells[column] for name, column in columns.get("payer", {}).items() if name != ID}
-    details = {name: cells[column] for name, column in columns.get("bank_details", {}).items()}
+    cells = {column: _Distinct(frame[column]) for column in _columns_sent(columns)}
+    written = {column: each.hash(str) for column, each in cells.items()}
+    payer = {name: column for name, column in columns.get("payer", {}).items() if name != ID}
+    details = columns.get("bank_details", {})
+    alike = {name: cells[column].hash(_account_form(name)) for name, column in details.items()}
     nothing = np.zeros(len(frame), np.uint64)
-    alike = {name: each.hash(_account_form(name)) for name, each in details.items()}
     return RowHashes(
         id=cells[ID].hash(lambda text: id_form(text) or text),
-        written_id=cells[ID].hash(str),
-        payer=_mix(nothing, {name: each.hash(str) for name, each in payer.items()}),
-        like_payer=_mix(nothing, {name: each.hash(id_form) for name, each in payer.items()}),
+        written_id=written[ID],
+        payer=_mix(nothing, {name: written[column] for name, column in payer.items()}),
+        like_payer=_mix(nothing, {name: cells[column].hash(id_form) for name, column in payer.items()}),
         account=_mix(nothing, {name: hashes for name, hashes in alike.items() if name in ACCOUNT_FIELDS}),
-        details=_mix(nothing, {name: each.hash(str) for name, each in details.items()}),
+        details=_mix(nothing, {name: written[column] for name, column in details.items()}),
         like_details=_mix(nothing, alike),
+        content=_mix(nothing, written),
     )
+
+
+def hash_content(frame: pd.DataFrame, columns: Mapping[Step, Mapping[str, str]]) -> Hashes:
+    """Return the hashes of all that is sent of some rows, and no others."""
+    nothing = np.zeros(len(frame), np.uint64)
+    return _mix(nothing, {column: _Distinct(frame[column]).hash(str) for column in _columns_sent(columns)})
+
+
+def _columns_sent(columns: Mapping[Step, Mapping[str, str]]) -> set[str]:
+    return {ID}.union(*(fields_of_step.values() for fields_of_step in columns.values()))
 
 
 def _mix(nothing: Hashes, columns: Mapping[str, Hashes]) -> Hashes:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from payerkit.bulk.found import Rows, Step
 from payerkit.bulk.part import Part, check_part, prepare
-from payerkit.bulk.row_hashes import Hashes, hash_rows
+from payerkit.bulk.row_hashes import Hashes, hash_content
 from payerkit.errors import PayerkitError
 
 _BLOCK = 1024
@@ -65,7 +65,7 @@ class FrameSource:
 
 def _prepare_again(rows: pd.DataFrame, how: Sequence[Any]) -> tuple[pd.DataFrame, Hashes]:
     prepared = prepare(rows, *how)
-    return prepared.frame, hash_rows(prepared.frame, prepared.columns).content()
+    return prepared.frame, hash_content(prepared.frame, prepared.columns)
 
 
 def _take(frame: pd.DataFrame, rows: Rows) -> pd.DataFrame:

@@ -61,7 +61,7 @@ class Table:
         self._written = self._find_spellings(part.hashes.written_id)
         self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
         self._index_rows(part.hashes, part.found, codes)
-        self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content())
+        self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content)
 
     def __len__(self) -> int:
         return len(self.labels)
