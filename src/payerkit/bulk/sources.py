@@ -52,7 +52,7 @@ class FrameSource:
 
     def check(self) -> Part:
         """Return what a plan needs of all rows."""
-        return check_part(self._rows, *self._how)
+        return check_part(self._rows, *self._how).with_labels(self._rows.index)
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
         """Return some rows as they are sent, and their hashes."""

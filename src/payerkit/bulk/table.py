@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ class Table:
         """Yield the rows of each payer, payers as they first occur; rows without an id are left out."""
         payers = self.payers[self.order]
         starts = np.flatnonzero(np.diff(payers, prepend=-1))
-        for start, end in pairwise([*starts, len(payers)]):
+        for start, end in pairwise(chain(starts, [len(payers)])):
             yield self.order[start:end]
 
     def _first_rows(self) -> Rows:
