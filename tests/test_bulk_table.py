@@ -176,6 +176,15 @@ def test_a_payer_is_sent_by_a_row_that_is_not_kept_back() -> None:
     assert [1, 1] == [found.payer_row(row) for row in range(2)]
 
 
+def test_what_is_sent_is_not_kept_back() -> None:
+    """Of an account that is written in three ways, a row that needs no warning is sent."""
+    rows = [USD | {ID: "TYPED-001"}, USD | {"currency": "usd"}, USD | {"currency": "usd"}, USD]
+    found = table(*rows, hold="near_duplicate")
+
+    assert {1} == {found.account_row(row) for row in range(4)}
+    assert [True, False, False, True] == found.held.tolist()
+
+
 @pytest.mark.parametrize(
     ("hold", "words"),
     [

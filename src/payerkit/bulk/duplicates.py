@@ -46,7 +46,7 @@ class RowGroups:
         differs = (np.diff(self.groups) == 0) & (np.diff(self.alike) != 0)
         return self.rows[np.isin(self.groups, self.groups[1:][differs])]
 
-    def choose(self, spare: npt.NDArray[np.int8]) -> Rows:
+    def choose(self, spare: npt.NDArray[np.int64]) -> Rows:
         """Return for each row the one of its group that is sent, whatever order the table has.
 
         That is one that as few reasons as possible speak against, written as most of these are. spare: the weight of

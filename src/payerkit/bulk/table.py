@@ -148,15 +148,16 @@ class Table:
         self.blocked = self._flags(found.of_severity("error"))
         self.held = self._flags(found.with_codes(held_codes)) & ~self.blocked
 
-        accounts = accounts.only(~self.blocked)
-        payer_rows, account_rows = (each.choose(2 * self.blocked + self.held) for each in (payers, accounts))
+        respelled = self._flag_respelled()
+        accounts, spare = accounts.only(~self.blocked), 4 * self.blocked + 2 * self.held + respelled
+        payer_rows, account_rows = payers.choose(spare), accounts.choose(spare)
         self._payer_rows = np.full(self.payers.max(initial=-1) + 2, -1, np.int32)  # the last one: of rows without an id
         self._payer_rows[self.payers[payers.rows]] = payer_rows
         self._account_rows = np.arange(len(self), dtype=np.int32)
         self._account_rows[accounts.rows] = account_rows
 
         near = [
-            Found.of([(table_finding(_NEAR_DUPLICATE, ID), self._find_respelled())]),
+            Found.of([(table_finding(_NEAR_DUPLICATE, ID), np.flatnonzero(respelled))]),
             self._find_near(payers, payer_rows, hashes.payer, "payer"),
             self._find_near(accounts, account_rows, hashes.details, "bank_details"),
         ]
@@ -166,10 +167,12 @@ class Table:
         rows_of_payers = self._payer_rows[self.payers]
         self.without_payer = is_sent & (rows_of_payers >= 0) & ~is_sent[rows_of_payers]
 
-    def _find_respelled(self) -> Rows:
-        """Return the rows whose id is sent as other rows write it."""
-        rows = np.flatnonzero(np.isin(self.payers, list(self._spellings)))
-        return np.array([row for row in rows.tolist() if self._ids[row] != self.client_user_id(row)], np.int32)
+    def _flag_respelled(self) -> Flags:
+        """Return an array: for each row, whether its id is sent as other rows write it."""
+        flags = np.isin(self.payers, list(self._spellings))
+        rows = np.flatnonzero(flags)
+        flags[rows] = [self._ids[row] != self.client_user_id(row) for row in rows.tolist()]
+        return flags
 
     def _find_near(self, groups: RowGroups, chosen: Rows, written: Hashes, step: Step) -> Found:
         """Return warnings of rows in place of which another one is sent that is written in another way."""
