@@ -277,7 +277,7 @@ def test_accounts_of_payers_on_board_keep_their_meaning(shared: Client, tmp_path
     rows = frame(TYPED_PAYER | ACCOUNT | {"client_user_id": "again"})
     options: dict[str, Any] = {"progress": False, "holder_is_payer": True}
     first = payerkit.onboard(shared, rows, journal=tmp_path / "first", **options)
-    second = payerkit.add_bank_details(shared, rows, journal=tmp_path / "second", **options)
+    second = payerkit.add_bank_details(shared, rows, journal=tmp_path / "second", existing="send", **options)
     listed = payerkit.list_many(shared, ["again"], progress=False)
 
     assert ["done", "done"] == [report.frame.loc[0, "state"] for report in (first, second)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.listing import Found, Listing, Record, find, id_of
+from payerkit.bulk.listing import Listing, Matches, Record, find, id_of
 from payerkit.bulk.matching import is_dead
 from payerkit.bulk.options import Existing
 from payerkit.bulk.sending import FOUND_IN_LIST, THERE_ALREADY, record_found
@@ -56,7 +56,7 @@ class ExistingAccounts:
         entry = listing.entries.get(task.key)  # what was sent before, and may have been stored late, is looked for
         return listing.new(task.key) if entry is not None and entry.unknown_sends else []
 
-    def _sort_out(self, task: Task, found: Found, listing: Listing, *, may_be_cut: bool) -> State | None:
+    def _sort_out(self, task: Task, found: Matches, listing: Listing, *, may_be_cut: bool) -> State | None:
         """Record an account that is not to be sent, and return its state; None if it is to be sent."""
         alive = [record for record in found.same if not is_dead(record)]
         if alive and not found.is_shared:

@@ -61,7 +61,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Matches:
     """The listed accounts that could be the one of a task, by their grade.
 
     is_shared: one of them could be another task's as well.
@@ -78,7 +78,7 @@ class Found:
         return [*self.same, *self.number]
 
 
-def find(tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *, others: bool = False) -> list[Found]:
+def find(tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *, others: bool = False) -> list[Matches]:
     """Return for each task what could be its account, among its candidates.
 
     An account that is the same as one task's alone is no other's. others: there are tasks whose values are not known
@@ -97,7 +97,7 @@ def find(tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *,
 
 def _found(
     records: Sequence[Record], graded: Mapping[Any, Grade], claims: Mapping[Any, Sequence[Grade]], *, others: bool
-) -> Found:
+) -> Matches:
     of_grade: dict[Grade, list[Record]] = {grade: [] for grade in Grade}
     is_shared = False
     for record in records:
@@ -108,7 +108,7 @@ def _found(
         of_grade[graded[mark]].append(record)
         is_shared |= graded[mark] in strong and len(strong) > 1
     is_shared |= others and bool(of_grade[Grade.NUMBER])
-    return Found(of_grade[Grade.SAME], of_grade[Grade.NUMBER], of_grade[Grade.PERHAPS], is_shared)
+    return Matches(of_grade[Grade.SAME], of_grade[Grade.NUMBER], of_grade[Grade.PERHAPS], is_shared)
 
 
 def _mark(record: Record) -> Any:

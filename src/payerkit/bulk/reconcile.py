@@ -71,7 +71,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.listing import Found, Listing, find, id_of
+from payerkit.bulk.listing import Listing, Matches, find, id_of
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
@@ -150,7 +150,7 @@ class Reconciler:
         goes_on = [self._handle_missing(task, listing) for task in missing]
         return all(goes_on)
 
-    def _settle(self, task: Task, found: Found, listing: Listing) -> bool:
+    def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
         sent_twice = listing.entries[task.key].needs_look
         if is_certain(found, sent_twice=sent_twice):
@@ -235,7 +235,7 @@ class Reconciler:
             if entry is not None and entry.needs_look:
                 self._close(task, entry, found[task.key], listing)
 
-    def _close(self, task: Task, entry: Entry, found: Found, listing: Listing) -> None:
+    def _close(self, task: Task, entry: Entry, found: Matches, listing: Listing) -> None:
         """Record what the last look says of an account that was sent twice."""
         own = entry.facts.get("id")
         others = [record for record in found.strong if id_of(record) != own]
@@ -268,7 +268,7 @@ def is_due(entry: Entry, due_since: float) -> bool:
     return entry.is_unresolved and entry.since <= due_since
 
 
-def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Found]:
+def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
     """Return what the payer did not have before and no other task explains, for each task that it may be of."""
     may_be_listed = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
     candidates = {task.key: listing.new(task.key) for task in may_be_listed}
@@ -278,7 +278,7 @@ def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Found]:
     return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
 
 
-def is_certain(found: Found, *, sent_twice: bool) -> bool:
+def is_certain(found: Matches, *, sent_twice: bool) -> bool:
     """Return True if it is certain which listed accounts are a task's: one, or several if it was sent twice."""
     if found.is_shared or not all(map(id_of, found.strong)):
         return False

@@ -12,7 +12,7 @@ from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import Accounts, Existing, Options, Retry
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer
 from payerkit.bulk.upgrade import upgrade
@@ -110,7 +110,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0}
     """
     options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
-    table = _table(rows, ("payer", "bank_details"), holder_is_payer=holder_is_payer, hold=hold)
+    table = Table(rows, holder_is_payer=holder_is_payer, hold=hold)
     return run_table(client, table, journal, options, progress=progress)
 
 
@@ -170,13 +170,8 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         ['approved']
     """
     options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
-    table = _table(rows, ("bank_details",), holder_is_payer=holder_is_payer, hold=hold)
+    table = Table(rows, ("bank_details",), holder_is_payer=holder_is_payer, hold=hold)
     return run_table(client, table, journal, options, progress=progress)
-
-
-def _table(rows: Any, steps: tuple[Step, ...], *, holder_is_payer: bool, hold: str | Collection[str]) -> Table:
-    more: dict[str, Any] = {"hold": hold} if hold else {}
-    return Table(rows, steps, holder_is_payer=holder_is_payer, **more)
 
 
 def run_table(  # noqa: PLR0913 - two of them for tests

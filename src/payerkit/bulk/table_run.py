@@ -133,11 +133,8 @@ class TableRun:
                 yield Batch(step, chosen)
 
     def _distinct(self, step: Step, rows: Iterable[int]) -> list[int]:
-        """Return the rows without those that are the same task as an earlier one."""
-        found: dict[bytes, int] = {}
-        for row in rows:
-            found.setdefault(self._tasks.key(step, row), row)
-        return list(found.values())
+        """Return the rows that are sent for some rows of a batch: one for those that are the same task."""
+        return list(rows if step == "payer" else dict.fromkeys(map(self._table.account_row, rows)))
 
     def _batch_tasks(self, batch: Batch) -> list[Task]:
         """Return the tasks of a batch."""
