@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from payerkit.bulk.journal import Entry, Journal, State
 from payerkit.bulk.listing import Listing, Matches, Record, find, id_of
@@ -29,21 +29,22 @@ class ExistingAccounts:
 
         tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
         """
-        is_first_look = self._journal.baseline(unsent[0].payer_key) is None
         self._keep_baseline(unsent[0].payer_key, listing)
+        if not listing.records:
+            return {}
         candidates = {task.key: self._candidates(task, listing) for task in tasks}
         claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
         keys = {task.key for task in tasks}
         others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
         found = dict(zip((task.key for task in claiming), find(claiming, candidates, others=others), strict=True))
-        may_be_cut = is_first_look and listing.may_be_cut
+        may_be_cut = listing.is_first and listing.may_be_cut
         states = {task.key: self._sort_out(task, found[task.key], listing, may_be_cut=may_be_cut) for task in unsent}
         return {key: state for key, state in states.items() if state is not None}
 
     def _keep_baseline(self, payer: bytes, listing: Listing) -> None:
         """Record which accounts the payer had before any was sent, and which others somebody else sent since."""
         entries = listing.entries.values()
-        if self._journal.baseline(payer) is None:
+        if listing.is_first:
             self._journal.set_baseline(payer, listing.ids)
         elif not any(entry.is_unresolved or entry.state == "sent" or entry.needs_look for entry in entries):
             more = [each for record in listing.new() if (each := id_of(record))]
@@ -53,16 +54,16 @@ class ExistingAccounts:
     def _candidates(self, task: Task, listing: Listing) -> Sequence[Record]:
         if self._existing == "skip":
             return listing.unexplained(task.key)
-        entry = listing.entries.get(task.key)  # what was sent before, and may have been stored late, is looked for
-        return listing.new(task.key) if entry is not None and entry.unknown_sends else []
+        # What was sent before, and may have been stored late, is looked for all the same.
+        return listing.new(task.key) if listing.was_sent(task.key) else []
 
     def _sort_out(self, task: Task, found: Matches, listing: Listing, *, may_be_cut: bool) -> State | None:
         """Record an account that is not to be sent, and return its state; None if it is to be sent."""
         alive = [record for record in found.same if not is_dead(record)]
         if alive and not found.is_shared:
             self._defer(task, "")
-            was_sent = _was_sent(listing.entries, task)
-            return record_found(self._journal, task, alive, reason=FOUND_IN_LIST if was_sent else THERE_ALREADY)
+            reason = FOUND_IN_LIST if listing.was_sent(task.key) else THERE_ALREADY
+            return record_found(self._journal, task, alive, reason=reason)
         if self._existing == "send":
             return None
         if found.same and not found.is_shared:
@@ -95,11 +96,6 @@ class ExistingAccounts:
 def _may_be_listed(entry: Entry | None) -> bool:
     """Return True if a task's account may be in the list under an id that the journal does not know."""
     return entry is None or entry.state in {"unknown", "not_sent", "waiting"} or not entry.facts.get("id")
-
-
-def _was_sent(entries: Mapping[bytes, Entry], task: Task) -> bool:
-    entry = entries.get(task.key)
-    return entry is not None and entry.unknown_sends > 0
 
 
 def _named(records: Sequence[Record]) -> str:

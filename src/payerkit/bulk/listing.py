@@ -22,12 +22,13 @@ class Listing:
     """The accounts that a service lists for a payer.
 
     baseline: ids of the accounts that the payer had before any was sent. entries: the journal's records of the payer's
-    accounts, by key.
+    accounts, by key. is_first: they were never listed before.
     """
 
     records: Sequence[Record]
     baseline: frozenset[str] = frozenset()
     entries: Mapping[bytes, Entry] = field(default_factory=dict)
+    is_first: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -48,6 +49,11 @@ class Listing:
     def is_whole(self) -> bool:
         """True if all accounts that are known to be there are listed: then what is missing may count as absent."""
         return not self.may_be_cut and all(map(id_of, self.records)) and self.known.issubset(self.ids)
+
+    def was_sent(self, key: bytes) -> bool:
+        """Return True if a task was sent before, and the outcome was unknown."""
+        entry = self.entries.get(key)
+        return entry is not None and entry.unknown_sends > 0
 
     def unexplained(self, key: bytes | None = None) -> list[Record]:
         """Return the accounts that are not known to be those of tasks, or of tasks but the one with this key."""

@@ -133,7 +133,7 @@ class Reconciler:
             self._journal.count_lookup(task.key)
             why = reason_of(error, task.client_user_id)
         else:
-            if self._sender.send_or_raise(task) != "unknown":
+            if self._sender.send_or_raise(task, is_repeat=False) != "unknown":
                 return True
             why = "It was sent again, and that outcome is unknown, too."
         if self._looks[task.key] < MAX_PAYER_LOOKS:
@@ -190,7 +190,7 @@ class Reconciler:
             self._journal.record(task.key, "unknown", reason=reason, final=False)
             raise PayerkitError(waits)
         try:
-            self._sender.send_or_raise(task)
+            self._sender.send_or_raise(task, is_repeat=True)
         except Refused:
             entry = self._journal.entry(task.key)
             if entry is None or REFUSED not in entry.facts:  # with them, it is refused once it counts as absent again

@@ -82,22 +82,21 @@ class Sender:
         self._client, self._journal, self._limiter = client, journal, limiter
         self._refusals = EqualRefusals(limiter.stop, stop_after)
 
-    def send(self, task: Task) -> State:
-        """Send a task, record its outcome and return it. Raises RunStopped."""
+    def send(self, task: Task, *, is_repeat: bool = False) -> State:
+        """Send a task, record its outcome and return it. is_repeat: as below. Raises RunStopped."""
         try:
-            return self.send_or_raise(task)
+            return self.send_or_raise(task, is_repeat=is_repeat)
         except PayerkitError:
             entry = self._journal.entry(task.key)  # each attempt recorded it
             return "not_sent" if entry is None else entry.state
 
-    def send_or_raise(self, task: Task) -> State:
+    def send_or_raise(self, task: Task, *, is_repeat: bool) -> State:
         """Send a task, record its outcome and return it.
 
+        is_repeat: it is an account whose outcome was unknown when it was sent before; one last look is due after that.
         Raises RunStopped; and a PayerkitError if a later run can send it, or is to look it up: one after which nothing
         happened, or a refusal while the outcome of an earlier attempt is unknown.
         """
-        entry = self._journal.entry(task.key)
-        is_repeat = task.step == "bank_details" and entry is not None and entry.unknown_sends > 0
         try:
             fields = self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat), kind=task.step)
         except UnknownOutcome as error:
@@ -234,8 +233,8 @@ class Sender:
         """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
         records = list_accounts(self._client, self._limiter, task.client_user_id)
         distinct = {id_of(record) or place: record for place, record in enumerate(records)}
-        baseline = frozenset(self._journal.baseline(task.payer_key) or ())
-        return Listing([*distinct.values()], baseline, self._journal.entries_of(task.payer_key))
+        baseline, entries = self._journal.baseline(task.payer_key), self._journal.entries_of(task.payer_key)
+        return Listing([*distinct.values()], frozenset(baseline or ()), entries, is_first=baseline is None)
 
 
 def record_found(

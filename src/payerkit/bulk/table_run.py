@@ -106,8 +106,10 @@ class TableRun:
         if batch.step == "bank_details":
             rows = tuple(row for row in rows if not self._table.without_payer[row])
         step, distinct = batch.step, self._distinct(batch.step, rows)
-        intents = [self._intent(step, row, self._entry(self._tasks.key(step, row))) for row in distinct]
-        return sum(intent in {"send", "reset"} for intent in intents)
+        if self._journal.is_new:
+            return len(distinct)
+        entries = ((row, self._journal.entry(self._tasks.key(step, row))) for row in distinct)
+        return sum(self._intent(step, row, entry) in {"send", "reset"} for row, entry in entries)
 
     # Sending
 
@@ -151,14 +153,16 @@ class TableRun:
             for _ in batch.rows:
                 self._progress.count("not_sent")
             return
-        keys = {self._tasks.key(batch.step, row) for row in self._unsent_rows(batch)}
-        tasks = self._batch_tasks(batch) if keys else []
+        rows = self._unsent_rows(batch)
+        tasks = self._batch_tasks(batch) if rows else []
+        keys = {self._tasks.key(batch.step, row) for row in rows}
         unsent = [task for task in tasks if task.key in keys]
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
             return
         states = self._existing.sort_out(tasks, unsent, listing)
         for task in unsent:
-            self._progress.count(states.get(task.key) or self._sender.send(task))
+            state = states.get(task.key) or self._sender.send(task, is_repeat=listing.was_sent(task.key))
+            self._progress.count(state)
 
     def _may_be_sent(self, tasks: Sequence[Task], payer: int) -> bool:
         """Return True if accounts need not wait for their payer, in row `payer`; else record why they are not sent."""
@@ -205,10 +209,12 @@ class TableRun:
 
     def _unsent_rows(self, batch: Batch) -> list[int]:
         """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
-        unsent = []
-        for row in self._distinct(batch.step, batch.rows):
+        rows, unsent = self._distinct(batch.step, batch.rows), []
+        if self._journal.is_new:
+            return [*rows]
+        for row in rows:
             key = self._tasks.key(batch.step, row)
-            entry = self._entry(key)
+            entry = self._journal.entry(key)
             intent = self._intent(batch.step, row, entry)
             if intent == "reset":
                 self._journal.reset(key, self._tasks.content(batch.step, row))
@@ -219,10 +225,6 @@ class TableRun:
             elif entry is not None:
                 self._progress.count(entry.state)
         return unsent
-
-    def _entry(self, key: bytes) -> Entry | None:
-        """Return the journal's record of a task before this run has sent any of its batch."""
-        return None if self._journal.is_new else self._journal.entry(key)
 
     def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
@@ -305,10 +307,9 @@ class TableRun:
         self._progress.describe(f"looking again at {count_of(accounts, 'account')}")
         while last_sent and not self._stop:
             due_since = self._journal.now() - self._delay()
-            due = [batch for batch, since in last_sent.items() if since <= due_since]
-            if due:
+            if due := [batch for batch, since in last_sent.items() if since <= due_since]:
                 self._run_workers(self._look_again_at, due)
-                last_sent = {batch: since for batch, since in last_sent.items() if batch not in due}
+                last_sent = {batch: since for batch, since in last_sent.items() if since > due_since}
             else:
                 self._pause(min(last_sent.values()))
 

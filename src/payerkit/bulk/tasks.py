@@ -14,6 +14,8 @@ from payerkit.bulk.table import Step, Table
 from payerkit.client import RequestBody
 from payerkit.models import BankDetails, Payer
 
+_NO_KEY = bytes(KEY_SIZE)
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -49,7 +51,7 @@ class Tasks:
         """Return the task of a row. Its body comes from the model, as in a single call."""
         client_user_id, values = self._client_user_id(row), self.table.values(step, row)
         payer_key = self.payer_key(row)
-        key = payer_key if step == "payer" else self._account_key(row, values)
+        key = payer_key if step == "payer" else self._known_key(row) or self._account_key(row, values)
         body = self._body(step, row, values)
         return Task(step, client_user_id, values, body, key, payer_key, self._content(step, values))
 
@@ -57,8 +59,7 @@ class Tasks:
         """Return the key of a row's task."""
         if step == "payer":
             return self.payer_key(row)
-        key: bytes = self._keys[row].tobytes()
-        return key if any(key) else self._account_key(row, self.table.values(step, row))
+        return self._known_key(row) or self._account_key(row, self.table.values(step, row))
 
     def payer_key(self, row: int) -> bytes:
         """Return the key of a row's payer."""
@@ -76,6 +77,11 @@ class Tasks:
 
     def _client_user_id(self, row: int) -> str:
         return str(self.table.client_user_id(row))
+
+    def _known_key(self, row: int) -> bytes:
+        """Return the key of a row's account if it was made before, else nothing."""
+        key: bytes = self._keys[row].tobytes()
+        return key if key != _NO_KEY else b""
 
     def _account_key(self, row: int, values: Mapping[str, Any]) -> bytes:
         key = digest(self._secret, "bank_details", self._client_user_id(row), *account_identity(values))
