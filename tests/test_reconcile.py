@@ -374,7 +374,7 @@ def account_perhaps_there(world: World) -> None:
     assert world.entry("bank_details").reason.startswith("perhaps_there: ")
 
 
-@scenario("account", "none", "the list may be cut")
+@scenario("account", "none", "the list may be cut, and shows accounts of others")
 def first_list_may_be_cut(world: World) -> None:
     """Show ten accounts; the eleventh may be the one."""
     world.service.stored = [other(place) for place in range(10)]

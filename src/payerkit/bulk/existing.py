@@ -37,7 +37,9 @@ class ExistingAccounts:
         keys = {task.key for task in tasks}
         others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
         found = dict(zip((task.key for task in claiming), find(claiming, candidates, others=others), strict=True))
-        may_be_cut = listing.is_first and listing.may_be_cut
+        # A list that shows accounts of others may leave out more of them; one that shows those of this journal alone is
+        # no reason to stop in the middle of a long table.
+        may_be_cut = listing.may_be_cut and bool(listing.unexplained())
         states = {task.key: self._sort_out(task, found[task.key], listing, may_be_cut=may_be_cut) for task in unsent}
         return {key: state for key, state in states.items() if state is not None}
 

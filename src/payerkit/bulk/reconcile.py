@@ -23,7 +23,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  none       the list has it already, twice                                duplicate              list
     account  none       the list has it already, as failed                            not_sent, next run     list
     account  none       the list may have it already                                  not_sent, next run     list
-    account  none       the list may be cut                                           not_sent, next run     list
+    account  none       the list may be cut, and shows accounts of others             not_sent, next run     list
     account  not_sent   the list may have it already; existing="send"                 sent                   person
     account  none       refused until the payer is compliant                          waiting, next run      service
     account  none       refused as there already, and listed                          done                   list
