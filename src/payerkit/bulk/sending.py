@@ -231,7 +231,7 @@ class Sender:
 
     def look(self, task: Task) -> Listing:
         """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
-        records = list_accounts(self._client, self._limiter, task.client_user_id)
+        records = list_accounts(self._client, self._limiter, task.client_user_id, kind="list")
         distinct = {id_of(record) or place: record for place, record in enumerate(records)}
         baseline, entries = self._journal.baseline(task.payer_key), self._journal.entries_of(task.payer_key)
         return Listing([*distinct.values()], frozenset(baseline or ()), entries, is_first=baseline is None)
@@ -289,10 +289,13 @@ class EqualRefusals:
             )
 
 
-def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str) -> list[dict[str, Any]]:
-    """Return the accounts that the service lists for a payer, none if it does not know the payer."""
+def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
+    """Return the accounts that the service lists for a payer, none if it does not know the payer.
+
+    kind: as for the limiter.
+    """
     try:
-        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind="list")
+        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind=kind)
     except NotFound as error:
         if error.foreign:  # a gateway's page: it does not know whether the payer exists
             raise
