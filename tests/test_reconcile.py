@@ -565,6 +565,19 @@ def last_look_finds_two(world: World) -> None:
     assert ["pd-2"] == world.entry("bank_details").facts["other_ids"]
 
 
+@scenario("account", "done", "sent twice; the last look shows one that may be a second one")
+def last_look_finds_a_mask(world: World) -> None:
+    """Show the account, and one that ends like it."""
+    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
+    world.service.list_payment_details = [[], [], [], [record(1), MASKED]]
+    world.run()
+
+    entry = world.entry("bank_details")
+    assert "pd-1" == entry.facts["id"]
+    assert "stored as pd-1" in entry.reason
+    assert "pd-9" in entry.reason
+
+
 @scenario("account", "done", "sent twice; the last look is at a list that is not whole")
 def last_list_is_not_whole(world: World) -> None:
     """Leave out the account itself."""
@@ -726,3 +739,26 @@ def test_a_lost_journal_stops_the_run(world: World) -> None:
     assert world.report is not None
     assert ["done", "not_sent"] == world.report.frame["state"].tolist()
     assert "run.journal was deleted" in world.report.stopped
+
+
+def test_what_the_last_look_left_open_is_closed_by_the_next_run(world: World) -> None:
+    """The list is not masked any more: the account is done, and nothing was sent for that."""
+    last_look_finds_a_mask(world)
+    world.service.stored = [record(1), other(9)]
+    world.run()
+
+    entry = world.entry("bank_details")
+    assert ("done", False, "pd-1") == (entry.state, entry.needs_look, entry.facts["id"])
+    assert 2 == world.service.calls.count("create_payment_detail")
+
+
+def test_a_list_that_was_not_whole_is_looked_at_by_the_next_run(world: World) -> None:
+    """It is whole now: nothing is left to be said."""
+    last_list_is_not_whole(world)
+    reason = world.entry("bank_details").reason
+    world.service.stored = [record(1)]
+    world.run()
+
+    entry = world.entry("bank_details")
+    assert "The next run looks again." in reason
+    assert ("done", False, "") == (entry.state, entry.needs_look, entry.reason)

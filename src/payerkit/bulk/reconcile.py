@@ -46,6 +46,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  unknown    retry=["unknown"] and existing="send"                         sent                   person
     account  done       sent twice; the last look shows one                           done                   list
     account  done       sent twice; the last look shows two                           duplicate              list
+    account  done       sent twice; the last look shows one that may be a second one  unknown, final         person
     account  done       sent twice; the last look is at a list that is not whole      done, looked at again  list
     account  not_sent   sent twice; the last look shows one                           done                   list
 
@@ -71,7 +72,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.listing import Listing, Matches, find, id_of
+from payerkit.bulk.listing import Listing, Matches, Record, find, id_of
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
@@ -81,6 +82,11 @@ from payerkit.retry import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 _WITNESSES = 3
 """Accounts that are stored for certain and looked for, to see whether the lists of a service show what is there."""
 
+_COULD_BE = "Accounts in the payer's list could be this one, or another's:"
+_LOOK_AGAIN = (
+    "Sent more than once. Whether it is stored twice is open: the payer's list does not show all accounts that are "
+    "known to be there. The next run looks again."
+)
 _COMPARE = "Compare them with list_payment_details()."
 _NOT_WHOLE = (
     "The outcome is unknown, and the payer's list does not show that it is absent: it leaves out accounts that are "
@@ -159,9 +165,8 @@ class Reconciler:
             record_found(self._journal, task, found.strong, reason=FOUND_IN_LIST, needs_look=needs_look)
             return True
         if records := found.strong or found.perhaps:
-            ids = ", ".join(id_of(record) or "one without an id" for record in records)
-            reason = f"The outcome is unknown. Accounts in the payer's list could be this one, or another's: {ids}. "
-            self._journal.record(task.key, "unknown", reason=reason + _COMPARE)
+            reason = f"The outcome is unknown. {_COULD_BE} {_named(records)}. {_COMPARE}"
+            self._journal.record(task.key, "unknown", reason=reason, facts=listing.entries[task.key].facts)
         return bool(records)
 
     def _handle_missing(self, task: Task, listing: Listing) -> bool:
@@ -247,20 +252,29 @@ class Reconciler:
             facts = entry.facts | {"other_ids": [id_of(record) for record in others]}
             self._journal.record(task.key, "duplicate", reason=STORED_TWICE, facts=facts, needs_look=False)
         elif others or doubtful:
-            self._keep_looking(task, entry, "the payer's list has an account that could be a second one")
+            stored = "" if own is None else f" It is stored as {own}."
+            reason = f"Sent more than once.{stored} {_COULD_BE} {_named([*others, *doubtful])}. {_COMPARE}"
+            self._journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
         elif not listing.is_whole:
-            self._keep_looking(task, entry, "the payer's list does not show all accounts that are known to be there")
-        elif entry.state != "unknown":
-            self._journal.record(
-                task.key, entry.state, reason=entry.reason, final=entry.final, facts=entry.facts, needs_look=False
-            )
+            self._keep_looking(task, entry)
+        elif own is not None or entry.state != "unknown":
+            self._end_looking(task, entry)
 
-    def _keep_looking(self, task: Task, entry: Entry, why: str) -> None:
+    def _keep_looking(self, task: Task, entry: Entry) -> None:
         """Record why the next run has to look again at an account that was sent twice."""
-        reason = f"Sent more than once; whether it is stored twice is open: {why}. The next run looks again."
-        if entry.state != "unknown" and reason not in entry.reason:
-            reason = f"{entry.reason} {reason}".strip() if entry.state == "refused" else reason
+        if entry.state != "unknown" and _LOOK_AGAIN not in entry.reason:
+            reason = f"{entry.reason} {_LOOK_AGAIN}".strip()
             self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
+
+    def _end_looking(self, task: Task, entry: Entry) -> None:
+        """Record that an account that was sent twice is not stored twice."""
+        if entry.state == "unknown":  # one that could be a second one was listed before, and is not any more
+            self._journal.record(task.key, "done", facts=entry.facts, needs_look=False)
+            return
+        reason = entry.reason.replace(_LOOK_AGAIN, "").strip()
+        self._journal.record(
+            task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts, needs_look=False
+        )
 
 
 def is_due(entry: Entry, due_since: float) -> bool:
@@ -283,6 +297,11 @@ def is_certain(found: Matches, *, sent_twice: bool) -> bool:
     if found.is_shared or not all(map(id_of, found.strong)):
         return False
     return len(found.strong) == 1 or (sent_twice and len(found.same) == len(found.strong) > 1)
+
+
+def _named(records: Sequence[Record]) -> str:
+    """Return the ids of accounts as a sentence names them."""
+    return ", ".join(id_of(record) or "one without an id" for record in records)
 
 
 def _may_be_listed(entry: Entry | None) -> bool:
