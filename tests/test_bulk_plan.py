@@ -210,7 +210,7 @@ def report(shared: Client, tmp_path: Path) -> payerkit.Report:
 def test_a_report_has_every_row(report: payerkit.Report) -> None:
     """Rows are in the order of the input, and the counts of the states add up to them."""
     assert ["done", "not_sent", "done"] == list(report.frame["state"])
-    assert {"done": 2, "refused": 0, "unknown": 0, "not_sent": 1, "waiting": 0} == report.counts
+    assert {"done": 2, "refused": 0, "unknown": 0, "not_sent": 1, "waiting": 0, "duplicate": 0} == report.counts
 
 
 def test_a_report_shows_no_personal_data(report: payerkit.Report) -> None:

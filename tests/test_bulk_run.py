@@ -68,7 +68,7 @@ def test_a_table_is_onboarded(journal: Path) -> None:
         listed = payerkit.list_many(client, table["clientUserId"], progress=False)
         ledger = client.sandbox.ledger()
 
-    assert {"done": 5, "refused": 0, "unknown": 0, "not_sent": 0, "waiting": 0} == report.counts
+    assert {"done": 5, "refused": 0, "unknown": 0, "not_sent": 0, "waiting": 0, "duplicate": 0} == report.counts
     assert listed["id"].tolist() == report.frame["payment_details_id"].tolist()
     assert ["payer"] * 5 + ["payment_detail"] * 5 == ledger["what"].tolist()
     assert report.frame["agreement_url"].str.startswith(client.base_url).all()

@@ -368,7 +368,7 @@ def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
 # The report
 
 
-def test_every_row_is_in_one_of_five_states(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit.Report]) -> None:
     """Waiting rows are counted, can be sent by the same call, and the advice names them apart from other rows."""
     service.payers = [reply(200), reply(400)]
     service.accounts = [reply(201), NOT_YET, NOT_YET]
@@ -376,13 +376,14 @@ def test_every_row_is_in_one_of_five_states(service: Service, run: Callable[...,
     rows.loc[4, "email"] = "nobody"
     report = run(rows)
 
-    assert {"done": 1, "refused": 1, "unknown": 0, "not_sent": 1, "waiting": 2} == report.counts
+    assert {"done": 1, "refused": 1, "unknown": 0, "not_sent": 1, "waiting": 2, "duplicate": 0} == report.counts
     assert [2, 3] == report.retryable.index.tolist()
     assert [
-        "5 rows: 1 done, 1 refused, 1 not sent, 2 waiting.",
+        "5 rows: 1 done, 1 with a warning, 1 refused, 1 not sent, 2 waiting.",
         "██████████▒▒▒▒▒▒▒▒▒▒··········~~~~~~~~~~~~~~~~~~~~",
         "Call again later: 2 rows wait until the payer is compliant, see reason.",
-    ] == str(report).splitlines()
+        '1 row was refused: correct what reason says, or send as it is with retry="refused" (--retry refused).',
+    ] == str(report).splitlines()[:4]
     assert (2, 1) == (report._repr_html_().count(">waiting<"), report._repr_html_().count("#1565c0"))
 
 

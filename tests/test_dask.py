@@ -123,7 +123,7 @@ def test_partitions_are_sent_as_one_table(shared: Service, tmp_path: Path) -> No
         payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False) for rows in (parts, whole)
     )
 
-    assert {"done": 7, "refused": 0, "unknown": 0, "not_sent": 4, "waiting": 0} == sent.counts
+    assert {"done": 7, "refused": 0, "unknown": 0, "not_sent": 4, "waiting": 0, "duplicate": 0} == sent.counts
     pd.testing.assert_frame_equal(sent.frame.reset_index(drop=True), again.frame.reset_index(drop=True))
 
 

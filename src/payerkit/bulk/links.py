@@ -6,11 +6,15 @@ import csv
 import os
 import secrets
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from itertools import count
+from operator import xor
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from payerkit.bulk.identity import id_form
 from payerkit.bulk.journal import digest
 from payerkit.bulk.read import name_columns
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
@@ -21,25 +25,32 @@ from payerkit.html import is_web_address
 _LINKS = ("agreement_url", "kyc_url")
 _IDENTITY = ("client_user_id", "email")
 
-_FORMULA = ("=", "+", "-", "@")
-"""Characters with which a cell of a spreadsheet begins that is computed: an e-mail address may be a formula."""
+FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
+"""Characters with which a cell of a spreadsheet begins that is computed; in some languages, their wide forms, too."""
 
 _SAME_ROWS = "Give the table of the run, with its rows in the same order and with the same index."
 
 
 class RowIds:
-    """The client user ids of a table's rows, in their order, as a hash: a report recognises them, and holds none."""
+    """The client user ids of a table's rows, as one hash: a report recognises them, and holds none.
 
-    def __init__(self, ids: Iterable[str | None]) -> None:
+    The rows may be added in any order, some at a time. Near duplicates are one id here, since they are one in a run.
+    """
+
+    def __init__(self) -> None:
         self._salt = secrets.token_bytes(16)
-        self._digest = self._hash(ids)
+        self._sum = 0
 
-    def _hash(self, ids: Iterable[str | None]) -> bytes:
-        return digest(self._salt, *(value or "" for value in ids))
+    def add(self, rows: Iterable[int], ids: Iterable[str | None]) -> None:
+        """Add the ids of some rows."""
+        self._sum = reduce(xor, map(self._hash, rows, ids), self._sum)
 
     def match(self, ids: Iterable[str | None]) -> bool:
-        """Return True if these are the ids, in this order."""
-        return self._digest == self._hash(ids)
+        """Return True if these are the ids, in the order of the rows."""
+        return self._sum == reduce(xor, map(self._hash, count(), ids), 0)
+
+    def _hash(self, row: int, client_user_id: str | None) -> int:
+        return int.from_bytes(digest(self._salt, str(row), id_form(client_user_id or "")), "big")
 
 
 def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict[str, str]]:
@@ -56,7 +67,7 @@ def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict
     for place in is_done.fillna(value=False).to_numpy(bool).nonzero()[0].tolist():
         if emails[place]:  # else it is an account alone
             urls = {name: _web_address(report[name].iloc[place]) for name in _LINKS}
-            links.setdefault(ids[place], {"client_user_id": ids[place], "email": emails[place], **urls})
+            links.setdefault(id_form(ids[place]), {"client_user_id": ids[place], "email": emails[place], **urls})
     return list(links.values())
 
 
@@ -77,10 +88,10 @@ def _web_address(link: Any) -> str:
     return link if isinstance(link, str) and is_web_address(link) else ""
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Return a text so that no spreadsheet computes it: with ' in front of what may be a formula and is no number."""
     is_number = text[1:].replace(".", "", 1).isdecimal()
-    return f"'{text}" if text.startswith(_FORMULA) and not is_number else text
+    return f"'{text}" if text.startswith(FORMULA) and not is_number else text
 
 
 def write_links(path: Path, links: Sequence[dict[str, str]]) -> None:
@@ -90,4 +101,4 @@ def write_links(path: Path, links: Sequence[dict[str, str]]) -> None:
         path.chmod(0o600)  # before anything is written: an older file keeps its mode
         writer = csv.DictWriter(text, [*_IDENTITY, *_LINKS])
         writer.writeheader()
-        writer.writerows({name: _inert(text) for name, text in link.items()} for link in links)
+        writer.writerows({name: inert(text) for name, text in link.items()} for link in links)

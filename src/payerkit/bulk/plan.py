@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.report import PAYER_NOT_SENT, count_of, error_texts, shown_id
+from payerkit.bulk.finding_texts import FindingTexts, by_label
+from payerkit.bulk.holder import Flags
+from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
+from payerkit.bulk.report import count_of
 from payerkit.bulk.table import Step, Table
+from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.errors import without_internal_frames
+
+_SHOWN_FINDINGS = 12
 
 
 @without_internal_frames
-def plan_onboarding(rows: Any, *, holder_is_payer: bool = False) -> Plan:
+def plan_onboarding(rows: Any, *, holder_is_payer: bool = False, hold: str | Collection[str] = ()) -> Plan:
     """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 
     Args:
         rows: The table, as for `onboard`.
         holder_is_payer: As for `onboard`.
+        hold: As for `onboard`.
 
     Returns:
         A `Plan`: counts, findings, and what would be sent for each row.
 
     Raises:
-        InvalidInput: For anything but a table with rows to send, for unknown columns, and for a table that does not
-            say who holds the accounts.
+        InvalidInput: For anything but a table with rows to send, for unknown columns, for a table that does not say
+            who holds the accounts, and for a code that no warning has.
 
     Example:
         >>> plan_onboarding(pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}]))
@@ -34,7 +43,7 @@ def plan_onboarding(rows: Any, *, holder_is_payer: bool = False) -> Plan:
         1 row would not be sent: errors in the row or in its payer.
              1x error email: Not an e-mail address.
     """
-    return Plan(Table(rows, holder_is_payer=holder_is_payer))
+    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold))
 
 
 class Plan:
@@ -44,7 +53,7 @@ class Plan:
 
     Attributes:
         counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
-            `with_warnings`.
+            `with_warnings`; and of rows that are `held` back because of warnings.
         findings: One row per finding, with the columns of `check_payers` (`row` is the label of the row in the table's
             index) and `step` (string): payer, bank_details, or empty.
         frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
@@ -58,18 +67,23 @@ class Plan:
     """
 
     def __init__(self, table: Table) -> None:
-        self.findings = table.findings.assign(row=table.labels.take(table.findings["row"].to_numpy()))
         self.frame = _plan_rows(table)
-        self._columns = table.columns
-        sent = ~table.blocked & ~table.without_payer
-        warned = table.findings.loc[table.findings["severity"] == "warning", "row"]
+        self._found, self._columns = table.found, table.columns
+        sent = _rows_to_send(table)
+        warned = np.unique(table.found.of_severity("warning").rows)
         self.counts = {
             "rows": len(table),
             "to_send": int(sent.sum()),
             "payers": int((self.frame["payer"] == "send").sum()),
             "accounts": int((self.frame["bank_details"] == "send").sum()),
-            "with_warnings": int(np.count_nonzero(sent[warned.unique()])),
+            "with_warnings": int(np.count_nonzero(sent[warned])),
+            "held": int(np.count_nonzero(table.held & ~table.blocked)),
         }
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """One row per finding."""
+        return by_label(self._found, self.frame.index)
 
     def __str__(self) -> str:
         return "\n".join([*self._summary(), *map(" ".join, self._frequent_findings())])
@@ -78,24 +92,25 @@ class Plan:
 
     def _summary(self) -> list[str]:
         counts = self.counts
-        blocked = counts["rows"] - counts["to_send"]
+        held = counts["held"]
+        blocked = counts["rows"] - counts["to_send"] - held
         sent = f"{count_of(counts['payers'], 'payer')} and {count_of(counts['accounts'], 'account')} would be sent"
         return [
-            f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']}.",
+            f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']:,}.",
             *([f"{count_of(blocked, 'row')} would not be sent: errors in the row or in its payer."] if blocked else []),
+            *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
         ]
 
     def _frequent_findings(self) -> list[tuple[str, str, str, str]]:
         """Return the most frequent findings, errors first: times, severity, column, message."""
-        columns = ["severity", "step", "field", "message"]
-        found = self.findings.loc[self.findings["severity"] != "info", columns]
-        counted = found.value_counts().reset_index(name="times")
-        first = counted.sort_values(["severity", "times"], ascending=[True, False]).head(12)
-        rows = zip(*(first[name].tolist() for name in ("times", *columns)), strict=True)
-        return [
-            (f"{times:>6}x", severity, f"{self._columns.get(step, {}).get(field, field)}:" if field else "", message)
-            for times, severity, step, field, message in rows
-        ]
+        times: Counter[tuple[str, str, str]] = Counter()
+        numbers = np.bincount(self._found.numbers, minlength=len(self._found.kinds))
+        for (finding, step), number in zip(self._found.kinds, numbers.tolist(), strict=True):
+            if finding.severity != "info":
+                column = self._columns.get(step, {}).get(finding.field, finding.field) if step else finding.field
+                times[finding.severity, f"{column}:" if column else "", finding.message] += number
+        first = sorted(times.items(), key=lambda item: (item[0][0], -item[1]))[:_SHOWN_FINDINGS]
+        return [(f"{number:>6,}x", *words) for words, number in first]
 
     def _repr_html_(self) -> str:
         first, *others = self._summary()
@@ -105,25 +120,40 @@ class Plan:
         return f"<div><b>{html.escape(first)}</b>{head}{grid if rows else ''}</div>"
 
 
+def _rows_to_send(table: Table) -> Flags:
+    return ~table.blocked & ~table.held & ~table.without_payer
+
+
 def _plan_rows(table: Table) -> pd.DataFrame:
-    reasons = error_texts(table) | dict.fromkeys(np.flatnonzero(table.without_payer).tolist(), PAYER_NOT_SENT)
-    ids: list[Any] = [None] * len(table)
-    for row in table.order.tolist():
-        ids[row] = shown_id(table.client_user_id(row))
+    errors = FindingTexts(table.found.of_severity("error"), table.columns)
+    ids, in_order = TextColumn(), table.order
+    for rows in chunks(in_order):
+        ids.add([shown_id(table.client_user_id(row)) for row in rows])
     columns = {
-        "client_user_id": pd.array(ids, dtype="string"),
-        "payer": _plan_step(table, "payer"),
-        "bank_details": _plan_step(table, "bank_details"),
-        "reason": pd.array([reasons.get(row, "") for row in range(len(table))], dtype="string"),
+        "client_user_id": ids.array(in_order),
+        "payer": text_column(_planner(table, "payer"), len(table)),
+        "bank_details": text_column(_planner(table, "bank_details"), len(table)),
+        "reason": text_column(lambda row: _reason(table, row, errors), len(table)),
     }
     return pd.DataFrame(columns, index=table.labels)
 
 
-def _plan_step(table: Table, step: Step) -> Any:
-    """Return for each row "send", "as row ..." if an earlier row sends the same, or ""."""
-    planned = np.where(table.rows_to_send(step) & ~table.without_payer, "send", "").astype(object)
-    for row in np.flatnonzero(planned == "send").tolist():
-        first = table.payer_row(row) if step == "payer" else table.account_row(row)
-        if first != row:
-            planned[row] = f"as row {shown_id(table.labels[first])}"
-    return pd.array(planned, dtype="string")
+def _planner(table: Table, step: Step) -> Callable[[int], str]:
+    """Return a function that says of a row "send", "as row ..." if another row sends the same, or ""."""
+    is_sent = table.rows_to_send(step) & _rows_to_send(table)
+    source_of = table.payer_row if step == "payer" else table.account_row
+
+    def planned(row: int) -> str:
+        if not is_sent[row]:
+            return ""
+        source = source_of(row)
+        return "send" if source == row else f"as row {shown_id(table.labels[source])}"
+
+    return planned
+
+
+def _reason(table: Table, row: int, errors: FindingTexts) -> str:
+    """Return why a row would not be sent, "" if it would."""
+    if table.blocked[row]:
+        return errors.of(row)
+    return HELD if table.held[row] else PAYER_NOT_SENT if table.without_payer[row] else ""

@@ -2,38 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.links import RowIds, collect_links, write_links
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.finding_texts import FindingTexts, by_label
+from payerkit.bulk.found import Found
+from payerkit.bulk.journal import Journal
+from payerkit.bulk.links import FORMULA, RowIds, collect_links, inert, write_links
+from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of, shown_id
+from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
-from payerkit.masking import mask
+
+_ADVICE = {
+    "again": "Call again with the same journal: {rows} may still be done.",
+    "look": "Call again with the same journal: {rows} {wait} for a last look, see reason.",
+    "waiting": "Call again later: {rows} {wait} until the payer is compliant, see reason.",
+    "refused": '{rows} {were} refused: correct what reason says, or send as it is with retry="refused" '
+    "(--retry refused).",
+    "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry="unknown" (--retry unknown).',
+    "duplicate": "{rows} {are} stored twice: ask the service to remove one of the accounts, see reason.",
+    "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
+    'existing="send" (--existing send).',
+    "there_failed": "{rows} {are} there, but failed, rejected or deactivated: store another account with "
+    'existing="send" (--existing send).',
+    "held": "{rows} {are} held back because of warnings: correct what findings says, or call again without hold "
+    "(--hold).",
+    "changed": "{rows} {were} changed after storing, and the service keeps what it has: see findings.",
+    "strays": "{writes} with unknown outcome in the journal {are} of rows that this table no longer has: call again "
+    "with a table that has them.",
+}
+"""What to do, by situation, in the order in which a report says it."""
+
+_VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays"}
+"""Verbs of many rows, and those of one."""
 
 _SHOWN_ROWS = 20
-_FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
-_COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}
-"""The column of each fact in the journal."""
+_SHOWN_REASONS = 5
 
-PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
+_NOT_TEXT: dict[str, Any] = {"attempts": np.int64, "retryable": np.bool_}
+"""The columns of a report that hold no text, with their dtypes."""
 
 _WIDTH = 50
-_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~"}
+_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~", "duplicate": "="}
 _COLOURS = {
     "done": "#2e7d32",
     "refused": "#c62828",
     "unknown": "#ef6c00",
     "not_sent": "#9e9e9e",
     "waiting": "#1565c0",
+    "duplicate": "#6a1b9a",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a report tells beside its rows.
+
+    stopped: why the run stopped early, "" if it did not. stored: how many payers and accounts of the table are stored,
+    by step. strays: writes with unknown outcome in the journal that no row of the table explains.
+    """
+
+    stopped: str
+    stored: Mapping[Step, int]
+    strays: int
+
+    def stored_text(self) -> str:
+        """Return what is stored, in words."""
+        nouns: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
+        return " and ".join(count_of(number, nouns[step]) for step, number in self.stored.items())
 
 
 class Report:
@@ -45,10 +91,12 @@ class Report:
         frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
             noted: `client_user_id` (an e-mail address is masked); `step`, the last one that was tried (payer,
             bank_details); `state`: done, refused (the service refused it), unknown (it was sent, the outcome is
-            unknown), not_sent, or waiting (an account that is sent once its payer is compliant); `user_id`,
-            `payment_details_id`, `kyc_status`, `agreement_status`, `status` (of the bank details), `agreement_url` and
-            `kyc_url`, as the service returned them; `attempts` (int64), times that the row's requests were sent;
-            `retryable` (bool), True if the same call again may do more; `reason`, empty for most rows that are done.
+            unknown), not_sent, waiting (an account that is sent once its payer is compliant), or duplicate (an account
+            that is stored twice); `user_id`, `payment_details_id`, `kyc_status`, `agreement_status`, `status` (of the
+            bank details), `agreement_url` and `kyc_url`, as the service returned them; `attempts` (int64), times that
+            the row's requests were sent; `retryable` (bool), True if the same call again may do more; `reason`, empty
+            for most rows that are done; `findings`, the warnings and infos that the row was sent with, "" for none;
+            `other_ids`, of a duplicate, the ids of the other accounts, separated by commas, else "".
         stopped: Why the run stopped before all rows were tried; "" if it did not.
 
     Example:
@@ -61,9 +109,11 @@ class Report:
         0       user-123  payer  done  not_started         1
     """
 
-    def __init__(self, frame: pd.DataFrame, stopped: str, row_ids: RowIds) -> None:
+    def __init__(self, frame: pd.DataFrame, findings: Found, sums: Sums, row_ids: RowIds) -> None:
         self.frame = frame
-        self.stopped = stopped
+        self.stopped = sums.stopped
+        self._sums = sums
+        self._findings = findings
         self._row_ids = row_ids
 
     @property
@@ -73,14 +123,25 @@ class Report:
         return {state: int(counted.get(state, 0)) for state in _MARKS}
 
     @property
+    def findings(self) -> pd.DataFrame:
+        """One row per finding, with the columns of `Plan.findings`; and what was changed after it was stored."""
+        return by_label(self._findings, self.frame.index)
+
+    @property
     def retryable(self) -> pd.DataFrame:
         """The rows of `frame` for which the same call again, with the same journal, may do more."""
         return self.frame[self.frame["retryable"]]
 
     def save(self, path: str | Path) -> None:
-        """Write the frame as CSV, its index first."""
-        labels = ["row" if name is None else str(name) for name in self.frame.index.names]
-        self.frame.to_csv(path, index_label=labels)
+        """Write the frame as CSV, its index first.
+
+        A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
+        """
+        labels = [inert("row" if name is None else str(name)) for name in self.frame.index.names]
+        texts = self.frame.select_dtypes("string")
+        cells = {name: texts[name].map(inert, na_action="ignore") for name in texts if _has_formulas(texts[name])}
+        frame = self.frame.assign(**cells).set_axis(_inert_labels(self.frame.index))
+        frame.to_csv(path, index_label=labels)
 
     @without_internal_frames
     def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
@@ -115,26 +176,49 @@ class Report:
         return {"written": len(written), "without_links": len(links) - len(written)}
 
     def _summary(self) -> str:
-        counts = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in self.counts.items() if count)
-        return f"{count_of(len(self.frame), 'row')}: {counts or 'nothing to do'}."
+        counts = {state.replace("_", " "): count for state, count in self.counts.items() if count}
+        parts = [f"{count:,} {state}" for state, count in counts.items()]
+        if warned := self._count_warned():
+            parts.insert(1, f"{warned:,} with {'a warning' if warned == 1 else 'warnings'}")
+        return f"{count_of(len(self.frame), 'row')}: {', '.join(parts) or 'nothing to do'}."
+
+    def _count_warned(self) -> int:
+        """Return how many rows are done that have warnings."""
+        rows = np.unique(self._findings.of_severity("warning").rows)
+        return int((self.frame["state"].iloc[rows] == "done").sum())
 
     def _advice(self) -> list[str]:
-        waiting = self.counts["waiting"]
-        again = len(self.retryable) - waiting
-        left = int(((self.frame["state"] == "unknown") & ~self.frame["retryable"]).sum())
+        """Return what happened and what to do, one sentence a line."""
+        early = [f"The run stopped early: {self.stopped}", f"Stored so far: {self._sums.stored_text()}."]
+        numbers = self._count_situations()
         return [
-            *([f"The run stopped early: {self.stopped}"] if self.stopped else []),
-            *([f"Call again with the same journal: {count_of(again, 'row')} may still be done."] if again else []),
-            *(
-                [f"Call again later: {_rows_wait(waiting)} until the payer is compliant, see reason."]
-                if waiting
-                else []
-            ),
-            *([f"Check {count_of(left, 'row')} yourself: the outcome stays unknown, see reason."] if left else []),
+            *(early if self.stopped else []),
+            *(_filled(text, numbers[situation]) for situation, text in _ADVICE.items() if numbers[situation]),
+        ]
+
+    def _count_situations(self) -> Counter[str]:
+        """Return the number of rows, or writes, in each situation of `_ADVICE`."""
+        frame, is_open = self.frame, self.frame["retryable"]
+        numbers = Counter(map(code_of, frame.loc[frame["state"] == "not_sent", "reason"]))
+        numbers += Counter({state: self.counts[state] for state in ("waiting", "refused", "duplicate")})
+        numbers["unknown"] = int(((frame["state"] == "unknown") & ~is_open).sum())
+        numbers["look"] = int(((frame["state"] == "done") & is_open).sum())
+        numbers["again"] = int(is_open.sum()) - numbers["look"] - numbers["waiting"]
+        numbers["changed"] = len(np.unique(self._findings.with_codes(["changed_after_storing"]).rows))
+        numbers["strays"] = self._sums.strays
+        return numbers
+
+    def _frequent_reasons(self) -> list[str]:
+        """Return the most frequent reasons of rows that were refused or not sent, with their numbers."""
+        rows = self.frame.loc[self.frame["state"].isin(["refused", "not_sent"]), ["state", "reason"]]
+        counted = rows.value_counts(sort=False).sort_values(ascending=False, kind="stable").head(_SHOWN_REASONS)
+        return [
+            f"{count:>7,}x {state.replace('_', ' ')}: {visible(reason)}" for (state, reason), count in counted.items()
         ]
 
     def __str__(self) -> str:
-        return "\n".join([self._summary(), _text_bar(self.counts), *self._advice()])
+        lines = [self._summary(), _text_bar(self.counts), *self._advice(), *self._frequent_reasons()]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -150,11 +234,26 @@ class Report:
 
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def _rows_wait(number: int) -> str:
-    return f"{count_of(number, 'row')} wait{'s' * (number == 1)}"
+def _filled(text: str, number: int) -> str:
+    """Return a text with a number of rows or writes, and verbs to match."""
+    verbs = {many: one if number == 1 else many for many, one in _VERBS.items()}
+    return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
+
+
+def _has_formulas(texts: pd.Series[Any]) -> bool:
+    return bool(texts.str.startswith(FORMULA).any())
+
+
+def _inert_labels(labels: pd.Index[Any]) -> pd.Index[Any]:
+    """Return the labels of rows, or the levels of such labels, without formulas."""
+    if isinstance(labels, pd.MultiIndex):
+        return labels.set_levels([_inert_labels(level) for level in labels.levels], verify_integrity=False)
+    if pd.api.types.is_numeric_dtype(labels):
+        return labels
+    return labels.map(lambda label: inert(label) if isinstance(label, str) else label)
 
 
 def _text_bar(counts: Mapping[str, int]) -> str:
@@ -175,90 +274,23 @@ def _html_bar(counts: Mapping[str, int]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RowOutcome:
-    """The outcome of a row: what a row of the report shows."""
-
-    client_user_id: str | None
-    step: str = ""
-    state: str = "not_sent"
-    user_id: str | None = None
-    payment_details_id: str | None = None
-    kyc_status: str | None = None
-    agreement_status: str | None = None
-    status: str | None = None
-    agreement_url: str | None = None
-    kyc_url: str | None = None
-    attempts: int = 0
-    retryable: bool = False
-    reason: str = ""
-
-    def after(self, step: Step, entry: Entry | None, stopped: str) -> Self:
-        """Return the outcome with one more step, from the journal's record of its task."""
-        if entry is None:
-            return replace(self, step=step, state="not_sent", retryable=True, reason=stopped or "Not sent yet.")
-        is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent", "waiting"} and not entry.final)
-        return replace(
-            self,
-            **{_COLUMNS[name]: value for name, value in entry.facts.items() if name in _COLUMNS},
-            step=step,
-            state="unknown" if entry.state == "sent" else entry.state,
-            attempts=self.attempts + entry.attempts,
-            retryable=is_open,
-            reason=entry.reason,
-        )
-
-
-def shown_id(value: Any) -> Any:
-    """Return a client user id, or a row's label, which may be one, as it may be shown."""
-    return value if value is None else visible(str(mask("clientUserId", value)))
-
-
 def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     """Return the report of a table, from its journal."""
-    table = tasks.table
-    errors = error_texts(table)
-    outcomes: list[Any] = [None] * len(table)
-    ids: list[str | None] = [None] * len(table)
-    for row in table.order.tolist():
-        ids[row] = table.client_user_id(row)
-        outcomes[row] = _row_outcome(tasks, journal, row, errors.get(row), stopped)
-    columns = {field.name: [getattr(outcome, field.name) for outcome in outcomes] for field in fields(RowOutcome)}
-    dtypes = dict.fromkeys(columns, "string") | {"attempts": "int64", "retryable": "bool"}
-    return Report(pd.DataFrame(columns, index=table.labels, dtype=object).astype(dtypes), stopped, RowIds(ids))
-
-
-def error_texts(table: Table) -> dict[int, str]:
-    """Return the errors of each row that has any, as text, each with its column."""
-    errors = table.findings[table.findings["severity"] == "error"]
-    columns = pd.Series(
-        [
-            table.columns.get(step, {}).get(field, field)
-            for step, field in zip(errors["step"], errors["field"], strict=True)
-        ],
-        errors.index,
-        "string",
-    )
-    texts = (columns + ": " + errors["message"]).str.removeprefix(": ")
-    found: dict[Any, str] = texts.groupby(errors["row"]).agg("; ".join).to_dict()
-    return found
-
-
-def _row_outcome(tasks: Tasks, journal: Journal, row: int, errors: str | None, stopped: str) -> RowOutcome:
-    outcome = RowOutcome(shown_id(tasks.table.client_user_id(row)), reason=errors or "")
-    for step, source in _steps(tasks.table, row) if errors is None else ():
-        if source is None:
-            return replace(outcome, step=step, reason=PAYER_NOT_SENT)
-        outcome = outcome.after(step, journal.entry(tasks.key(step, source)), stopped)
-        if outcome.state != "done":
-            break
-    return outcome
-
-
-def _steps(table: Table, row: int) -> Iterator[tuple[Step, int | None]]:
-    """Yield the steps of a row, each with the row whose data is sent; None if that row has errors."""
-    payer = table.payer_row(row)
-    if "payer" in table.steps and payer >= 0:
-        yield "payer", None if table.blocked[payer] else payer
-    if table.rows_with("bank_details")[row]:
-        yield "bank_details", row
+    table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped)
+    columns: dict[str, Any] = {name: TextColumn() for name in RowOutcome._fields}
+    columns |= {name: np.zeros(len(table), dtype) for name, dtype in _NOT_TEXT.items()}
+    for rows in chunks(table.order):
+        ids = [table.client_user_id(row) for row in rows]
+        row_ids.add(rows, ids)
+        found = zip(*map(outcomes.of, rows, ids), strict=True)
+        for name, cells in zip(RowOutcome._fields, found, strict=True):
+            if name in _NOT_TEXT:
+                columns[name][rows] = cells
+            else:
+                columns[name].add(cells)
+    arrays = {name: column.array(table.order) if name not in _NOT_TEXT else column for name, column in columns.items()}
+    findings = Found.join([table.found, *outcomes.changes()]).in_order()
+    warnings_first = Found.join([findings.of_severity("warning"), findings.of_severity("info")])
+    arrays["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, len(table))
+    sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
+    return Report(pd.DataFrame(arrays, index=table.labels), findings, sums, row_ids)

@@ -107,7 +107,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         >>> text = template("usd-local", "eur-local", path="accounts.csv")
         >>> report = onboard(client, read_payers("accounts.csv"), journal="run.journal", progress=False)
         >>> report.counts
-        {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0}
+        {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0, 'duplicate': 0}
     """
     options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
     table = Table(rows, holder_is_payer=holder_is_payer, hold=hold)

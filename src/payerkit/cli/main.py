@@ -130,9 +130,10 @@ _DURABLE = """after a power cut or a crash of the operating system, the last mom
 this option they are not, and each write of the journal waits for the disk"""
 
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
-PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each row: to resume after a crash or
-Ctrl+C, run the same command again; rows that are done are not sent again. The exit code is 0 if all rows are done (with
---dry-run: would be sent), 3 if some are not, 1 if the run could not start, and 130 after Ctrl+C."""
+PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each payer and account. After a crash or
+Ctrl+C, or with a corrected or longer file, run the same command again: what is done is not sent again. The exit code is
+0 if all rows are done (with --dry-run: would be sent), 3 if some are not, 1 if the run could not start, and 130 after
+Ctrl+C."""
 
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
@@ -181,6 +182,37 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         "same command on another day sends the others (default: %(default)s)",
     )
     add(
+        "--existing",
+        choices=("skip", "send"),
+        default="skip",
+        help="accounts that may be there already, or are there but failed: skip leaves them to you, send stores them "
+        "(default: %(default)s)",
+    )
+    add(
+        "--retry",
+        action="extend",
+        type=_words,
+        default=[],
+        metavar="STATE",
+        help="send again what is refused or unknown, such as --retry refused,unknown; may be repeated",
+    )
+    add(
+        "--hold",
+        action="extend",
+        type=_words,
+        default=[],
+        metavar="CODE",
+        help="keep back rows with these warnings, such as --hold iban_checksum, or with any: --hold warnings; may be "
+        "repeated",
+    )
+    add(
+        "--stop-after",
+        type=_limit,
+        default=20,
+        metavar="N",
+        help="end the run once this many rows are refused for the same reason; none: never (default: %(default)s)",
+    )
+    add(
         "--links",
         type=Path,
         metavar="FILE",
@@ -192,6 +224,20 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="CSV file for the result of each row (default: beside the file, such as payers-report.csv)",
     )
+
+
+def _words(text: str) -> list[str]:
+    """Return words that are separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _limit(text: str) -> int | None:
+    """Return a number of refusals; None for "none"."""
+    if text == "none":
+        return None
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("expected a whole number, or none")
+    return int(text)
 
 
 _INSPECT = """Decode the transactions of a saved payment, show what each one does, and compare them with the order: the

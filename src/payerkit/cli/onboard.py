@@ -29,7 +29,7 @@ def run(options: Namespace) -> int:
     _require_own_files({"FILE": file, "--journal": journal, "--report": target, "--links": options.links})
     rows = read_payers(file, mapping=_mapping(options.column))
     if options.dry_run:
-        plan = plan_onboarding(rows, holder_is_payer=options.holder_is_payer)
+        plan = plan_onboarding(rows, holder_is_payer=options.holder_is_payer, hold=options.hold)
         print(plan)
         return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
     interrupted = False
@@ -43,6 +43,10 @@ def run(options: Namespace) -> int:
                 durable=options.durable,
                 accounts=options.accounts.replace("-", "_"),
                 holder_is_payer=options.holder_is_payer,
+                existing=options.existing,
+                retry=options.retry,
+                stop_after=options.stop_after,
+                hold=options.hold,
             )
         except InterruptedRun as error:
             report, interrupted = error.report, True

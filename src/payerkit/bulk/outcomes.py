@@ -1,0 +1,153 @@
+"""The outcome of each row of a table, from the journal of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from payerkit.bulk.finding_texts import FindingTexts
+from payerkit.bulk.found import Found
+from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.table import Step, Table
+from payerkit.bulk.tasks import Tasks
+from payerkit.checks.table_findings import table_finding
+from payerkit.html import visible
+from payerkit.masking import mask
+
+PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
+HELD = "held: it is kept back because of its warnings, see findings."
+
+CODES = ("perhaps_there", "there_failed", "held")
+"""Words with which the reason of a row begins that every run leaves out until a person clears it."""
+
+_PAYER_STORED = "Its payer is stored, its account is not."
+_NEEDS_LOOK = "It was sent more than once: a last look is to show that it is stored only once."
+
+_FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
+_COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}
+"""The column of each fact in the journal."""
+
+
+class RowOutcome(NamedTuple):
+    """The outcome of a row: what a row of the report shows, beside its findings."""
+
+    client_user_id: str | None
+    step: str = ""
+    state: str = "not_sent"
+    user_id: str | None = None
+    payment_details_id: str | None = None
+    kyc_status: str | None = None
+    agreement_status: str | None = None
+    status: str | None = None
+    agreement_url: str | None = None
+    kyc_url: str | None = None
+    attempts: int = 0
+    retryable: bool = False
+    reason: str = ""
+    other_ids: str = ""
+
+    def after(self, step: Step, entry: Entry | None, stopped: str) -> Self:
+        """Return the outcome with one more step, from the journal's record of its task."""
+        if entry is None:
+            return self.not_sent(step, stopped or "Not sent yet.", is_open=True)
+        found = self._replace(
+            **{_COLUMNS[name]: value for name, value in entry.facts.items() if name in _COLUMNS},
+            attempts=self.attempts + entry.attempts,
+            other_ids=", ".join(entry.facts.get("other_ids", ())),
+        )
+        is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent", "waiting"} and not entry.final)
+        if entry.state == "not_sent":
+            return found.not_sent(step, entry.reason, is_open=is_open)
+        if entry.state == "done" and entry.needs_look:
+            reason = f"{entry.reason} {_NEEDS_LOOK}".lstrip()
+            return found._replace(step=step, state="done", retryable=True, reason=reason)
+        state = "unknown" if entry.state == "sent" else entry.state
+        return found._replace(step=step, state=state, retryable=is_open, reason=entry.reason)
+
+    def not_sent(self, step: Step, reason: str, *, is_open: bool) -> Self:
+        """Return the outcome with a step that was not sent. A step is taken only after the one before it is done."""
+        code = code_of(reason)
+        if self.step == "payer" and not code:
+            reason = f"{_PAYER_STORED} {reason}"
+        return self._replace(step=step, state="not_sent", reason=reason, retryable=is_open and not code)
+
+
+class Outcomes:
+    """Finds the outcome of each row.
+
+    stored: how many payers and accounts of the table are stored, by step; complete once each row was asked for.
+    """
+
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: str) -> None:
+        self._tasks, self._table, self._journal, self._stopped = tasks, tasks.table, journal, stopped
+        self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.columns)
+        self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
+        self.stored = dict.fromkeys(self._table.steps, 0)
+
+    def of(self, row: int, client_user_id: str | None) -> RowOutcome:
+        """Return the outcome of a row."""
+        errors = self._errors.of(row)
+        outcome = RowOutcome(shown_id(client_user_id), reason=errors)
+        for step, source in () if errors else _steps(self._table, row):
+            if source is None:
+                return outcome._replace(step=step, reason=PAYER_NOT_SENT)
+            entry = self._journal.entry(self._tasks.key(step, source))
+            if self._table.held[source] and is_unsent(entry):
+                return outcome.not_sent(step, HELD if source == row else PAYER_NOT_SENT, is_open=False)
+            outcome = outcome.after(step, entry, self._stopped)
+            if entry is not None and entry.state in {"done", "duplicate"}:
+                self._note_stored(step, row, source, entry)
+            if outcome.state != "done":
+                break
+        return outcome
+
+    def _note_stored(self, step: Step, row: int, source: int, entry: Entry) -> None:
+        """Count what is stored, once for all rows that are the same, and note rows that were changed after that."""
+        self.stored[step] += row == (source if step == "payer" else self._table.account_row(row))
+        if entry.content != self._tasks.content(step, source):
+            self._changed[step].append(row)
+
+    def changes(self) -> list[Found]:
+        """Return a finding for each row that was changed after it was stored."""
+        finding = table_finding("changed_after_storing")
+        return [Found.of([(finding, np.array(rows, np.int32))], step) for step, rows in self._changed.items()]
+
+    def count_strays(self) -> int:
+        """Return how many writes with unknown outcome the journal has that no row of the table explains."""
+        unresolved, table = self._journal.count_unresolved(), self._table
+        if not unresolved:
+            return 0
+        keys = set()
+        for step in table.steps:
+            for row in table.order[table.rows_to_send(step)[table.order]].tolist():
+                key = self._tasks.key(step, row)
+                if (entry := self._journal.entry(key)) is not None and entry.is_unresolved:
+                    keys.add(key)
+        return unresolved - len(keys)
+
+
+def _steps(table: Table, row: int) -> Iterator[tuple[Step, int | None]]:
+    """Yield the steps of a row, each with the row whose data is sent; None if that row has errors."""
+    payer = table.payer_row(row)
+    if "payer" in table.steps and payer >= 0:
+        yield "payer", None if table.blocked[payer] else payer
+    if table.rows_with("bank_details")[row]:
+        yield "bank_details", row
+
+
+def is_unsent(entry: Entry | None) -> bool:
+    """Return True if a task is to be sent, from the journal's record of it."""
+    return entry is None or (entry.state in {"not_sent", "waiting"} and not entry.final)
+
+
+def code_of(reason: str) -> str:
+    """Return the word of `CODES` with which a reason begins, "" without one."""
+    code, _, _ = reason.partition(":")
+    return code if code in CODES else ""
+
+
+def shown_id(value: Any) -> Any:
+    """Return a client user id, or a row's label, which may be one, as it may be shown."""
+    return value if value is None else visible(str(mask("clientUserId", value)))

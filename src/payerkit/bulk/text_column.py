@@ -1,0 +1,64 @@
+"""A column of many texts, built chunk by chunk, in little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from pandas.api.extensions import ExtensionArray
+
+from payerkit.bulk.table import Rows
+
+_CHUNK = 2**14
+
+
+def chunks(rows: Rows) -> Iterator[list[int]]:
+    """Yield some rows at a time, as a list."""
+    for start in range(0, len(rows), _CHUNK):
+        yield rows[start : start + _CHUNK].tolist()
+
+
+class TextColumn:
+    """A column of dtype string that grows by chunks.
+
+    With pyarrow, it takes the bytes of its texts and eight a row; a chunk that equals the one before it, such as one of
+    empty texts alone, takes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[ExtensionArray] = []
+        self._last: Sequence[str | None] = ()
+
+    def add(self, cells: Sequence[str | None]) -> None:
+        """Add cells at the end."""
+        if not self._chunks or cells != self._last:
+            self._chunks.append(pd.array(cells, dtype="string"))  # pandas makes the array of objects at once
+        else:
+            self._chunks.append(self._chunks[-1])
+        self._last = cells
+
+    def array(self, order: Rows) -> ExtensionArray:
+        """Return the column; order: the place of each added cell in it."""
+        whole = _joined(self._chunks)
+        if (order[:-1] < order[1:]).all():
+            return whole
+        taken: list[ExtensionArray] = []
+        for places in chunks(np.argsort(order)):
+            chunk = whole.take(places)
+            taken.append(taken[-1] if taken and chunk.equals(taken[-1]) else chunk)
+        return _joined(taken)
+
+
+def text_column(text: Callable[[int], str | None], size: int) -> ExtensionArray:
+    """Return a column of dtype string with a text for each number below a size."""
+    column, rows = TextColumn(), np.arange(size)
+    for chunk in chunks(rows):
+        column.add([text(row) for row in chunk])
+    return column.array(rows)
+
+
+def _joined(arrays: Sequence[ExtensionArray]) -> ExtensionArray:
+    if not arrays:
+        return pd.array([], dtype="string")
+    return pd.concat([pd.Series(array, copy=False) for array in arrays], ignore_index=True).array
