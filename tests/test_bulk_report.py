@@ -115,8 +115,8 @@ def test_a_row_with_errors_has_them_as_reason_and_its_warnings_as_findings(repor
         ("not_sent", "perhaps_there: a mask.", False, '2 rows may be there already: .* existing="send"'),
         ("not_sent", "there_failed: deactivated.", False, "2 rows are there, but failed, rejected or deactivated: "),
         ("not_sent", "held: a warning.", False, "2 rows are held back because of warnings: .* without hold"),
-        ("refused", "No.", True, '2 rows were refused: .* retry="refused"'),
-        ("unknown", "Two fit.", True, '2 rows stay unknown: .* retry="unknown"'),
+        ("refused", "No.", True, r'2 rows were refused: .* retry=\["refused"\]'),
+        ("unknown", "Two fit.", True, r'2 rows stay unknown: .* retry=\["unknown"\]'),
         (
             "duplicate",
             "Stored as a and b.",
@@ -144,7 +144,7 @@ def test_one_row_is_one_row(report: Callable[..., Report]) -> None:
     """Verbs match a single row."""
     assert [
         "1 row: 1 duplicate.",
-        "1 row is stored twice: ask the service to remove one of the accounts, see reason.",
+        "1 row is stored twice: ask the service to remove one of the accounts, see reason and other_ids.",
     ] == (lines(report(rows(1), both(1, "duplicate"))))
 
 

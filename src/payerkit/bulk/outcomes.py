@@ -55,7 +55,7 @@ class RowOutcome(NamedTuple):
         found = self._replace(
             **{_COLUMNS[name]: value for name, value in entry.facts.items() if name in _COLUMNS},
             attempts=self.attempts + entry.attempts,
-            other_ids=", ".join(entry.facts.get("other_ids", ())),
+            other_ids=", ".join(filter(None, entry.facts.get("other_ids", ()))),
         )
         is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent", "waiting"} and not entry.final)
         if entry.state == "not_sent":
@@ -95,7 +95,7 @@ class Outcomes:
                 return outcome._replace(step=step, reason=PAYER_NOT_SENT)
             entry = self._journal.entry(self._tasks.key(step, source))
             if self._table.held[source] and is_unsent(entry):
-                return outcome.not_sent(step, HELD if source == row else PAYER_NOT_SENT, is_open=False)
+                return outcome.not_sent(step, HELD if self._table.held[row] else PAYER_NOT_SENT, is_open=False)
             outcome = outcome.after(step, entry, self._stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self._note_stored(step, row, source, entry)

@@ -27,10 +27,10 @@ _ADVICE = {
     "again": "Call again with the same journal: {rows} may still be done.",
     "look": "Call again with the same journal: {rows} {wait} for a last look, see reason.",
     "waiting": "Call again later: {rows} {wait} until the payer is compliant, see reason.",
-    "refused": '{rows} {were} refused: correct what reason says, or send as it is with retry="refused" '
+    "refused": '{rows} {were} refused: correct what reason says, or send as before with retry=["refused"] '
     "(--retry refused).",
-    "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry="unknown" (--retry unknown).',
-    "duplicate": "{rows} {are} stored twice: ask the service to remove one of the accounts, see reason.",
+    "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry=["unknown"] (--retry unknown).',
+    "duplicate": "{rows} {are} stored twice: ask the service to remove one of the accounts, see reason and other_ids.",
     "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
     'existing="send" (--existing send).',
     "there_failed": "{rows} {are} there, but failed, rejected or deactivated: store another account with "

@@ -185,8 +185,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         "--existing",
         choices=("skip", "send"),
         default="skip",
-        help="accounts that may be there already, or are there but failed: skip leaves them to you, send stores them "
-        "(default: %(default)s)",
+        help="accounts that the payer's list has, or may have, before they are sent: skip does not send them, send "
+        "does (default: %(default)s)",
     )
     add(
         "--retry",
@@ -194,7 +194,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         type=_words,
         default=[],
         metavar="STATE",
-        help="send again what is refused or unknown, such as --retry refused,unknown; may be repeated",
+        help="try again what is refused, or stays unknown: refused, unknown, or both with a comma; may be repeated",
     )
     add(
         "--hold",
