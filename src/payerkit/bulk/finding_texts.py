@@ -13,7 +13,7 @@ from payerkit.findings import Finding
 
 
 class FindingTexts:
-    """Gives the findings of a row as text; rows with the same findings share it.
+    """Gives the findings of rows as text; rows with the same findings share it.
 
     columns: the table's column of each field, by step.
     """
@@ -21,11 +21,14 @@ class FindingTexts:
     def __init__(self, found: Found, columns: Mapping[Step, Mapping[str, str]]) -> None:
         self._found = found.in_order()
         self._words = [_text(finding, columns.get(step, {}) if step else {}) for finding, step in found.kinds]
-        self._made: dict[Sequence[int], str] = {(): ""}
+        self._made: dict[Sequence[int], str] = {}
 
-    def of(self, row: int) -> str:
-        """Return the findings of a row, "" if it has none."""
-        start, end = np.searchsorted(self._found.rows, (row, row + 1))
+    def of(self, rows: Sequence[int]) -> list[str]:
+        """Return the findings of each of some rows, "" for none."""
+        starts, ends = (np.searchsorted(self._found.rows, rows, side).tolist() for side in ("left", "right"))
+        return [self._joined(start, end) if end > start else "" for start, end in zip(starts, ends, strict=True)]
+
+    def _joined(self, start: int, end: int) -> str:
         numbers = tuple(self._found.numbers[start:end].tolist())
         if numbers not in self._made:
             self._made[numbers] = "; ".join(self._words[number] for number in numbers)

@@ -67,7 +67,8 @@ def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict
     for place in is_done.fillna(value=False).to_numpy(bool).nonzero()[0].tolist():
         if emails[place]:  # else it is an account alone
             urls = {name: _web_address(report[name].iloc[place]) for name in _LINKS}
-            links.setdefault(id_form(ids[place]), {"client_user_id": ids[place], "email": emails[place], **urls})
+            own_id = _as_sent(ids[place], report["client_user_id"].iloc[place])
+            links.setdefault(id_form(own_id), {"client_user_id": own_id, "email": emails[place], **urls})
     return list(links.values())
 
 
@@ -82,6 +83,11 @@ def _read_cells(report: pd.DataFrame, rows: Any, name: str) -> list[str]:
         raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")
     cells = (strip_blanks(PAYER, name, unwrap_secret(value))[0] for value in rows[columns[0]])
     return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _as_sent(typed: str, shown: str) -> str:
+    """Return an id as it was sent, which of near duplicates is the one in the report, unless that is masked."""
+    return shown if id_form(shown) == id_form(typed) else typed
 
 
 def _web_address(link: Any) -> str:

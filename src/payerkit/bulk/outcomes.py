@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -86,9 +86,11 @@ class Outcomes:
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
 
-    def of(self, row: int, client_user_id: str | None) -> RowOutcome:
-        """Return the outcome of a row."""
-        errors = self._errors.of(row)
+    def of(self, rows: Sequence[int], ids: Sequence[str | None]) -> list[RowOutcome]:
+        """Return the outcome of each of some rows. ids: those of the payers."""
+        return list(map(self._outcome, rows, ids, self._errors.of(rows)))
+
+    def _outcome(self, row: int, client_user_id: str | None, errors: str) -> RowOutcome:
         outcome = RowOutcome(shown_id(client_user_id), reason=errors)
         for step, source in () if errors else _steps(self._table, row):
             if source is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from payerkit.bulk.holder import Flags
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
 from payerkit.bulk.report import count_of
 from payerkit.bulk.table import Step, Table
-from payerkit.bulk.text_column import TextColumn, chunks, text_column
+from payerkit.bulk.text_column import text_column
 from payerkit.errors import without_internal_frames
 
 _SHOWN_FINDINGS = 12
@@ -125,21 +127,18 @@ def _rows_to_send(table: Table) -> Flags:
 
 
 def _plan_rows(table: Table) -> pd.DataFrame:
-    errors = FindingTexts(table.found.of_severity("error"), table.columns)
-    ids, in_order = TextColumn(), table.order
-    for rows in chunks(in_order):
-        ids.add([shown_id(table.client_user_id(row)) for row in rows])
+    rows, errors = np.arange(len(table)), FindingTexts(table.found.of_severity("error"), table.columns)
     columns = {
-        "client_user_id": ids.array(in_order),
-        "payer": text_column(_planner(table, "payer"), len(table)),
-        "bank_details": text_column(_planner(table, "bank_details"), len(table)),
-        "reason": text_column(lambda row: _reason(table, row, errors), len(table)),
+        "client_user_id": text_column(lambda some: (shown_id(table.client_user_id(row)) for row in some), table.order),
+        "payer": text_column(_planner(table, "payer"), rows),
+        "bank_details": text_column(_planner(table, "bank_details"), rows),
+        "reason": text_column(lambda some: map(_reason, repeat(table), some, errors.of(some)), rows),
     }
     return pd.DataFrame(columns, index=table.labels)
 
 
-def _planner(table: Table, step: Step) -> Callable[[int], str]:
-    """Return a function that says of a row "send", "as row ..." if another row sends the same, or ""."""
+def _planner(table: Table, step: Step) -> Callable[[list[int]], Iterable[str]]:
+    """Return a function that says of some rows "send", "as row ..." if another row sends the same, or ""."""
     is_sent = table.rows_to_send(step) & _rows_to_send(table)
     source_of = table.payer_row if step == "payer" else table.account_row
 
@@ -149,11 +148,9 @@ def _planner(table: Table, step: Step) -> Callable[[int], str]:
         source = source_of(row)
         return "send" if source == row else f"as row {shown_id(table.labels[source])}"
 
-    return planned
+    return partial(map, planned)
 
 
-def _reason(table: Table, row: int, errors: FindingTexts) -> str:
+def _reason(table: Table, row: int, errors: str) -> str:
     """Return why a row would not be sent, "" if it would."""
-    if table.blocked[row]:
-        return errors.of(row)
-    return HELD if table.held[row] else PAYER_NOT_SENT if table.without_payer[row] else ""
+    return errors or (HELD if table.held[row] else PAYER_NOT_SENT if table.without_payer[row] else "")

@@ -282,7 +282,7 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     for rows in chunks(table.order):
         ids = [table.client_user_id(row) for row in rows]
         row_ids.add(rows, ids)
-        found = zip(*map(outcomes.of, rows, ids), strict=True)
+        found = zip(*outcomes.of(rows, ids), strict=True)
         for name, cells in zip(RowOutcome._fields, found, strict=True):
             if name in _NOT_TEXT:
                 columns[name][rows] = cells
@@ -291,6 +291,6 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     arrays = {name: column.array(table.order) if name not in _NOT_TEXT else column for name, column in columns.items()}
     findings = Found.join([table.found, *outcomes.changes()]).in_order()
     warnings_first = Found.join([findings.of_severity("warning"), findings.of_severity("info")])
-    arrays["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, len(table))
+    arrays["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, np.arange(len(table)))
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
     return Report(pd.DataFrame(arrays, index=table.labels), findings, sums, row_ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -50,11 +50,14 @@ class TextColumn:
         return _joined(taken)
 
 
-def text_column(text: Callable[[int], str | None], size: int) -> ExtensionArray:
-    """Return a column of dtype string with a text for each number below a size."""
-    column, rows = TextColumn(), np.arange(size)
+def text_column(texts: Callable[[list[int]], Iterable[str | None]], rows: Rows) -> ExtensionArray:
+    """Return a column of dtype string from a function that gives the texts of some rows.
+
+    rows: the numbers of all rows, in the order in which the function is asked for them.
+    """
+    column = TextColumn()
     for chunk in chunks(rows):
-        column.add([text(row) for row in chunk])
+        column.add(list(texts(chunk)))
     return column.array(rows)
 
 
