@@ -178,6 +178,17 @@ def test_planning_sends_nothing_and_changes_nothing() -> None:
     pd.testing.assert_frame_equal(before, frame)
 
 
+def test_held_rows_would_not_be_sent() -> None:
+    """Rows with errors are not held: they are not sent whatever their warnings are."""
+    rows = [TYPED_PAYER | {"client_user_id": name, "country": "UK"} for name in "abc"]
+    frame = pd.DataFrame([rows[0], rows[1] | {"email": "x"}, rows[2] | {"country": "GB"}], dtype="object")
+    found = payerkit.plan_onboarding(frame, hold="warnings")
+
+    assert ["held: ", "email:", ""] == [reason[:6] for reason in found.frame["reason"]]
+    assert (1, 1) == (found.counts["held"], found.counts["to_send"])
+    assert "1 row would be held back because of warnings." in str(found)
+
+
 EMAILS = [f"<b>user-{place}@example.com</b>" for place in range(3)]
 
 

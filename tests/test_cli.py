@@ -175,7 +175,18 @@ def test_new_key_is_a_key(capsys: pytest.CaptureFixture[str]) -> None:
     Fernet(capsys.readouterr().out.strip())
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["sandbox", "--api-key", "x"], ["lab", "--port", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["sandbox", "--api-key", "x"],
+        ["lab", "--port", "x"],
+        ["onboard", "x.csv", "--existing", "x"],
+        ["onboard", "x.csv", "--stop-after", "never"],
+        ["onboard", "x.csv", "--stop-after", "-1"],
+    ],
+)
 def test_wrong_arguments_end_with_two(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments show how it is done; a key is no argument."""
     with pytest.raises(SystemExit) as caught:
@@ -310,6 +321,49 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {"existing": "skip", "retry": [], "hold": [], "stop_after": 20}),
+        (["--existing", "send"], {"existing": "send"}),
+        (["--retry", "refused,unknown"], {"retry": ["refused", "unknown"]}),
+        (["--retry", "refused", "--retry", "unknown"], {"retry": ["refused", "unknown"]}),
+        (["--hold", "warnings"], {"hold": ["warnings"]}),
+        (
+            ["--hold", "iban_checksum, bic_form", "--hold", "near_duplicate"],
+            {"hold": ["iban_checksum", "bic_form", "near_duplicate"]},
+        ),
+        (["--stop-after", "5"], {"stop_after": 5}),
+        (["--stop-after", "none"], {"stop_after": None}),
+    ],
+)
+def test_onboard_takes_the_options_of_a_run(arguments: list[str], expected: dict[str, object]) -> None:
+    """Words may be separated by commas, or given one by one."""
+    options = vars(cli._parser().parse_args(["onboard", "payers.csv", *arguments]))
+
+    assert expected == {name: options[name] for name in expected}
+
+
+def test_onboard_keeps_rows_with_warnings_back(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+    """`--hold` says which; the plan says it, too, and the same command without it sends them."""
+    rows = [{**row, "client_user_id": f"held-{place}"} for place, row in enumerate(ROWS)]
+    rows[1]["routing_number"] = "021000022"
+    write_rows(tmp_path, rows)
+    options = ("--existing", "send", "--retry", "refused,unknown", "--stop-after", "none")
+    plan, held = (onboard("payers.csv", "--hold", "routing_checksum", *more, **service) for more in (["--dry-run"], []))
+    report = pd.read_csv(tmp_path / "payers-report.csv", dtype=str, keep_default_na=False)
+    sent = onboard("payers.csv", *options, **service)
+
+    assert (3, 3, 0) == (plan.returncode, held.returncode, sent.returncode)
+    assert "1 row would be held back because of warnings." in plan.stdout
+    assert ["3 rows: 2 done, 1 not sent.", "1 row is held back because of warnings"] == [
+        held.stdout.splitlines()[0],
+        held.stdout.splitlines()[2][:38],
+    ]
+    assert ("not_sent", "held: ") == (report["state"][1], report["reason"][1][:6])
+    assert "3 rows: 3 done, 1 with a warning." == sent.stdout.splitlines()[0]
+
+
 def test_onboard_takes_a_profile(
     tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,6 +446,7 @@ def test_the_holder_is_the_payer_only_if_said(tmp_path: Path, onboard: Onboard) 
         (None, ["payers.csv"], "file payers.csv not found"),
         (None, ["payers.csv", "-o", "x.csv"], "--output: only for --template"),
         (None, ["--template", "eur"], "Did you mean eur-local"),
+        ("client_user_id,email\nx,y\n", ["payers.csv", "--hold", "iban"], "hold: not the code of a warning: 'iban'"),
         ("", ["payers.csv"], "the file is empty"),
         ("client_user_id\nx\n", ["payers.csv"], "no columns of a payer or of bank details"),
         ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),
