@@ -138,9 +138,11 @@ class Report:
         A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
         """
         labels = [inert("row" if name is None else str(name)) for name in self.frame.index.names]
-        texts = self.frame.select_dtypes("string")
-        cells = {name: texts[name].map(inert, na_action="ignore") for name in texts if _has_formulas(texts[name])}
-        frame = self.frame.assign(**cells).set_axis(_inert_labels(self.frame.index))
+        texts: pd.DataFrame = self.frame.select_dtypes("string")
+        changed = {
+            str(name): cells.map(inert, na_action="ignore") for name, cells in texts.items() if _has_formulas(cells)
+        }
+        frame = self.frame.assign(**changed).set_axis(_inert_labels(self.frame.index))
         frame.to_csv(path, index_label=labels)
 
     @without_internal_frames
@@ -211,9 +213,10 @@ class Report:
     def _frequent_reasons(self) -> list[str]:
         """Return the most frequent reasons of rows that were refused or not sent, with their numbers."""
         rows = self.frame.loc[self.frame["state"].isin(["refused", "not_sent"]), ["state", "reason"]]
-        counted = rows.value_counts(sort=False).sort_values(ascending=False, kind="stable").head(_SHOWN_REASONS)
+        counted = Counter(zip(rows["state"].tolist(), rows["reason"].tolist(), strict=True))
         return [
-            f"{count:>7,}x {state.replace('_', ' ')}: {visible(reason)}" for (state, reason), count in counted.items()
+            f"{number:>7,}x {state.replace('_', ' ')}: {visible(reason)}"
+            for (state, reason), number in counted.most_common(_SHOWN_REASONS)
         ]
 
     def __str__(self) -> str:
@@ -250,7 +253,8 @@ def _has_formulas(texts: pd.Series[Any]) -> bool:
 def _inert_labels(labels: pd.Index[Any]) -> pd.Index[Any]:
     """Return the labels of rows, or the levels of such labels, without formulas."""
     if isinstance(labels, pd.MultiIndex):
-        return labels.set_levels([_inert_labels(level) for level in labels.levels], verify_integrity=False)
+        levels: Any = [_inert_labels(level) for level in labels.levels]
+        return labels.set_levels(levels, verify_integrity=False)
     if pd.api.types.is_numeric_dtype(labels):
         return labels
     return labels.map(lambda label: inert(label) if isinstance(label, str) else label)

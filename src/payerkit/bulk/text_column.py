@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
-from payerkit.bulk.table import Rows
+from payerkit.bulk.found import Rows
 
 _CHUNK = 2**14
 
@@ -32,22 +33,26 @@ class TextColumn:
 
     def add(self, cells: Sequence[str | None]) -> None:
         """Add cells at the end."""
-        if not self._chunks or cells != self._last:
-            self._chunks.append(_texts(cells))
-        else:
-            self._chunks.append(self._chunks[-1])
+        is_new = not self._chunks or cells != self._last
+        self._chunks.append(_texts(cells) if is_new else self._chunks[-1])
         self._last = cells
 
     def array(self, order: Rows) -> ExtensionArray:
         """Return the column; order: the place of each added cell in it."""
-        whole = _joined(self._chunks)
-        if (order[:-1] < order[1:]).all():
-            return whole
-        taken: list[ExtensionArray] = []
-        for places in chunks(np.argsort(order)):
-            chunk = whole.take(places)
-            taken.append(taken[-1] if taken and chunk.equals(taken[-1]) else _texts(chunk.tolist()))
-        return _joined(taken)
+        if not self._chunks:
+            return _texts([])
+        if (order[:-1] > order[1:]).any():
+            return self._sorted(order)
+        return cast("ExtensionArray", pd.concat([pd.Series(chunk) for chunk in self._chunks], ignore_index=True).array)
+
+    def _sorted(self, order: Rows) -> ExtensionArray:
+        cells = np.concatenate([np.array(chunk.tolist(), object) for chunk in self._chunks])
+        cells[pd.isna(cells)] = None
+        places = np.argsort(order)
+        column = TextColumn()
+        for rows in chunks(places):
+            column.add(cells[rows].tolist())
+        return column.array(np.sort(order))
 
 
 def text_column(texts: Callable[[list[int]], Iterable[str | None]], rows: Rows) -> ExtensionArray:
@@ -68,12 +73,6 @@ def _texts(cells: Sequence[str | None]) -> ExtensionArray:
         return pd.array(cells, dtype=dtype)
     import pyarrow as pa  # noqa: PLC0415 - not everybody has it
 
-    # Its own allocator would take a third more for chunks of this size.
-    pool = pa.system_memory_pool()
-    return pd.array(pa.array(cells, pa.large_string(), from_pandas=True, memory_pool=pool), dtype=dtype)
-
-
-def _joined(arrays: Sequence[ExtensionArray]) -> ExtensionArray:
-    if not arrays:
-        return pd.array([], dtype="string")
-    return pd.concat([pd.Series(array, copy=False) for array in arrays], ignore_index=True).array
+    # Arrow's own allocator would take a third more for chunks of this size.
+    array = pa.array(cells, pa.large_string(), from_pandas=True, memory_pool=pa.system_memory_pool())
+    return cast("ExtensionArray", pd.array(array, dtype=dtype))
