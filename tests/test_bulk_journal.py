@@ -558,7 +558,7 @@ def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
         second = onboard(client, table(1, 2, 3), path, workers=1)
 
     assert "does not accept the API key" in first.stopped
-    assert {"done": 0, "refused": 0, "unknown": 0, "not_sent": 3, "waiting": 0} == first.counts
+    assert {"done": 0, "refused": 0, "unknown": 0, "not_sent": 3, "waiting": 0, "duplicate": 0} == first.counts
     assert [("bank_details", "done")] * 3 == states(second)
     assert (3, 4) == (len(service.stored), sum(each.target == "/v2/payer" for each in far_end.ledger))
 

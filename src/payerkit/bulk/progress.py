@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class Progress:
-    """A tqdm bar that counts how many tasks are done, failed, unknown or waiting; nothing if it is not shown.
+    """A tqdm bar that counts how many tasks are in which state; nothing if it is not shown.
 
     where: shown before the bar, such as the environment that the calls go to. unit: what is counted.
     """
@@ -38,8 +38,8 @@ class Progress:
         failed = states["refused"] + states["not_sent"]
         try:
             self._bar.update(states.total() - self._bar.n)
-            waiting = {"waiting": states["waiting"]} if states["waiting"] else {}
-            counts = {"done": states["done"], "failed": failed, "unknown": states["unknown"], **waiting}
+            rare = {state: states[state] for state in ("waiting", "duplicate") if states[state]}
+            counts = {"done": states["done"], "failed": failed, "unknown": states["unknown"], **rare}
             self._bar.set_postfix(counts, refresh=False)
         except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
             self._bar = None
