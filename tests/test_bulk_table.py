@@ -289,6 +289,6 @@ def test_a_plan_tells_near_duplicates() -> None:
     """With the other warnings, and the row that is sent."""
     found = payerkit.plan_onboarding(pd.DataFrame([USD, USD | {"currency": "usd"}, USD], index=[2, 3, 4]))
 
-    assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1} == found.counts
+    assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1, "held": 0} == found.counts
     assert ["send", "as row 2", "as row 2"] == found.frame["bank_details"].tolist()
     assert "1x warning" in str(found)
