@@ -1,0 +1,778 @@
+"""What an adversary tried: each way to store an account twice, to call one done that is not there, or to give it up."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bulk_model import (
+    FAILS_BEFORE,
+    FINE,
+    LOST_AFTER,
+    LOST_BEFORE,
+    SETTLE,
+    Fault,
+    Killed,
+    Kind,
+    ModelService,
+    Record,
+    api_error,
+    breaches,
+    gateway,
+    late,
+    masked,
+    reasons,
+    row_identity,
+    row_states,
+    run,
+    specified,
+    stored_twice,
+    without_numbers,
+)
+from bulk_tables import payer_row
+from payerkit.bulk.report import Report
+from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError
+
+Row = dict[str, str]
+IBAN = "DE89370400440532013000"
+
+
+@pytest.fixture
+def service() -> ModelService:
+    """A far end without faults."""
+    return ModelService()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a path for a new journal."""
+    return tmp_path / "run.journal"
+
+
+def rows_of_payers(*places: int) -> list[Row]:
+    """Return payers with an account each."""
+    return [payer_row(place) for place in places]
+
+
+def accounts_of_one(number: int) -> list[Row]:
+    """Return so many accounts of one payer."""
+    return [payer_row(1) | {"account_number": f"880000{place:04}"} for place in range(number)]
+
+
+def iban_row(place: int) -> Row:
+    """Return a payer with an account that has an IBAN alone."""
+    row = payer_row(place) | {"currency": "eur", "iban": IBAN}
+    return {name: value for name, value in row.items() if name not in {"account_number", "routing_number"}}
+
+
+def forget(path: Path) -> None:
+    """Lose a journal."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+def writes(service: ModelService) -> tuple[int, int]:
+    """Return how many payers and accounts were sent."""
+    return service.count("payer"), service.count("account")
+
+
+# A row is known by what it asks for
+
+
+def correct(rows: list[Row]) -> list[Row]:
+    """Correct the account of the second row."""
+    return [rows[0], rows[1] | {"account_number": "4411223344"}, *rows[2:]]
+
+
+def respell(rows: list[Row]) -> list[Row]:
+    """Save with other blanks and case."""
+    spelled = {"currency": " USD", "account_number": "77 0000 002 001", "routing_number": "026-013-356"}
+    return [rows[0], rows[1] | {"currency": "USD"}, rows[2] | spelled]
+
+
+LATER_FILES: list[tuple[str, Callable[[list[Row]], list[Row]], int]] = [
+    ("corrected", correct, 1),  # the corrected account alone is new
+    ("longer", lambda rows: [*rows, payer_row(9)], 1),
+    ("shorter", lambda rows: rows[1:], 0),
+    ("sorted", lambda rows: rows[::-1], 0),
+    ("saved with other blanks and case", respell, 0),
+    ("with a column more", lambda rows: [row | {"branch_note": "x", "address_line2": ""} for row in rows], 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "new"), [case[1:] for case in LATER_FILES], ids=[case[0].replace(" ", "-") for case in LATER_FILES]
+)
+def test_a_later_file_goes_on_in_the_same_journal(
+    service: ModelService, path: Path, change: Callable[[list[Row]], list[Row]], new: int
+) -> None:
+    """What is done stays done. Before, the journal refused the file, and advised a new one: all was stored again."""
+    rows = rows_of_payers(0, 1, 2)
+    run(service, rows, path)
+    before = service.count("account")
+    later = change(rows)
+    report = run(service, later, path)
+
+    assert {"done"} == set(row_states(report))
+    assert new == service.count("account") - before
+    assert [] == breaches(service, later, report)
+
+
+@pytest.mark.parametrize("change", [{"bank_name": "Another Bank"}, {"account_name": "Another Name"}])
+def test_an_account_described_in_another_way_stays_done(service: ModelService, path: Path, change: Row) -> None:
+    """And it is told. Before, any change of a cell made a new account of it."""
+    rows = rows_of_payers(0, 1)
+    run(service, rows, path)
+    report = run(service, [rows[0], rows[1] | change], path)
+
+    assert ["done", "done"] == row_states(report)
+    assert 2 == service.count("account")
+    assert ["changed_after_storing"] == list(report.findings["code"])
+    assert "" == report.frame["findings"].iloc[0]
+    assert report.frame["findings"].iloc[1]
+
+
+# What is there already is not stored again
+
+
+def test_a_lost_journal_stores_nothing_twice(service: ModelService, path: Path) -> None:
+    """Before, a run with a new journal stored every account again, and told `done`."""
+    rows = rows_of_payers(0, 1, 2)
+    first = run(service, rows, path)
+    forget(path)
+    report = run(service, rows, path)
+
+    assert ["done"] * 3 == row_states(report)
+    assert all(reason.startswith("Was there already") for reason in reasons(report))
+    assert list(first.frame["payment_details_id"]) == list(report.frame["payment_details_id"])
+    assert 3 == service.count("account")
+
+
+def test_a_journal_copied_without_its_log_stores_nothing_twice(service: ModelService, path: Path) -> None:
+    """SQLite keeps the latest writes in a file beside it. Before, a copy without them sent the last accounts again."""
+    rows = rows_of_payers(*range(6))
+    copy = path.with_name("copy")
+
+    def copy_the_file_alone(kind: Kind, _: str) -> None:
+        if kind == "account" and service.count("account") == 3:
+            shutil.copy(path, copy)
+
+    service.before = copy_the_file_alone
+    run(service, rows, path)
+    forget(path)
+    shutil.copy(copy, path)
+    report = run(service, rows, path)
+
+    assert ["done"] * 6 == row_states(report)
+    assert set() == stored_twice(service)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_rotated_key_takes_its_journal_along(
+    service: ModelService, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older key is in a variable for one run. Before, the journal was refused, and a new one sent all again."""
+    rows = rows_of_payers(0, 1)
+    run(service, rows, path, key="first-key")
+    before = writes(service)
+    monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "first-key")
+    reports = [run(service, rows, path, key="second-key")]
+    monkeypatch.delenv("PAYERKIT_PREVIOUS_API_KEY")
+    reports.append(run(service, rows, path, key="second-key"))
+
+    assert [["done", "done"]] * 2 == [row_states(report) for report in reports]
+    assert before == writes(service)
+
+
+def test_a_rotated_key_alone_does_not_open_a_journal(
+    service: ModelService, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message names the variable; with a new journal, nothing is stored twice, either."""
+    rows = rows_of_payers(0, 1)
+    run(service, rows, path, key="first-key")
+    before = writes(service)
+    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
+        run(service, rows, path, key="second-key")
+    monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "a-third-key")
+    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
+        run(service, rows, path, key="second-key")
+
+    assert before == writes(service)
+    assert ["done", "done"] == row_states(run(service, rows, path.with_name("new"), key="second-key"))
+    assert before[1] == service.count("account")
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_two_tools_side_by_side_store_nothing_twice(service: ModelService, path: Path, after: int) -> None:
+    """Another run with a journal of its own goes on between two payers. Before, each stored every account."""
+    rows = rows_of_payers(0, 1, 2)
+    others: list[Report] = []
+
+    def run_another(kind: Kind, _: str) -> None:
+        if kind == "list" and service.count("list") == after and not others:
+            others.append(run(service, rows, path.with_name("other")))
+
+    if after < 3:
+        service.before = run_another
+    report = run(service, rows, path)
+    others = others or [run(service, rows, path.with_name("other"))]
+
+    assert [["done"] * 3] * 2 == [row_states(each) for each in (report, others[0])]
+    assert 3 == service.count("account")
+
+
+def test_a_journal_deleted_mid_run_is_noticed(service: ModelService, path: Path) -> None:
+    """Nothing more is sent. Before, the run went on writing into a file without a name, and the next one knew nothing."""
+    rows = rows_of_payers(*range(6))
+
+    def delete(kind: Kind, _: str) -> None:
+        if kind == "account" and service.count("account") == 2:
+            forget(path)
+
+    service.before = delete
+    with pytest.raises(PayerkitError, match="journal"):
+        run(service, rows, path)
+    sent = service.count("account")
+    service.before = lambda _kind, _payer: None
+    report = run(service, rows, path)
+
+    assert 3 == sent
+    assert ["done"] * 6 == row_states(report)
+    assert 6 == service.count("account")
+
+
+def test_a_journal_replaced_mid_run_is_noticed(service: ModelService, path: Path) -> None:
+    """Another file of the same name, say from a backup, is not the journal of this run."""
+    rows = rows_of_payers(*range(4))
+    run(service, rows[:1], path.with_name("backup"))
+
+    def replace(kind: Kind, _: str) -> None:
+        if kind == "account" and service.count("account") == 2:
+            path.with_name("backup").replace(path)
+
+    service.before = replace
+    with pytest.raises(PayerkitError, match="journal"):
+        run(service, rows, path)
+
+    assert 3 == service.count("account")
+
+
+THERE: list[tuple[str, Callable[[Record], Record], Row, str]] = [
+    ("the same", dict, {}, "done"),
+    ("a list as specified", specified, {}, "done"),
+    ("another number", dict, {"account_number": "9999999999"}, "sent"),
+    ("another routing number", dict, {"routing_number": "021000021"}, "sent"),
+    ("another currency", dict, {"currency": "eur"}, "sent"),
+    ("another bank", dict, {"bank_name": "Another Bank"}, "done, told"),  # may be another spelling of the same
+    ("another holder", dict, {"account_name": "Another Holder"}, "done, told"),
+    ("a masked number that fits", masked, {}, "perhaps_there"),  # others end like this, too
+    ("a masked number that does not", masked, {"account_number": "9999999999"}, "sent"),
+    ("no numbers at all", without_numbers, {}, "perhaps_there"),
+    ("no numbers, another currency", without_numbers, {"currency": "eur"}, "sent"),
+    ("no numbers, another holder", without_numbers, {"account_name": "Another Holder"}, "perhaps_there"),
+]
+
+
+@pytest.mark.parametrize(
+    ("listed", "change", "expected"), [case[1:] for case in THERE], ids=[case[0].replace(" ", "-") for case in THERE]
+)
+def test_what_another_tool_stored_is_not_stored_again(
+    service: ModelService, path: Path, listed: Callable[[Record], Record], change: Row, expected: str
+) -> None:
+    """Unless its list says that it is another account; where it does not tell, a person decides, and nothing is sent."""
+    row = payer_row(1)
+    there = service.store(row | change)
+    service.listed = listed
+    report = run(service, [row], path)
+    reason = reasons(report)[0]
+
+    assert (expected == "sent") == bool(service.count("account"))
+    if expected == "perhaps_there":
+        assert ["not_sent"] == row_states(report)
+        assert reason.startswith("perhaps_there: ")
+    else:
+        assert ["done"] == row_states(report)
+    if expected.startswith("done"):
+        assert there.id == report.frame["payment_details_id"].iloc[0]
+        assert reason.startswith("Was there already.")
+        assert ("told" in expected) == (len(reason) > len("Was there already."))
+
+
+def test_a_list_without_ibans_tells_nothing_of_an_iban(service: ModelService, path: Path) -> None:
+    """The specified list has none. An account of the same payer and currency may be the one; a person clears it."""
+    row = iban_row(1)
+    service.store(row)
+    service.listed = specified
+    reports = [run(service, [row], path), run(service, [row], path)]
+    before = service.count("account")
+    cleared = run(service, [row], path, existing="send")
+
+    assert [["not_sent"]] * 2 == [row_states(report) for report in reports]
+    assert reasons(reports[1])[0].startswith("perhaps_there: ")
+    assert (0, 1) == (before, service.count("account"))
+    assert ["done"] == row_states(cleared)
+
+
+def test_a_list_with_ibans_shows_an_iban(service: ModelService, path: Path) -> None:
+    """Where the service returns it, it is compared, in whatever way it is written."""
+    row = iban_row(1)
+    service.store(row | {"iban": "DE89 3704 0044 0532 0130 00"})
+    report = run(service, [row], path)
+
+    assert ["done"] == row_states(report)
+    assert 0 == service.count("account")
+
+
+@pytest.mark.parametrize("status", ["failed", "rejected", "deactivated"])
+def test_a_failed_account_is_not_done(service: ModelService, path: Path, status: str) -> None:
+    """It is in the list, and no payment reaches it. A person decides; `existing="send"` sends it again."""
+    row = payer_row(1)
+    service.store(row, status=status)
+    report = run(service, [row], path)
+    before = service.count("account")
+    cleared = run(service, [row], path, existing="send")
+
+    assert ["not_sent"] == row_states(report)
+    assert reasons(report)[0].startswith("there_failed: ")
+    assert (0, 1) == (before, service.count("account"))
+    assert ["done"] == row_states(cleared)
+
+
+def test_existing_accounts_can_be_sent_all_the_same(service: ModelService, path: Path) -> None:
+    """`existing="send"` is what a person says who knows that the account there is another one."""
+    row = payer_row(1)
+    service.store(row)
+    report = run(service, [row], path, existing="send")
+
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+# Absence counts only if the list is whole
+
+
+def test_a_cut_list_proves_no_absence(service: ModelService, path: Path) -> None:
+    """The list ends after ten accounts. Before, the twelfth, whose response was lost, was sent again: stored twice."""
+    rows = accounts_of_one(12)
+    service.cut = 10
+    service.before = lambda kind, _: _lose(service, kind, at=11)
+    report = run(service, rows, path)
+    service.cut = None
+    again = run(service, rows, path)
+
+    assert 12 == service.count("account")
+    assert ["done"] * 11 + ["unknown"] == row_states(report)
+    assert ["done"] * 12 == row_states(again)
+    assert [] == breaches(service, rows, again)
+
+
+def _lose(service: ModelService, kind: Kind, *, at: int, fault: Fault = LOST_AFTER) -> None:
+    """Lose the response to the account that is sent after so many others."""
+    if kind == "account" and service.count("account") == at:
+        service.next["account"].append(fault)
+
+
+def test_a_cut_list_does_not_say_that_a_new_account_is_not_there(service: ModelService, path: Path) -> None:
+    """Another tool stored twelve; ten are shown. The one of the table may be among those that are not."""
+    rows = accounts_of_one(12)
+    for row in rows:
+        service.store(row)
+    service.cut = 10
+    report = run(service, rows[11:], path)
+
+    assert ["not_sent"] == row_states(report)
+    assert reasons(report)[0].startswith("perhaps_there: ")
+    assert 0 == service.count("account")
+
+
+def test_the_list_of_one_payer_may_lag(service: ModelService, path: Path) -> None:
+    """Each payer's list is judged by its own accounts. Before, the list of another payer vouched for it: sent twice."""
+    rows = [*accounts_of_one(2), payer_row(5)]
+    service.lag = {rows[0]["client_user_id"]: 1000.0}
+    service.before = lambda kind, _: _lose(service, kind, at=1)
+    report = run(service, rows, path)
+    service.settle()
+    again = run(service, rows, path)
+
+    assert ["done", "unknown", "done"] == row_states(report)
+    assert ["done"] * 3 == row_states(again)
+    assert 3 == service.count("account")
+
+
+def test_a_masked_list_confirms_nothing(service: ModelService, path: Path) -> None:
+    """Another account ends in the same digits. Before, a lost account that was never stored was told `done`."""
+    rows = rows_of_payers(1)
+    service.listed = masked
+    service.next["account"].append(LOST_BEFORE)
+    service.before = lambda kind, _: _store_another(service, kind, {"account_number": "550000" + "2001"[-4:]})
+    rows[0]["account_number"] = "7700002001"
+    report = run(service, rows, path)
+
+    assert [] == breaches(service, rows, report)
+    assert "done" not in row_states(report)
+
+
+def test_the_name_of_a_holder_proves_nothing(service: ModelService, path: Path) -> None:
+    """A list without numbers shows a new account of the same holder. Before, a lost account was told `done` by it."""
+    rows = rows_of_payers(1)
+    service.listed = without_numbers
+    service.next["account"].append(LOST_BEFORE)
+    service.before = lambda kind, _: _store_another(service, kind, {"account_number": "5500001234"})
+    report = run(service, rows, path)
+
+    assert [] == breaches(service, rows, report)
+    assert "done" not in row_states(report)
+
+
+def _store_another(service: ModelService, kind: Kind, change: Row) -> None:
+    """Let another tool store another account after the first account was sent."""
+    if kind == "list" and service.count("account") == 1 and len(service.accounts) == 0:
+        service.store(payer_row(1) | change)
+
+
+def test_an_account_without_a_trace_is_sent_again(service: ModelService, path: Path) -> None:
+    """No account of the payer is known to be there: two empty lists, far enough apart, count."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(LOST_BEFORE)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert 1 == len(service.accounts)
+
+
+# Late writes
+
+
+def test_a_call_that_timed_out_counts_with_its_time(service: ModelService, path: Path) -> None:
+    """A service that is silent for 5 s may store after 8. Before, such a call did not count, and it was sent again."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(late(8.0, takes=5.0))
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+def test_a_slow_service_is_remembered(service: ModelService, path: Path) -> None:
+    """The next run, after a kill, waits as long. Before, each run began with the shortest wait."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(late(8.0, takes=5.0))
+    assert is_killed_somewhere(service, rows, path, when=lambda: service.count("account") == 1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+def is_killed_somewhere(
+    service: ModelService, rows: list[Row], path: Path, *, when: Callable[[], bool], steps: int = 3
+) -> bool:
+    """Kill a run some steps after something happened."""
+
+    def watch(_: Kind, __: str) -> None:
+        if when() and service.steps_left is None:
+            service.steps_left = steps
+
+    service.before = watch
+    try:
+        run(service, rows, path)
+    except Killed:
+        return True
+    finally:
+        service.before = lambda _kind, _payer: None
+    return False
+
+
+def test_a_last_look_finds_a_duplicate(service: ModelService, path: Path) -> None:
+    """A write takes effect after its repetition. Before, the row was `done`, and the second account was never told."""
+    rows = rows_of_payers(1, 2)
+    service.next["account"].append(late(2.5 * SETTLE))
+    report = run(service, rows, path)
+    copies = service.there(row_identity(rows[0]))
+
+    assert ["duplicate", "done"] == row_states(report)
+    assert 2 == len(copies)
+    said = report.frame.iloc[0]
+    assert {each.id for each in copies} == {said["payment_details_id"], said["other_ids"]}
+    assert 1 == report.counts["duplicate"]
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_last_look_finds_nothing_to_tell(service: ModelService, path: Path) -> None:
+    """An account that was sent twice, since the first was lost, is done; the next run asks nothing more."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(LOST_BEFORE)
+    report = run(service, rows, path)
+    before = len(service.requests)
+    again = run(service, rows, path)
+
+    assert ["done"] == row_states(report) == row_states(again)
+    assert before == len(service.requests)
+
+
+def test_a_last_look_outlives_a_kill(service: ModelService, path: Path) -> None:
+    """A run that is killed before its last look leaves it to the next one."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(late(2.5 * SETTLE))
+    assert is_killed_somewhere(service, rows, path, when=lambda: service.count("account") == 2)
+    report = run(service, rows, path)
+
+    assert ["duplicate"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_two_copies_of_an_unknown_account_are_told(service: ModelService, path: Path) -> None:
+    """Another tool stored the account while its outcome was unknown here: two are there where one was asked."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(LOST_AFTER)
+
+    def store_it(kind: Kind, _: str) -> None:
+        if kind == "list" and service.count("account") == 1 and len(service.accounts) == 1:
+            service.store(rows[0])
+
+    service.before = store_it
+    report = run(service, rows, path)
+
+    assert ["duplicate"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+# Near duplicates
+
+
+NEAR: list[tuple[str, Row]] = [
+    ("the case of the currency", {"currency": "USD"}),
+    ("blanks in the number", {"account_number": "77 0000001 001"}),
+    ("hyphens in a code", {"routing_number": "026-013-356"}),
+    ("another width", {"account_number": "７７0000001001"}),
+    ("the case of the id", {"client_user_id": "Customer-00001@Example.org"}),
+    ("a blank behind the id", {"client_user_id": "customer-00001@example.org "}),
+    ("the Unicode form of a name", {"city": "Zu\u0308rich"}),
+]
+
+
+@pytest.mark.parametrize("change", [case[1] for case in NEAR], ids=[case[0].replace(" ", "-") for case in NEAR])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_near_duplicates_are_one(service: ModelService, path: Path, change: Row, is_first: bool) -> None:
+    """And they are told. Before, each spelling was a payer or an account of its own, and stored."""
+    row = payer_row(1) | ({"city": "Z\u00fcrich"} if "city" in change else {})
+    rows = [row | change, row] if is_first else [row, row | change]
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert (1, 1) == writes(service)
+    assert {"near_duplicate"} <= set(report.findings["code"])
+
+
+def test_an_account_that_is_described_in_two_ways_is_an_error(service: ModelService, path: Path) -> None:
+    """One of two holders must be wrong. Before, both were stored."""
+    rows = [payer_row(1), payer_row(1) | {"account_name": "Another Holder"}, payer_row(2)]
+    report = run(service, rows, path)
+
+    assert ["not_sent", "not_sent", "done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+# Nothing given up
+
+
+@pytest.mark.parametrize("has_status", [True, False])
+@pytest.mark.parametrize("fault", [LOST_BEFORE, LOST_AFTER, FAILS_BEFORE])
+def test_a_payer_is_sent_until_it_is_known(service: ModelService, path: Path, has_status: bool, fault: Fault) -> None:
+    """Five responses are lost. Before, the payer was given up after two, and its accounts with it."""
+    service.has_status = has_status
+    service.next["payer"].extend([fault] * 5)
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_payer_is_asked_for_where_that_is_possible(service: ModelService, path: Path) -> None:
+    """`GET` sends no data again. Before, the payer was sent again."""
+    service.next["payer"].append(LOST_AFTER)
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["done"] == row_states(report)
+    assert (1, 1) == (service.count("payer"), service.count("status"))
+
+
+def test_a_payer_is_tried_again_by_the_next_run(service: ModelService, path: Path) -> None:
+    """After six tries a run leaves it, and never for good."""
+    service.has_status = False
+    service.next["payer"].extend([LOST_BEFORE] * 7)
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+    again = run(service, rows, path)
+
+    assert ["unknown"] == row_states(report)
+    assert [True] == list(report.frame["retryable"])
+    assert ["done"] == row_states(again)
+
+
+def test_a_kill_is_no_try(service: ModelService, path: Path) -> None:
+    """Eight runs are killed while the payer, or the account, is sent. Before, the second kill gave it up."""
+    rows = rows_of_payers(1)
+    for kind in ("payer", "account"):
+        for _ in range(4):
+            seen = service.count(kind)  # type: ignore[arg-type]  # one of two kinds
+            watched = lambda kind=kind, seen=seen: service.count(kind) > seen  # noqa: E731 - said once
+            is_killed_somewhere(service, rows, path, when=watched, steps=1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_payer_that_is_there_already_is_done(service: ModelService, path: Path) -> None:
+    """The response was lost, and a service without repetitions says 409."""
+    service.conflicts = True
+    service.next["payer"].append(LOST_AFTER)
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["done"] == row_states(report)
+
+
+@pytest.mark.parametrize(("is_there", "state"), [(True, "done"), (False, "refused")])
+def test_an_account_that_is_said_to_be_there_is_looked_for(
+    service: ModelService, path: Path, is_there: bool, state: str
+) -> None:
+    """A 409 is settled by the list. Before, the account was refused, though it was there."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(api_error(409, "Payment detail exists already"))
+
+    def store_it(kind: Kind, _: str) -> None:
+        if is_there and kind == "account":
+            service.store(rows[0])
+
+    service.before = store_it
+    report = run(service, rows, path)
+
+    assert [state] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_refused_rows_are_sent_again_on_request(service: ModelService, path: Path) -> None:
+    """The service has learned the bank. Before, only another journal sent them again, with all other rows."""
+    rows = rows_of_payers(1, 2)
+    service.next["account"].append(api_error(400, "Unknown bank"))
+    reports = [run(service, rows, path), run(service, rows, path), run(service, rows, path, retry=["refused"])]
+
+    assert [["refused", "done"], ["refused", "done"], ["done", "done"]] == [row_states(report) for report in reports]
+    assert 3 == service.count("account")
+    assert [] == breaches(service, rows, reports[-1])
+
+
+def test_unknown_rows_are_looked_for_again_on_request(service: ModelService, path: Path) -> None:
+    """A list that was masked for a while shows the numbers again; nothing is sent for that."""
+    rows = rows_of_payers(1)
+    service.listed = masked
+    service.next["account"].append(LOST_AFTER)
+    first = run(service, rows, path)
+    service.listed = dict
+    report = run(service, rows, path, retry=["unknown"])
+
+    assert ["unknown"] == row_states(first)
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+@pytest.mark.parametrize("status", [302, 400, 403, 404])
+@pytest.mark.parametrize("kind", ["payer", "account"])
+def test_refusals_of_a_gateway_refuse_no_row(service: ModelService, path: Path, status: int, kind: Kind) -> None:
+    """Something in front of the API is out of order. Before, every row was refused, for good."""
+    rows = rows_of_payers(*range(30))
+    service.next[kind].extend([FINE, FINE, *[gateway(status)] * 100])  # the key is accepted
+    report = run(service, rows, path)
+    seen = 100 - len(service.next[kind])
+    service.next[kind].clear()
+    again = run(service, rows, path)
+
+    assert 0 == report.counts["refused"]
+    assert report.stopped
+    assert report.frame.loc[report.frame["state"] == "not_sent", "retryable"].all()
+    assert seen <= 6
+    assert ["done"] * 30 == row_states(again)
+    assert [] == breaches(service, rows, again)
+
+
+def test_one_refusal_of_a_gateway_is_passed_over(service: ModelService, path: Path) -> None:
+    """A firewall objects to one row: the others are sent, and this one is not told to be refused by the API."""
+    rows = rows_of_payers(1, 2, 3)
+    service.next["account"].append(gateway(403))
+    report = run(service, rows, path)
+
+    assert ["not_sent", "done", "done"] == row_states(report)
+    assert "" == report.stopped
+
+
+def test_equal_refusals_stop_and_ask(service: ModelService, path: Path) -> None:
+    """One cause refuses all. Before, a whole table was refused for good before anyone saw the reason."""
+    rows = rows_of_payers(*range(30))
+    service.next["account"].extend([api_error(400, "Currency not enabled for this platform")] * 30)
+    report = run(service, rows, path)
+    left = len(service.next["account"])
+    service.next["account"].clear()
+    again = run(service, rows, path, retry=["refused"])
+
+    assert {"refused": 20, "not_sent": 10} == {state: n for state, n in report.counts.items() if n}
+    assert "20" in report.stopped
+    assert 10 == left
+    assert ["done"] * 30 == row_states(again)
+
+
+def test_equal_refusals_need_not_stop(service: ModelService, path: Path) -> None:
+    """`stop_after=None` goes on; so do refusals that are not equal."""
+    rows = rows_of_payers(*range(25))
+    service.next["account"].extend([api_error(400, "Currency not enabled")] * 25)
+    report = run(service, rows, path, stop_after=None)
+    service.next["account"].extend(
+        api_error(400, f"Example {place}", f"no_{'abcdefgh'[place % 8]}") for place in range(24)
+    )
+    other = run(service, rows, path.with_name("other"))
+
+    assert ["refused"] * 25 == row_states(report)
+    assert {"refused": 24, "done": 1} == {state: n for state, n in other.counts.items() if n}
+    assert "" == report.stopped == other.stopped
+
+
+def test_an_interrupted_run_says_what_was_stored(service: ModelService, path: Path) -> None:
+    """Ctrl+C comes after the payers. Before, every row was "not sent", though three payers were stored."""
+    rows = rows_of_payers(1, 2, 3)
+    service.next["list"].append(Fault(stored=0.0, status=200, body={"paymentDetails": []}, interrupts=True))
+    with pytest.raises(InterruptedRun) as caught:
+        run(service, rows, path)
+    text = str(caught.value)
+
+    assert "Stored so far: 3 payers" in text
+    assert "3 not sent" not in text
+    assert ["done"] * 3 == row_states(run(service, rows, path))
+
+
+def test_warnings_count(service: ModelService, path: Path) -> None:
+    """A row that was sent with a warning says so. Before, only the plan did."""
+    rows = [payer_row(1), payer_row(2) | {"routing_number": "026013357"}]
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert "1 with a warning" in str(report)
+    assert ["", True] == [report.frame["findings"].iloc[0], "routing_number" in report.frame["findings"].iloc[1]]
+
+
+@pytest.mark.parametrize("hold", ["warnings", ["routing_number_checksum"]])
+def test_rows_with_warnings_are_held(service: ModelService, path: Path, hold: Any) -> None:
+    """All warnings, or those with some codes, keep a row back; a later run without sends it."""
+    rows = [payer_row(1), payer_row(2) | {"routing_number": "026013357"}]
+    report = run(service, rows, path, hold=hold)
+    sent = service.count("account")
+    again = run(service, rows, path)
+
+    assert ["done", "not_sent"] == row_states(report)
+    assert reasons(report)[1].startswith("held: ")
+    assert 1 == sent
+    assert ["done", "done"] == row_states(again)

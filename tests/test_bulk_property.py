@@ -1,0 +1,373 @@
+"""Whatever happens to runs, they store nothing twice unless they tell, call nothing done that is not there, and forget
+nothing: random faults, late writes, lags, cut lists, kills, lost journals, other tools and changed tables over a model.
+
+What no run can know is left out: a write that takes effect after the last look at a list, and an account that another
+run with another journal is about to store. So whoever changes journals here waits until every write has landed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, event, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from bulk_model import (
+    CUT,
+    FAILS_AFTER,
+    FAILS_BEFORE,
+    FINE,
+    LOST_AFTER,
+    LOST_BEFORE,
+    NEVER_LEFT,
+    PERHAPS,
+    TIMED_OUT,
+    TOO_MANY,
+    Fault,
+    Identity,
+    Killed,
+    Kind,
+    ModelService,
+    Record,
+    api_error,
+    breaches,
+    gateway,
+    late,
+    masked,
+    row_identity,
+    run,
+    specified,
+    stored_twice,
+    without_numbers,
+)
+from bulk_tables import payer_row
+from payerkit.bulk.report import Report
+
+FAULTS: dict[str, Fault] = {
+    "fine": FINE,
+    "lost before": LOST_BEFORE,
+    "lost after": LOST_AFTER,
+    "late": late(0.5),
+    "very late": late(2.5),  # after it was sent again, and before the last look
+    "timed out": TIMED_OUT,
+    "timed out, late": late(8.0, takes=5.0),
+    "cut": CUT,
+    "fails before": FAILS_BEFORE,
+    "fails after": FAILS_AFTER,
+    "never left": NEVER_LEFT,
+    "too many": TOO_MANY,
+    "a gateway's 403": gateway(403),
+    "a gateway's 404": gateway(404),
+    "refused": api_error(400, "Unknown bank"),
+    "conflict": api_error(409, "Exists already"),
+}
+LISTS: dict[str, Callable[[Record], Record | None]] = {
+    "whole": dict,
+    "specified": specified,
+    "masked": masked,
+    "without numbers": without_numbers,
+}
+PAYERS, ACCOUNTS = 3, 4
+Row = dict[str, str]
+
+faults = st.lists(st.sampled_from(sorted(FAULTS)), max_size=10)
+payers, numbers = st.integers(0, PAYERS - 1), st.integers(0, ACCOUNTS - 1)
+
+
+def account_row(payer: int, number: int) -> Row:
+    """Return an account of a payer."""
+    return payer_row(payer) | {"account_number": f"77{payer:04}{number:04}", "bank_name": f"Bank {number}"}
+
+
+class Runs(RuleBasedStateMachine):
+    """Runs over a model of the far end, with tables and journals that change."""
+
+    steps = 0
+    """Steps that all machines took together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        memory = Path("/dev/shm")  # noqa: S108 - a folder of random name in it
+        self.folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        self.service = ModelService()
+        self.rows = [account_row(0, 0), account_row(0, 1), account_row(1, 0)]
+        self.asked: dict[Identity, Row] = {}
+        """The latest row for each account that any table had."""
+        self.told: set[Identity] = set()
+        """Accounts that a report told as stored twice, or that no run could know to be."""
+        self.journals = ["0.journal", "other.journal"]
+        self.lost = 0
+        self.keys = ["key-0"]
+        self.is_plain = True
+        """No list was ever behind, cut, or without numbers: nothing may be left unknown."""
+
+    @initialize(listed=st.sampled_from(sorted(LISTS)), has_status=st.booleans(), conflicts=st.booleans())
+    def begin(self, listed: str, has_status: bool, conflicts: bool) -> None:
+        """Choose the manners of the far end. A service that refuses payers who are there has a call for their status."""
+        self.service.listed = LISTS[listed]
+        self.service.has_status, self.service.conflicts = has_status, conflicts and has_status
+        self.is_plain = listed in {"whole", "specified"}
+
+    def teardown(self) -> None:
+        """Heal the far end, and settle everything that any table ever asked for."""
+        try:
+            self.end()
+        finally:
+            shutil.rmtree(self.folder)
+
+    # Runs
+
+    @rule(
+        kinds=faults,
+        kill_after=st.none() | st.integers(0, 80),
+        copy_at=st.none() | st.integers(1, 10),
+        beside_at=st.none() | st.integers(1, 10),
+    )
+    def run_faulty(self, kinds: list[str], kill_after: int | None, copy_at: int | None, beside_at: int | None) -> None:
+        """Run among faults; perhaps until a kill; perhaps copy the journal meanwhile; perhaps beside another run."""
+        self.count()
+        self.service.faults.extend(FAULTS[kind] for kind in kinds)
+        self.service.before = self.watch(copy_at, beside_at)
+        try:
+            self.run_and_judge(self.rows, kill_after=kill_after)
+        finally:
+            self.service.before = lambda _kind, _payer: None
+            self.service.faults.clear()
+
+    @rule(retry=st.sampled_from([(), ("refused",), ("unknown",), ("refused", "unknown")]))
+    def run_in_peace(self, retry: tuple[str, ...]) -> None:
+        """Run without faults, perhaps for what a person wants tried again."""
+        self.count()
+        report = self.run_and_judge(self.rows, retry=retry)
+        if self.is_plain and report is not None:
+            states = set(report.frame["state"])
+            assert "unknown" not in states, report.frame[["client_user_id", "state", "reason"]].to_string()
+            open_rows = report.frame[report.frame["retryable"]]
+            assert open_rows.empty, open_rows[["client_user_id", "state", "reason"]].to_string()
+
+    def watch(self, copy_at: int | None, beside_at: int | None) -> Callable[[Kind, str], None]:
+        """Return what happens beside a run: at the n-th of its requests."""
+        requests = 0
+
+        def act(kind: Kind, payer: str) -> None:
+            nonlocal requests
+            requests += 1
+            if requests == copy_at and (self.folder / self.journals[0]).exists():
+                shutil.copy(self.folder / self.journals[0], self.folder / "copy")
+                self.copied_with = len(self.keys)
+            if beside_at is not None and requests >= beside_at and self.may_run_beside(kind, payer):
+                self.service.before = lambda _kind, _payer: None
+                waiting, self.service.faults = self.service.faults.copy(), self.service.faults.__class__()
+                self.run_and_judge(self.rows, self.journals[1])
+                self.service.faults = waiting
+
+        return act
+
+    def may_run_beside(self, kind: Kind, payer: str) -> bool:
+        """Return True if another tool that stores everything now can be seen: no list was read, no write is on its way."""
+        is_read = any(each == "list" for each, _ in self.service.requests[self.begun :])
+        is_late = any(account.at > self.service.clock.now() for account in self.service.accounts)
+        return kind in {"payer", "list"} and not is_read and not is_late
+
+    def run_and_judge(
+        self, rows: list[Row], journal: str = "", *, kill_after: int | None = None, **options: Any
+    ) -> Report | None:
+        """Run, and hold the report against the ledger; None if the run was killed."""
+        name = journal or self.journals[0]
+        self.asked |= {row_identity(row): row for row in rows}
+        self.begun = len(self.service.requests)
+        outer, previous = self.begun, {"PAYERKIT_PREVIOUS_API_KEY": self.keys[-2]} if len(self.keys) > 1 else {}
+        try:
+            with mock.patch.dict(os.environ, previous):
+                report = run(
+                    self.service, rows, self.folder / name, key=self.keys[-1], kill_after=kill_after, **options
+                )
+        except Killed:
+            event("killed")
+            self.excuse()
+            return None
+        finally:
+            self.begun = outer
+        for state, number in report.counts.items():
+            if number:
+                event(state)
+        note(report.frame[["client_user_id", "step", "state", "reason", "payment_details_id"]].to_string())
+        said = zip(rows, report.frame["state"], strict=True)
+        self.told |= {row_identity(row) for row, state in said if state == "duplicate"}
+        self.excuse()
+        wrong = breaches(self.service, rows, report, name)
+        wrong = [each for each in wrong if "times" not in each or not self.told]
+        assert [] == wrong
+        silent = {row_identity(row) for row in rows} & stored_twice(self.service) - self.told
+        assert not silent or not self.is_plain
+        return report
+
+    def excuse(self) -> None:
+        """Leave out accounts with a copy that came after the last look at the list."""
+        for identity in stored_twice(self.service):
+            copies = [each for each in self.service.accounts if each.identity == identity]
+            if not all(self.service.was_seen(each) for each in copies):
+                self.told.add(identity)
+
+    # Tables
+
+    @rule(payer=payers, number=numbers)
+    def add_row(self, payer: int, number: int) -> None:
+        """Make the table longer."""
+        self.count()
+        row = account_row(payer, number)
+        if row_identity(row) not in {row_identity(each) for each in self.rows}:
+            self.rows = [*self.rows, row]
+
+    @rule(place=st.integers(0, 20), number=numbers)
+    def correct_row(self, place: int, number: int) -> None:
+        """Correct the account of a row."""
+        self.count()
+        place %= len(self.rows)
+        row = self.rows[place] | {"account_number": self.rows[place]["account_number"][:6] + f"{number:04}"}
+        if row_identity(row) not in {row_identity(each) for each in self.rows}:
+            self.rows = [*self.rows[:place], row, *self.rows[place + 1 :]]
+
+    @precondition(lambda self: len(self.rows) > 1)
+    @rule(place=st.integers(0, 20))
+    def drop_row(self, place: int) -> None:
+        """Make the table shorter."""
+        self.count()
+        place %= len(self.rows)
+        self.rows = [*self.rows[:place], *self.rows[place + 1 :]]
+
+    @rule(chance=st.randoms(use_true_random=False))
+    def sort_rows(self, chance: Any) -> None:
+        """Save the rows in another order."""
+        self.count()
+        self.rows = chance.sample(self.rows, len(self.rows))
+
+    @rule(place=st.integers(0, 20), change=st.sampled_from(["blanks", "case", "bank"]))
+    def save_again(self, place: int, change: str) -> None:
+        """Write or describe a row in another way; its account stays the same."""
+        self.count()
+        place %= len(self.rows)
+        row = self.rows[place]
+        number = row["account_number"].replace(" ", "")
+        changes = {
+            "blanks": {"account_number": f"{number[:4]} {number[4:]}"},
+            "case": {"currency": row["currency"].swapcase()},
+            "bank": {"bank_name": row["bank_name"] + " AG"},
+        }
+        self.rows = [*self.rows[:place], row | changes[change], *self.rows[place + 1 :]]
+
+    # The world
+
+    @rule(payer=payers, number=numbers, status=st.sampled_from(["approved", "failed"]))
+    def store_elsewhere(self, payer: int, number: int, status: str) -> None:
+        """Let another tool store an account."""
+        self.count()
+        self.service.store(account_row(payer, number), status=status)
+
+    @rule(payer=payers, seconds=st.sampled_from([0.0, 1.5, 4.0, 100.0]))
+    def let_list_lag(self, payer: int, seconds: float) -> None:
+        """Let the list of one payer be behind."""
+        self.count()
+        self.service.lag[payer_row(payer)["client_user_id"]] = seconds
+        self.is_plain = self.is_plain and not seconds
+
+    @rule()
+    def let_time_pass(self) -> None:
+        """Let everything take effect."""
+        self.count()
+        self.service.settle()
+
+    # Journals
+
+    @rule()
+    def lose_journal(self) -> None:
+        """Begin with a new journal."""
+        self.count()
+        self.change_journal()
+
+    @precondition(lambda self: (self.folder / "copy").exists() and self.copied_with == len(self.keys))
+    @rule()
+    def restore_copy(self) -> None:
+        """Go on with a copy of an older state, without the write-ahead log."""
+        self.count()
+        self.change_journal()
+        shutil.copy(self.folder / "copy", self.folder / self.journals[0])
+
+    @rule()
+    def swap_journals(self) -> None:
+        """Go on with the journal of the other tool."""
+        self.count()
+        self.service.settle()
+        self.journals.reverse()
+
+    @rule()
+    def rotate_key(self) -> None:
+        """Replace the API key; both journals are taken along."""
+        self.count()
+        self.keys.append(f"key-{len(self.keys)}")
+        for name in self.journals:
+            self.run_and_judge(self.rows, name)
+
+    def change_journal(self) -> None:
+        """Forget a journal, once every write has taken effect."""
+        self.service.settle()
+        for file in self.folder.glob(f"{self.journals[0]}*"):
+            file.unlink()
+        self.lost += 1
+        self.journals[0] = f"{self.lost}.journal"
+
+    def count(self) -> None:
+        """Count a step."""
+        Runs.steps += 1
+
+    def end(self) -> None:
+        """Settle everything, and hold the last report against the ledger."""
+        service = self.service
+        service.settle()
+        service.lag, service.cut, service.listed = {}, None, dict
+        rows = [*({row_identity(row): row for row in self.rows} | self.asked).values()]
+        for _ in range(3):
+            report = self.run_and_judge(rows, retry=("refused", "unknown"))
+            assert report is not None
+            service.settle()
+        said = [(row["account_number"], *each) for row, each in zip(rows, outcomes(report), strict=True)]
+        left = [each for each in said if each[1] not in {"done", "duplicate"} and not each[2].startswith(PERHAPS)]
+        assert [] == left
+        assert set() == stored_twice(service) - self.told
+
+
+def outcomes(report: Report) -> list[tuple[str, str]]:
+    """Return the state and the reason of each row."""
+    return [
+        (str(state), str(reason)) for state, reason in zip(report.frame["state"], report.frame["reason"], strict=True)
+    ]
+
+
+CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+def test_runs_keep_their_promises() -> None:
+    """A few examples in every run of the tests, the same ones each time."""
+    options = settings(max_examples=12, stateful_step_count=8, deadline=None, suppress_health_check=CHECKS)
+
+    run_state_machine_as_test(Runs, settings=options)
+
+
+@pytest.mark.soak
+def test_runs_keep_their_promises_for_long() -> None:
+    """10,000 steps, others each time."""
+    options = settings(
+        max_examples=700, stateful_step_count=30, deadline=None, derandomize=False, suppress_health_check=CHECKS
+    )
+    Runs.steps = 0
+    run_state_machine_as_test(Runs, settings=options)
+
+    assert Runs.steps >= 10_000
