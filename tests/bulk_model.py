@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,8 +109,8 @@ class ModelStop(StopSignal):
 class Fault:
     """What becomes of a request, instead of what it asks for.
 
-    stored: seconds until a write takes effect; None for never. takes: seconds until the end is seen here. status: of the
-    response; None if none comes. leaves: whether a byte leaves this machine. interrupts: the user presses Ctrl+C.
+    stored: seconds until a write takes effect; None for never. takes: seconds until the end is seen here. status: of
+    the response; None if none comes. leaves: whether a byte leaves this machine. interrupts: the user presses Ctrl+C.
     """
 
     stored: float | None = None
@@ -488,19 +488,35 @@ PERHAPS = ("perhaps_there", "there_failed")
 """Reasons of accounts that were not sent since they may be there."""
 
 
-def breaches(service: ModelService, rows: Iterable[Mapping[str, Any]], report: Report, tool: str = "") -> list[str]:
+def breaches(
+    service: ModelService,
+    rows: Iterable[Mapping[str, Any]],
+    report: Report,
+    *,
+    tool: str = "",
+    told: Collection[Identity] = (),
+) -> list[str]:
     """Return what is wrong with a report, by the ledger: wrong `done`, silent duplicates, rows without a state.
 
-    tool: the name of the journal; its run cannot know what others stored.
+    tool: the name of the journal; its run cannot know what others stored. told: accounts that are there more than once,
+    as was told before.
     """
     rows = list(rows)
     found = [] if len(rows) == len(report.frame) else [f"{len(rows)} rows, {len(report.frame)} in the report"]
     for row, said in zip(rows, report.frame.to_dict("records"), strict=False):
         name = f"{row['client_user_id']} {row.get('account_number') or row.get('iban')}: {said['state']}"
         name += f" at {said['step']} ({said['reason']})"
-        there = service.there(row_identity(row))
+        identity = row_identity(row)
+        there = service.there(identity)
         found += [f"{name}, but {what}" for what in _contradictions(service, said, there, tool)]
+        if said["step"] == "bank_details" and said["state"] != "duplicate" and identity not in told:
+            found += [f"{name}, but it was stored twice"] if is_twice(service, there) else []
     return found
+
+
+def is_twice(service: ModelService, there: Sequence[Stored]) -> bool:
+    """Return True if runs stored an account twice, and the payer's list could tell."""
+    return sum(bool(each.by) for each in there) > 1 and all(map(service.was_seen, there))
 
 
 def _contradictions(service: ModelService, said: Mapping[Any, Any], there: list[Stored], tool: str) -> Iterator[str]:
@@ -514,8 +530,6 @@ def _contradictions(service: ModelService, said: Mapping[Any, Any], there: list[
     if state in {"done", "duplicate"} and isinstance(details_id, str) and details_id not in {each.id for each in there}:
         yield f"{details_id} is another account"
     if state == "duplicate" and len(there) < 2:
-        yield f"it is there {len(there)} times"
-    if state != "duplicate" and sum(each.by != "" for each in there) > 1 and all(map(service.was_seen, there)):
         yield f"it is there {len(there)} times"
     own = [each for each in there if each.by in {tool, tool or each.by} and each.by and service.was_seen(each)]
     if state in {"not_sent", "refused", "waiting"} and own and not str(said["reason"]).startswith(PERHAPS):

@@ -15,10 +15,10 @@ from payerkit.service.encryption import RecordCipher, load_encryption_key
 
 Row = dict[str, str]
 Account = tuple[str, str, str]
-"""Whose it is, its number, and the number of a document, which no list shows."""
+"""Whose it is, its number, and where it is kept."""
 
 SECOND, ALIKE, WRONG = 40, 50, 60
-"""Each so many-th payer has a second account, has one that looks like the first, or has an error."""
+"""Each so many-th payer has a second account, has one of the same number at another bank, or has an error."""
 
 
 def payer_row(place: int) -> Row:
@@ -56,7 +56,7 @@ def payer_rows(payers: int) -> pd.DataFrame:
     for place in range(0, payers, SECOND):
         rows.append(rows[place] | {"account_number": f"77{place:07}002"})
     for place in range(1, payers, ALIKE):
-        rows.append(rows[place] | {"document_number": f"DOC-{place:05}-2"})
+        rows.append(rows[place] | {"routing_number": "021000021"})
     return pd.DataFrame(rows)
 
 
@@ -67,7 +67,7 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 def account_of(row: Mapping[str, str]) -> Account:
     """Return what tells the account of a row from all others."""
-    return row["client_user_id"], row["account_number"], row["document_number"]
+    return row["client_user_id"], row["account_number"], row["routing_number"]
 
 
 def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
@@ -78,7 +78,7 @@ def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
         details = [(row.payer_id, vault.decrypt(row.sealed)) for row in session.scalars(select(DetailRow))]
     engine.dispose()
     accounts = Counter(
-        (str(payers[payer]["clientUserId"]), str(body["accountNumber"]), str(body["documentNumber"]))
+        (str(payers[payer]["clientUserId"]), str(body["accountNumber"]), str(body["routingNumber"]))
         for payer, body in details
     )
     return {str(body["clientUserId"]): body for body in payers.values()}, accounts

@@ -18,13 +18,16 @@ from payerkit.wire import wire_name
 from processes import running
 
 FAULTS = (
-    "slow_for=0.1, reset_before=2%, reset_after=2%, cut=1.5%, fail_before=1.5%, fail_after=1.5%, slow=1.5%, "
+    "slow_for=0.1, reset_before=2%, reset_after=2%, cut=1.8%, fail_before=1.7%, fail_after=1.7%, slow=1.6%, "
     "refuse=0.1%, refuse_date=0.1%"
 )
+"""Together 11 % of the calls."""
 SETTLE = 0.3
 EVENTS = 16
 """A payer with an account is at least so many: the payer sent and recorded, accounts listed, the account sent, ..."""
-KILLS = 8
+KILLS = 6
+MAX_CALLS = 3
+"""A person calls again as often as the report advises: a write that was lost twice in a run is left to the next one."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,12 @@ class Case:
 
 
 CASES = [
-    Case(seed=2, payers=286, workers=8),
-    Case(seed=1, payers=1913, workers=16),
-    Case(seed=3, payers=286, workers=3),
+    Case(seed=1, payers=956, workers=16),
+    Case(seed=2, payers=956, workers=8),
+    Case(seed=3, payers=956, workers=3),
     Case(seed=4, payers=286, workers=3, latency=0.02),
 ]
+"""956 payers are a table of 1,000 rows."""
 pytestmark = pytest.mark.slow  # `test_bulk_journal` has single kills, each at its moment, in every run
 
 
@@ -97,11 +101,14 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         run = (send_table, url, key, folder / "table.csv", report, options)
         survived = [kill for kill in case.kills if not is_killed(*run, kill=kill)]
         held = b"".join(file.read_bytes() for file in folder.glob("run.journal*"))
-        assert not is_killed(*run)
+        for _ in range(MAX_CALLS):
+            assert not is_killed(*run)
+            frame = pd.read_csv(report, dtype={"step": "string", "reason": "string"})
+            if not frame["retryable"].any():
+                break
         with connect(url, api_key=key) as client:
             ledger = SandboxControls(client).ledger()
     held += b"".join(file.read_bytes() for file in folder.glob("run.journal*"))
-    frame = pd.read_csv(report, dtype={"step": "string", "reason": "string"})
     return Outcome(table, frame, ledger, *stored(db), held, survived)
 
 
@@ -115,7 +122,7 @@ def test_every_row_is_in_one_state(outcome: Outcome) -> None:
     states = Counter(outcome.report["state"])
 
     assert len(outcome.table) == len(outcome.report) == states.total()
-    assert states.keys() <= {"done", "refused", "unknown", "not_sent"}
+    assert states.keys() <= {"done", "not_sent"}
     assert [] == outcome.report.loc[outcome.report["retryable"], ["step", "state", "reason"]].to_numpy().tolist()
 
 
@@ -169,12 +176,11 @@ def test_rows_with_errors_are_not_there(outcome: Outcome) -> None:
     assert not wrong["client_user_id"].isin(outcome.ledger["client_user_id"]).any()
 
 
-def test_what_is_unknown_is_little_and_has_a_reason(outcome: Outcome) -> None:
-    """Rows that are left to a person say why; what is stored of them is stored once."""
-    unknown = outcome.report[outcome.report["state"] == "unknown"]
+def test_nothing_is_given_up(outcome: Outcome) -> None:
+    """All rows without errors are done: none is unknown, or stored twice. Before, 1 to 2 % were left to a person."""
+    right = outcome.report[outcome.table["email"].str.contains("@").to_numpy()]
 
-    assert len(unknown) <= 0.06 * len(outcome.table)
-    assert unknown["reason"].str.len().gt(20).all()
+    assert [] == right.loc[right["state"] != "done", ["step", "state", "reason"]].to_numpy().tolist()
 
 
 def test_the_journal_holds_no_personal_data(outcome: Outcome) -> None:
