@@ -374,10 +374,10 @@ class _ModelTransport:
 class ModelClient(Client):
     """A client whose requests end in a model."""
 
-    def __init__(self, service: ModelService, key: str = "example-key") -> None:
+    def __init__(self, service: ModelService, key: str = "example-key", **options: Any) -> None:
         self._service = service
         clock = service.clock
-        super().__init__("https://api.example.com", key, rate=None, clock=clock.now, sleep=clock.wait)
+        super().__init__("https://api.example.com", key, rate=None, clock=clock.now, sleep=clock.wait, **options)
 
     def _new_transport(self, pool_size: int) -> _ModelTransport:  # noqa: ARG002 - a model has no connections
         return _ModelTransport(self._service)
@@ -398,6 +398,7 @@ def run(
     journal: Path,
     *,
     key: str = "example-key",
+    previous_key: str = "",
     steps: tuple[Step, ...] = BOTH,
     hold: Any = (),
     workers: int = 1,
@@ -410,7 +411,8 @@ def run(
     """
     table = make_table(rows, steps, hold)
     stop = ModelStop(service.clock)
-    with ModelClient(service, key) as client, _is_running(service, stop, journal.name, kill_after):
+    keys = {"previous_key": previous_key} if previous_key else {}
+    with ModelClient(service, key, **keys) as client, _is_running(service, stop, journal.name, kill_after):
         limiter = RateLimiter(client.pace, stop, wait=stop.wait)
         chosen = Options(workers, reconcile_after=SETTLE, **options)
         return run_table(client, table, journal, chosen, progress=False, limiter=limiter)

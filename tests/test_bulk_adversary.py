@@ -172,37 +172,33 @@ def test_a_journal_copied_without_its_log_stores_nothing_twice(service: ModelSer
     assert [] == breaches(service, rows, report)
 
 
-def test_a_rotated_key_takes_its_journal_along(
-    service: ModelService, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The older key is in a variable for one run. Before, the journal was refused, and a new one sent all again."""
+def test_a_rotated_key_takes_its_journal_along(service: ModelService, path: Path) -> None:
+    """The older key is given for one run. Before, the journal was refused, and a new one sent all again."""
     rows = rows_of_payers(0, 1)
     run(service, rows, path, key="first-key")
     before = writes(service)
-    monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "first-key")
-    reports = [run(service, rows, path, key="second-key")]
-    monkeypatch.delenv("PAYERKIT_PREVIOUS_API_KEY")
-    reports.append(run(service, rows, path, key="second-key"))
+    reports = [
+        run(service, rows, path, key="second-key", previous_key="first-key"),
+        run(service, rows, path, key="second-key"),
+    ]
 
     assert [["done", "done"]] * 2 == [row_states(report) for report in reports]
     assert before == writes(service)
 
 
-def test_a_rotated_key_alone_does_not_open_a_journal(
-    service: ModelService, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The message names the variable; with a new journal, nothing is stored twice, either."""
+def test_a_rotated_key_alone_does_not_open_a_journal(service: ModelService, path: Path) -> None:
+    """The message names the variable for the older one; with a new journal, nothing is stored twice, either."""
     rows = rows_of_payers(0, 1)
     run(service, rows, path, key="first-key")
     before = writes(service)
-    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
-        run(service, rows, path, key="second-key")
-    monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "a-third-key")
-    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
-        run(service, rows, path, key="second-key")
+    for previous in ("", "a-third-key"):
+        with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
+            run(service, rows, path, key="second-key", previous_key=previous)
+    refused = writes(service)
+    report = run(service, rows, path.with_name("new"), key="second-key")
 
-    assert before == writes(service)
-    assert ["done", "done"] == row_states(run(service, rows, path.with_name("new"), key="second-key"))
+    assert before == refused
+    assert ["done", "done"] == row_states(report)
     assert before[1] == service.count("account")
 
 

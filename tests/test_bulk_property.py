@@ -8,13 +8,11 @@ run with another journal is about to store. So whoever changes journals here wai
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, event, note, settings
@@ -107,6 +105,8 @@ class Runs(RuleBasedStateMachine):
         self.journals = ["0.journal", "other.journal"]
         self.lost = 0
         self.keys = ["key-0"]
+        self.begun = 0
+        """How many requests had arrived when the run began."""
         self.is_plain = True
         """No list was ever behind, cut, or without numbers: nothing may be left unknown."""
 
@@ -184,13 +184,10 @@ class Runs(RuleBasedStateMachine):
         """Run, and hold the report against the ledger; None if the run was killed."""
         name = journal or self.journals[0]
         self.asked |= {row_identity(row): row for row in rows}
-        self.begun = len(self.service.requests)
-        outer, previous = self.begun, {"PAYERKIT_PREVIOUS_API_KEY": self.keys[-2]} if len(self.keys) > 1 else {}
+        outer, self.begun = self.begun, len(self.service.requests)
+        keys = {"key": self.keys[-1], "previous_key": self.keys[-2] if len(self.keys) > 1 else ""}
         try:
-            with mock.patch.dict(os.environ, previous):
-                report = run(
-                    self.service, rows, self.folder / name, key=self.keys[-1], kill_after=kill_after, **options
-                )
+            report = run(self.service, rows, self.folder / name, kill_after=kill_after, **keys, **options)
         except Killed:
             event("killed")
             self.excuse()
