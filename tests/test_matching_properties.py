@@ -1,0 +1,101 @@
+"""A list never confirms another account, and never rules out the one that is there, in whatever way it shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from payerkit.bulk.matching import Grade, compare
+
+from bulk_model import Record, identity_of, specified
+from payerkit.wire import wire_name
+
+Row = dict[str, str]
+
+
+def shown_as(change: Callable[[str], Any], *names: str) -> Callable[[Record], Record]:
+    """Return a list that shows some fields in another form."""
+    return lambda record: {name: change(value) if name in names else value for name, value in record.items()}
+
+
+def without(*names: str) -> Callable[[Record], Record]:
+    """Return a list that leaves out some fields."""
+    return lambda record: {name: value for name, value in record.items() if name not in names}
+
+
+NUMBERS = ("accountNumber", "iban")
+LISTS: dict[str, Callable[[Record], Record]] = {
+    "whole": dict,
+    "specified": specified,
+    "the end behind dots": shown_as(lambda text: f"••••{text[-4:]}", *NUMBERS),
+    "the end behind X": shown_as(lambda text: "X" * (len(text) - 4) + text[-4:], *NUMBERS),
+    "the end alone": shown_as(lambda text: text[-4:], *NUMBERS),
+    "both ends": shown_as(lambda text: f"{text[:2]}**{text[-2:]}", *NUMBERS),
+    "masked groups": shown_as(lambda text: f"XXXX-XXXX-{text[-4:]}", *NUMBERS),
+    "nothing of the numbers": shown_as(lambda _: "••••", *NUMBERS),
+    "groups of four": shown_as(
+        lambda text: " ".join(text[at : at + 4] for at in range(0, len(text), 4)), *NUMBERS, "routingNumber"
+    ),
+    "other case": shown_as(str.swapcase, *NUMBERS, "currency", "swiftBic", "rails"),
+    "as a number": shown_as(lambda text: int(text) if text.isdecimal() else text, *NUMBERS, "routingNumber"),
+    "null for codes": shown_as(lambda _: None, "routingNumber", "sortCode", "swiftBic"),
+    "no codes": without("routingNumber", "sortCode", "swiftBic"),
+    "no numbers": without(*NUMBERS),
+    "no currency": without("currency"),
+    "the name alone": lambda record: {"id": record["id"], "accountName": record["accountName"]},
+}
+
+digits = st.sampled_from(["0012345678", "12345678", "1234567890", "9912345678", "00012345678", "55555678"])
+accounts = st.fixed_dictionaries(
+    {"bank_name": st.sampled_from(["Example Bank", "Other Bank"]), "account_name": st.just("Example Payee")},
+    optional={
+        "currency": st.sampled_from(["USD", "usd", "EUR"]),
+        "rails": st.sampled_from(["local", "swift", "wire"]),
+        "account_number": digits,
+        "iban": st.sampled_from(["DE89370400440532013000", "FR1420041010050500013M02606", "DE12500105170012345678"]),
+        "routing_number": st.sampled_from(["026013356", "021000021", "000012345"]),
+        "sort_code": st.sampled_from(["200000", "20-00-00", "123456"]),
+        "swift_bic": st.sampled_from(["COBADEFF", "COBADEFFXXX", "CHASUS33"]),
+    },
+)
+
+
+def identity(row: Row) -> tuple[str, ...]:
+    """Return what makes an account the one that it is, with a SWIFT code of the head office as one of eight."""
+    code = row.get("swift_bic", "")
+    short = row | {"swift_bic": code.removesuffix("XXX") if len(code) == 11 else code}
+    return identity_of("", {wire_name(name): value for name, value in short.items()})
+
+
+@given(row=accounts, other=accounts, listed=st.sampled_from(sorted(LISTS)))
+def test_only_the_same_account_is_confirmed(row: Row, other: Row, listed: str) -> None:
+    """Number, codes, currency and rails of what is confirmed are those that were sent, as far as both have them."""
+    record = {wire_name(name): value for name, value in other.items()} | {"id": "1", "status": "approved"}
+    found = compare(row, LISTS[listed](record))
+    codes = [name for name in ("currency", "routing_number", "sort_code", "swift_bic") if name in row and name in other]
+    ours, theirs = ({name: each[name] for name in codes} for each in (row, other))
+
+    if found.grade is Grade.SAME:
+        assert identity(ours) == identity(theirs)
+        assert any(row.get(name, "") == other.get(name) for name in ("account_number", "iban"))
+
+
+@given(row=accounts, listed=st.sampled_from(sorted(LISTS)))
+def test_the_same_account_is_never_ruled_out(row: Row, listed: str) -> None:
+    """Else it would be stored a second time."""
+    record = {wire_name(name): value for name, value in row.items()} | {"id": "1", "status": "approved"}
+    found = compare(row, LISTS[listed](record))
+
+    assert found.grade is not Grade.OTHER
+    if listed == "whole" and {"account_number", "iban"} & {*row} and "currency" in row:
+        assert found.grade is Grade.SAME
+
+
+@given(row=accounts, listed=st.sampled_from([name for name in sorted(LISTS) if "end" in name or "masked" in name]))
+def test_a_mask_confirms_nothing(row: Row, listed: str) -> None:
+    """Others end in the same digits."""
+    record = {wire_name(name): value for name, value in row.items()} | {"id": "1", "status": "approved"}
+
+    assert compare(row, LISTS[listed](record)).grade is Grade.PERHAPS
