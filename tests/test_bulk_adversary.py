@@ -565,6 +565,17 @@ def test_near_duplicates_are_one(service: ModelService, path: Path, change: Row,
     assert {"near_duplicate"} <= set(report.findings["code"])
 
 
+def test_a_longer_file_does_not_change_the_spelling(service: ModelService, path: Path) -> None:
+    """Of the spellings of an id, the one that was sent before is sent; else its accounts would be stored again."""
+    row = payer_row(1) | {"client_user_id": "Customer-1"}
+    other = row | {"client_user_id": "customer-1"}
+    run(service, [row], path)
+    report = run(service, [row, other, other], path)
+
+    assert ["done"] * 3 == row_states(report)
+    assert (1, 1) == writes(service)
+
+
 def test_an_account_that_is_described_in_two_ways_is_an_error(service: ModelService, path: Path) -> None:
     """One of two holders must be wrong. Before, both were stored."""
     rows = [payer_row(1), payer_row(1) | {"account_name": "Another Holder"}, payer_row(2)]
