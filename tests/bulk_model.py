@@ -415,7 +415,8 @@ def run(
     with ModelClient(service, key, **keys) as client, _is_running(service, stop, journal.name, kill_after):
         limiter = RateLimiter(client.pace, stop, wait=stop.wait)
         chosen = Options(workers, reconcile_after=SETTLE, **options)
-        return run_table(client, table, journal, chosen, progress=False, limiter=limiter)
+        clock = service.clock.now
+        return run_table(client, table, journal, chosen, progress=False, limiter=limiter, clock=clock)
 
 
 def make_table(rows: pd.DataFrame | Iterable[Mapping[str, Any]], steps: tuple[Step, ...], hold: Any) -> Table:
@@ -455,20 +456,7 @@ def _counted_writes(service: ModelService) -> Iterator[None]:
         service.step()
         return result
 
-    with mock.patch.object(Journal, "_write", counted), _clock_of_the_journal(service.clock):
-        yield
-
-
-@contextmanager
-def _clock_of_the_journal(clock: ModelClock) -> Iterator[None]:
-    """Give a journal without a clock of its own the model's: payerkit before the journal's second version."""
-    from payerkit.bulk import journal, reconcile  # noqa: PLC0415
-
-    if not hasattr(Journal, "mark_interrupted"):
-        yield
-        return
-    hands = mock.Mock(time=clock.now, monotonic=clock.now)
-    with mock.patch.object(journal, "time", hands), mock.patch.object(reconcile, "time", hands):
+    with mock.patch.object(Journal, "_write", counted):
         yield
 
 
