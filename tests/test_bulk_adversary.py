@@ -385,6 +385,20 @@ def test_a_cut_list_does_not_say_that_a_new_account_is_not_there(service: ModelS
     assert 0 == service.count("account")
 
 
+def test_another_tool_fills_a_cut_list(service: ModelService, path: Path) -> None:
+    """The payer had no account when the journal began; another tool stored twelve since, and ten are shown."""
+    rows = accounts_of_one(12)
+    run(service, rows[:1], path)
+    for row in rows[1:]:
+        service.store(row)
+    service.cut = 10
+    report = run(service, [rows[0], rows[11]], path)
+
+    assert ["done", "not_sent"] == row_states(report)
+    assert reasons(report)[1].startswith("perhaps_there: ")
+    assert 1 == service.count("account")
+
+
 def test_the_list_of_one_payer_may_lag(service: ModelService, path: Path) -> None:
     """Each payer's list is judged by its own accounts. Before, the list of another payer vouched for it: sent twice."""
     rows = [*accounts_of_one(2), payer_row(5)]
