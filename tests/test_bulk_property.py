@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, note, settings
+from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -189,20 +190,22 @@ class Runs(RuleBasedStateMachine):
         try:
             report = run(self.service, rows, self.folder / name, kill_after=kill_after, **keys, **options)
         except Killed:
-            event("killed")
+            self.tell("killed")
             self.excuse()
             return None
         finally:
             self.begun = outer
-        for state, number in report.counts.items():
-            if number:
-                event(state)
-        note(report.frame[["client_user_id", "step", "state", "reason", "payment_details_id"]].to_string())
+        self.tell(*(state for state, number in report.counts.items() if number))
         said = zip(rows, report.frame["state"], strict=True)
         self.told |= {row_identity(row) for row, state in said if state == "duplicate"}
         self.excuse()
         assert [] == breaches(self.service, rows, report, tool=name, told=self.told)
         return report
+
+    def tell(self, *events: str) -> None:
+        """Tell hypothesis what happened, for its statistics; a run beside another one is in a thread of that one."""
+        for each in events if threading.current_thread() is threading.main_thread() else ():
+            event(each)
 
     def excuse(self) -> None:
         """Leave out accounts with a copy that came after the last look at the list."""
