@@ -78,7 +78,7 @@ LISTS: dict[str, Callable[[Record], Record | None]] = {
 PAYERS, ACCOUNTS = 3, 4
 Row = dict[str, str]
 
-faults = st.lists(st.sampled_from(sorted(FAULTS)), max_size=10)
+faults = st.lists(st.sampled_from(sorted(FAULTS)), max_size=8)
 payers, numbers = st.integers(0, PAYERS - 1), st.integers(0, ACCOUNTS - 1)
 
 
@@ -128,21 +128,31 @@ class Runs(RuleBasedStateMachine):
     # Runs
 
     @rule(
-        kinds=faults,
+        of_accounts=faults,
+        of_others=faults,
         kill_after=st.none() | st.integers(0, 80),
         copy_at=st.none() | st.integers(1, 10),
         beside_at=st.none() | st.integers(1, 10),
     )
-    def run_faulty(self, kinds: list[str], kill_after: int | None, copy_at: int | None, beside_at: int | None) -> None:
+    def run_faulty(
+        self,
+        of_accounts: list[str],
+        of_others: list[str],
+        kill_after: int | None,
+        copy_at: int | None,
+        beside_at: int | None,
+    ) -> None:
         """Run among faults; perhaps until a kill; perhaps copy the journal meanwhile; perhaps beside another run."""
         self.count()
-        self.service.faults.extend(FAULTS[kind] for kind in kinds)
+        self.service.next["account"].extend(FAULTS[name] for name in of_accounts)
+        self.service.faults.extend(FAULTS[name] for name in of_others)
         self.service.before = self.watch(copy_at, beside_at)
         try:
             self.run_and_judge(self.rows, kill_after=kill_after)
         finally:
             self.service.before = lambda _kind, _payer: None
             self.service.faults.clear()
+            self.service.next["account"].clear()
 
     @rule(retry=st.sampled_from([(), ("refused",), ("unknown",), ("refused", "unknown")]))
     def run_in_peace(self, retry: tuple[str, ...]) -> None:
@@ -167,9 +177,8 @@ class Runs(RuleBasedStateMachine):
                 self.copied_with = len(self.keys)
             if beside_at is not None and requests >= beside_at and self.may_run_beside(kind):
                 self.service.before = lambda _kind, _payer: None
-                waiting, self.service.faults = self.service.faults.copy(), self.service.faults.__class__()
                 self.run_and_judge(self.rows, self.journals[1])
-                self.service.faults = waiting
+                self.service.settle()
 
         return act
 
