@@ -237,7 +237,7 @@ def test_a_journal_deleted_mid_run_is_noticed(service: ModelService, path: Path)
     report = run(service, rows, path)
 
     assert 3 == sent
-    assert stopped.startswith("journal: it was deleted")
+    assert "was deleted, moved or replaced" in stopped
     assert ["done"] * 6 == row_states(report)
     assert 6 == service.count("account")
 
@@ -253,7 +253,7 @@ def test_a_journal_replaced_mid_run_is_noticed(service: ModelService, path: Path
 
     service.before = replace
 
-    assert run(service, rows, path).stopped.startswith("journal: it was deleted, moved or replaced")
+    assert "was deleted, moved or replaced" in run(service, rows, path).stopped
     assert 3 == service.count("account")
 
 
@@ -378,10 +378,10 @@ def test_a_cut_list_does_not_say_that_a_new_account_is_not_there(service: ModelS
     for row in rows:
         service.store(row)
     service.cut = 10
-    report = run(service, rows[11:], path)
+    reports = [run(service, rows[11:], path) for _ in range(2)]
 
-    assert ["not_sent"] == row_states(report)
-    assert reasons(report)[0].startswith("perhaps_there: ")
+    assert [["not_sent"]] * 2 == [row_states(report) for report in reports]
+    assert all(reasons(report)[0].startswith("perhaps_there: ") for report in reports)
     assert 0 == service.count("account")
 
 

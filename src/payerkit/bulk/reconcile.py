@@ -32,7 +32,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  unknown    one new account is the same, or has the same number           done                   list
     account  unknown    one new account is the same, and listed as failed             refused                list
     account  unknown    sent twice, and two new accounts are the same                 duplicate              list
-    account  unknown    sent once, and two new accounts are the same                  unknown, final         person
+    account  unknown    sent once, and two new accounts are the same                  duplicate              list
     account  unknown    a new account may be it                                       unknown, final         person
     account  unknown    a new account may be it, or that of another task              unknown, final         person
     account  unknown    missing in one whole list                                     unknown                list
@@ -159,7 +159,7 @@ class Reconciler:
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
         sent_twice = listing.entries[task.key].needs_look
-        if is_certain(found, sent_twice=sent_twice):
+        if is_certain(found):
             # This look is a whole delay after the last send, so it is the last one, too, unless something is missing.
             needs_look = sent_twice and not (listing.is_whole and not found.perhaps)
             record_found(self._journal, task, found.strong, reason=FOUND_IN_LIST, needs_look=needs_look)
@@ -245,7 +245,7 @@ class Reconciler:
         own = entry.facts.get("id")
         others = [record for record in found.strong if id_of(record) != own]
         doubtful = [record for record in found.perhaps if id_of(record) != own]
-        if own is None and is_certain(found, sent_twice=True):
+        if own is None and is_certain(found):
             needs_look = bool(doubtful) or not listing.is_whole
             record_found(self._journal, task, others, reason=FOUND_IN_LIST, needs_look=needs_look)
         elif own is not None and others and not found.is_shared and all(map(id_of, others)):
@@ -292,11 +292,11 @@ def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
     return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
 
 
-def is_certain(found: Matches, *, sent_twice: bool) -> bool:
-    """Return True if it is certain which listed accounts are a task's: one, or several if it was sent twice."""
+def is_certain(found: Matches) -> bool:
+    """Return True if it is certain which listed accounts are a task's: one, or several that are the same, whoever's."""
     if found.is_shared or not all(map(id_of, found.strong)):
         return False
-    return len(found.strong) == 1 or (sent_twice and len(found.same) == len(found.strong) > 1)
+    return len(found.strong) == 1 or len(found.same) == len(found.strong) > 1
 
 
 def _named(records: Sequence[Record]) -> str:
