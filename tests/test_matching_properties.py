@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from payerkit.bulk.matching import Grade, compare
 
 from bulk_model import Record, identity_of, specified
+from payerkit.bulk.matching import Grade, compare
 from payerkit.wire import wire_name
 
 Row = dict[str, str]
