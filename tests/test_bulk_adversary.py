@@ -766,10 +766,10 @@ def test_an_interrupted_run_says_what_was_stored(service: ModelService, path: Pa
     service.next["list"].append(Fault(stored=0.0, status=200, body={"paymentDetails": []}, interrupts=True))
     with pytest.raises(InterruptedRun) as caught:
         run(service, rows, path)
-    text = str(caught.value)
+    told = caught.value.report
 
-    assert "Stored so far: 3 payers" in text
-    assert "3 not sent" not in text
+    assert "Stored so far: 3 payers and 0 accounts." in str(caught.value)
+    assert all(reason.startswith("Its payer is stored, its account is not.") for reason in reasons(told))
     assert ["done"] * 3 == row_states(run(service, rows, path))
 
 
