@@ -185,7 +185,8 @@ class Runs(RuleBasedStateMachine):
     def may_run_beside(self, kind: Kind) -> bool:
         """Return True if the run can see what another one stores now: no list was read, no write is on its way."""
         is_read = any(each == "list" for each, _ in self.service.requests[self.begun :])
-        is_late = any(account.at > self.service.clock.now() for account in self.service.accounts)
+        lag = max([0.0, *self.service.lag.values()])
+        is_late = any(account.at + lag > self.service.clock.now() for account in self.service.accounts)
         return kind in {"payer", "list"} and not is_read and not is_late
 
     def run_and_judge(
@@ -280,8 +281,9 @@ class Runs(RuleBasedStateMachine):
 
     @rule(payer=payers, seconds=st.sampled_from([0.0, 1.5, 4.0, 100.0]))
     def let_list_lag(self, payer: int, seconds: float) -> None:
-        """Let the list of one payer be behind."""
+        """Let the list of one payer be behind from now on; what it has shown, it goes on showing."""
         self.count()
+        self.service.clock.wait(seconds)
         self.service.lag[payer_row(payer)["client_user_id"]] = seconds
         self.is_plain = self.is_plain and not seconds
 
@@ -320,6 +322,7 @@ class Runs(RuleBasedStateMachine):
         self.count()
         self.keys.append(f"key-{len(self.keys)}")
         for name in self.journals:
+            self.service.settle()
             self.run_and_judge(self.rows, name)
 
     def change_journal(self) -> None:
