@@ -209,7 +209,8 @@ class Runs(RuleBasedStateMachine):
         said = zip(rows, report.frame["state"], strict=True)
         self.told |= {row_identity(row) for row, state in said if state == "duplicate"}
         self.excuse()
-        assert [] == breaches(self.service, rows, report, tool=name, told=self.told)
+        wrong = breaches(self.service, rows, report, tool=name, told=self.told)
+        assert not wrong, "\n".join(wrong)
         return report
 
     def tell(self, *events: str) -> None:
@@ -349,7 +350,7 @@ class Runs(RuleBasedStateMachine):
             service.settle()
         said = [(row["account_number"], *each) for row, each in zip(rows, outcomes(report), strict=True)]
         left = [each for each in said if each[1] not in {"done", "duplicate"} and not each[2].startswith(PERHAPS)]
-        assert [] == left
+        assert not left, left
         assert set() == stored_twice(service) - self.told
 
 
