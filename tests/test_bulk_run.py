@@ -7,7 +7,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from far_end import FarEnd, close, message, reply, reset
 from payerkit.bulk.rate_limit import StopSignal
 from payerkit.bulk.workers import run_workers
 from payerkit.client import Client
+from payerkit.connection import SandboxClient
 from payerkit.errors import InterruptedRun, InvalidInput, NotSent
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
@@ -52,6 +54,9 @@ def stored(number: int, **changes: str) -> dict[str, str]:
 def listing(*records: dict[str, str]) -> Any:
     """Return a behaviour that lists accounts."""
     return reply(200, json.dumps({"paymentDetails": records}))
+
+
+LISTED = listing(stored(0))
 
 
 @pytest.fixture
@@ -124,17 +129,17 @@ def test_a_payer_with_unknown_outcome_is_asked_for(connected: Callable[..., Clie
     [
         # it was stored before the connection broke: it is found, and not sent again
         ([NOTHING, close, listing(stored(0))], ("done", 1, "id-0", "POST")),
-        # it was not: it is looked up twice, and sent again
+        # it was not: it is looked up twice, sent again, and looked for once more at the end
         (
-            [NOTHING, close, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)}))],
+            [NOTHING, close, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)})), LISTED],
             ("done", 2, "id-0", "POSTPOST"),
         ),
         # it takes effect late, between the two lookups
         ([NOTHING, reset, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
         # it was there before: nothing is sent
         ([listing(stored(0, id="old"))], ("done", 0, "old", "")),
-        # two fit: the user has to check
-        ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("unknown", 1, None, "POST")),
+        # two are the same: one too many, whoever sent the other one
+        ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("duplicate", 1, "id-0", "POST")),
         # sent twice, and never found: the next run sends it
         ([NOTHING, close, NOTHING, NOTHING, close, NOTHING], ("not_sent", 2, None, "POSTPOST")),
     ],
@@ -267,11 +272,30 @@ def test_an_interrupt_waits_for_the_call_under_way() -> None:
     assert ([1], True) == (done, bool(stop))
 
 
+@contextmanager
+def interrupt_after(writes: int, client: SandboxClient) -> Iterator[None]:
+    """Press the stop button once a sandbox has stored so many payers, however slow this machine is."""
+    is_over = threading.Event()
+
+    def press() -> None:
+        while len(client.sandbox.ledger()) < writes:
+            if is_over.wait(0.05):
+                return
+        signal.raise_signal(signal.SIGINT)
+
+    presser = threading.Thread(target=press, daemon=True)
+    presser.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        presser.join()
+
+
 def test_an_interrupt_loses_nothing(journal: Path) -> None:
     """Calls under way end by themselves, the error holds the report, and the same call goes on."""
     with payerkit.sandbox(seed=1) as client:
-        threading.Timer(0.6, signal.raise_signal, [signal.SIGINT]).start()
-        with pytest.raises(InterruptedRun) as caught:
+        with interrupt_after(10, client), pytest.raises(InterruptedRun) as caught:
             payerkit.onboard(client, payers(100), journal=journal, workers=4, rate=50, progress=False)
         first = caught.value.report.counts
         report = payerkit.onboard(client, payers(100), journal=journal, progress=False)
