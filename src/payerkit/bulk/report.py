@@ -292,9 +292,10 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
                 columns[name][rows] = cells
             else:
                 columns[name].add(cells)
-    arrays = {name: column.array(table.order) if name not in _NOT_TEXT else column for name, column in columns.items()}
+    for name in columns.keys() - _NOT_TEXT:  # one by one, since a column may take its memory twice here
+        columns[name] = columns[name].array(table.order)
     findings = Found.join([table.found, *outcomes.changes()]).in_order()
     warnings_first = Found.join([findings.of_severity("warning"), findings.of_severity("info")])
-    arrays["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, np.arange(len(table)))
+    columns["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, np.arange(len(table)))
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
-    return Report(pd.DataFrame(arrays, index=table.labels), findings, sums, row_ids)
+    return Report(pd.DataFrame(columns, index=table.labels), findings, sums, row_ids)
