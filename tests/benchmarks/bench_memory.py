@@ -2,7 +2,8 @@
 
 A table of payers is planned, and sent to a thin server in a process of its own. Memory is what the process holds while
 it sends, less what it held once the table was planned: threads, connections, journal, and the cells that are read.
-Planning is measured in CPU time, and the pace by the clock; each is compared with that of a tenth of the rows.
+What a plan and a report of all rows hold is measured, too. Planning is measured in CPU time, and the pace by the clock;
+each is compared with that of a tenth of the rows.
 `--rows 1000000` is for a measurement by hand.
 """
 
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from payerkit.bulk import run as runs
 from payerkit.bulk.options import Options
+from payerkit.bulk.plan import Plan
 from payerkit.bulk.report import make_report
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
@@ -40,6 +42,8 @@ from thin_server import thin_server
 MILLION = 1_000_000
 MEMORY, MEMORY_OF_A_WORKER = 64.0, 0.25
 """MiB above the table at a million rows, and for each worker."""
+RESULTS = 300.0
+"""MiB of the plan and the report of a million rows."""
 PACE = 0.8
 """Rows a second at the whole table, at least so many of those at a tenth of it."""
 PLANNING, PLANNING_OF_A_MILLION = 1.2, 120
@@ -96,9 +100,13 @@ def payers(count: int, *, with_accounts: bool = False) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run took: MiB above the planned table until all rows were sent, rows a second, CPU a row."""
+    """What one run took: MiB above the planned table until all rows were sent, rows a second, CPU a row.
+
+    results: MiB of the plan and the report.
+    """
 
     memory: float
+    results: float
     pace: float
     cpu: float
 
@@ -107,10 +115,16 @@ def send(table: Table, workers: int) -> Run:
     """Send a table, and measure from its plan to its report."""
     gc.collect()
     sent: list[float] = []
+    results: list[float] = []
 
     def report(*arguments: Any) -> Any:
         sent.append(memory.peak)
-        return make_report(*arguments)
+        gc.collect()
+        before = resident()
+        made = (make_report(*arguments), Plan(table))
+        gc.collect()
+        results.append(resident() - before)
+        return made[0]
 
     body = json.dumps(ANSWERS["create_payer"])
     with (
@@ -124,7 +138,7 @@ def send(table: Table, workers: int) -> Run:
         found = run_table(client, table, Path(folder) / "run", Options(workers), progress=False)
         seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
     assert found.counts["done"] == len(table)
-    return Run(sent[0] - before, len(table) / seconds, cpu / len(table))
+    return Run(sent[0] - before, results[0], len(table) / seconds, cpu / len(table))
 
 
 def plan(rows: pd.DataFrame) -> float:
@@ -174,6 +188,7 @@ def main() -> int:
     passed = [
         check_memory(large, len(rows), options.workers),
         check_memory(fewer_workers, len(few), FEWER_WORKERS),
+        check(f"MiB of the plan and the report of {len(rows)} rows", large.results, RESULTS * len(rows) / MILLION),
         check(
             "rows a second, of those of a tenth of the rows",
             large.pace / statistics.mean(run.pace for run in small),
