@@ -398,6 +398,20 @@ def test_another_tool_fills_a_cut_list(service: ModelService, path: Path) -> Non
     assert 1 == service.count("account")
 
 
+def test_an_unknown_account_is_not_taken_for_another_tools(service: ModelService, path: Path) -> None:
+    """It was stored and is listed masked; while a person has to decide, another account of the payer is sent."""
+    rows = accounts_of_one(2)
+    service.listed = masked
+    service.next["account"].extend([gateway(403), LOST_AFTER])
+    reports = [run(service, rows, path) for _ in range(2)]
+    service.listed = dict
+    report = run(service, rows, path, retry=["unknown"])
+
+    assert [["not_sent", "unknown"], ["done", "unknown"]] == [row_states(each) for each in reports]
+    assert ["done", "done"] == row_states(report)
+    assert set() == stored_twice(service)
+
+
 def test_the_list_of_one_payer_may_lag(service: ModelService, path: Path) -> None:
     """Each payer's list is judged by its own accounts. Before, the list of another payer vouched for it: sent twice."""
     rows = [*accounts_of_one(2), payer_row(5)]

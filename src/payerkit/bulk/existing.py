@@ -48,7 +48,7 @@ class ExistingAccounts:
         entries = listing.entries.values()
         if listing.is_first:
             self._journal.set_baseline(payer, listing.ids)
-        elif not any(entry.is_unresolved or entry.state == "sent" or entry.needs_look for entry in entries):
+        elif not any(map(_may_turn_up, entries)):
             more = [each for record in listing.new() if (each := id_of(record))]
             if more:
                 self._journal.add_to_baseline(payer, more)
@@ -98,6 +98,12 @@ class ExistingAccounts:
 def _may_be_listed(entry: Entry | None) -> bool:
     """Return True if a task's account may be in the list under an id that the journal does not know."""
     return entry is None or entry.state in {"unknown", "not_sent", "waiting"} or not entry.facts.get("id")
+
+
+def _may_turn_up(entry: Entry) -> bool:
+    """Return True if an account that the list shows may be that of a task, and the journal does not know its id."""
+    is_open = entry.state in {"sent", "unknown"} or (entry.unknown_sends > 0 and not entry.facts.get("id"))
+    return is_open or entry.needs_look
 
 
 def _named(records: Sequence[Record]) -> str:
