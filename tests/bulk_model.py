@@ -24,9 +24,10 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from payerkit.bulk.journal import Journal
+from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report
-from payerkit.bulk.run import Options, run_table
+from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
 from payerkit.client import Client
 from payerkit.client.deadline_adapter import HttpRequest

@@ -105,7 +105,8 @@ class Runs(RuleBasedStateMachine):
         """Accounts that a report told as stored twice, or that no run could know to be."""
         self.journals = ["0.journal", "other.journal"]
         self.lost = 0
-        self.keys = ["key-0"]
+        self.keys = ["", "key-1"]
+        """All keys in turn; before the first one there was none."""
         self.begun = 0
         """How many requests had arrived when the run began."""
         self.is_plain = True
@@ -196,9 +197,10 @@ class Runs(RuleBasedStateMachine):
         name = journal or self.journals[0]
         self.asked |= {row_identity(row): row for row in rows}
         outer, self.begun = self.begun, len(self.service.requests)
-        keys = {"key": self.keys[-1], "previous_key": self.keys[-2] if len(self.keys) > 1 else ""}
+        previous, key = self.keys[-2:]
+        options |= {"key": key, "previous_key": previous, "kill_after": kill_after}
         try:
-            report = run(self.service, rows, self.folder / name, kill_after=kill_after, **keys, **options)
+            report = run(self.service, rows, self.folder / name, **options)
         except Killed:
             self.tell("killed")
             self.excuse()
@@ -344,11 +346,12 @@ class Runs(RuleBasedStateMachine):
         service.settle()
         service.lag, service.cut, service.listed = {}, None, dict
         rows = [*({row_identity(row): row for row in self.rows} | self.asked).values()]
+        reports = []
         for _ in range(3):
-            report = self.run_and_judge(rows, retry=("refused", "unknown"))
-            assert report is not None
+            reports.append(self.run_and_judge(rows, retry=("refused", "unknown")))
             service.settle()
-        said = [(row["account_number"], *each) for row, each in zip(rows, outcomes(report), strict=True)]
+        assert reports[-1] is not None
+        said = [(row["account_number"], *each) for row, each in zip(rows, outcomes(reports[-1]), strict=True)]
         left = [each for each in said if each[1] not in {"done", "duplicate"} and not each[2].startswith(PERHAPS)]
         assert not left, left
         assert set() == stored_twice(service) - self.told

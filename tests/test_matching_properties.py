@@ -74,7 +74,7 @@ def test_only_the_same_account_is_confirmed(row: Row, other: Row, listed: str) -
     """Number, codes, currency and rails of what is confirmed are those that were sent, as far as both have them."""
     record = {wire_name(name): value for name, value in other.items()} | {"id": "1", "status": "approved"}
     found = compare(row, LISTS[listed](record))
-    codes = [name for name in ("currency", "routing_number", "sort_code", "swift_bic") if name in row and name in other]
+    codes = {"currency", "routing_number", "sort_code", "swift_bic"} & row.keys() & other.keys()
     ours, theirs = ({name: each[name] for name in codes} for each in (row, other))
 
     if found.grade is Grade.SAME:
