@@ -565,6 +565,22 @@ def test_two_copies_of_an_unknown_account_are_told(service: ModelService, path: 
     assert 1 == service.count("account")
 
 
+def test_a_failed_account_is_no_second_one(service: ModelService, path: Path) -> None:
+    """It was stored once more by another tool, and failed: one is there."""
+    rows = rows_of_payers(1, 2)
+    service.next["account"].extend([LOST_AFTER, late(2.5 * SETTLE)])
+
+    def store_them(kind: Kind, payer: str) -> None:
+        if kind == "list" and payer == rows[0]["client_user_id"] and service.count("account") == 2:
+            service.store(rows[0], status="failed")
+
+    service.before = store_them
+    report = run(service, rows, path)
+
+    assert ["done", "duplicate"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
 # Near duplicates
 
 

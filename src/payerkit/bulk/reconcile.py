@@ -73,6 +73,7 @@ from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.listing import Listing, Matches, Record, find, id_of
+from payerkit.bulk.matching import is_dead
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
@@ -243,7 +244,7 @@ class Reconciler:
     def _close(self, task: Task, entry: Entry, found: Matches, listing: Listing) -> None:
         """Record what the last look says of an account that was sent twice."""
         own = entry.facts.get("id")
-        others = [record for record in found.strong if id_of(record) != own]
+        others = [record for record in found.strong if id_of(record) != own and (own is None or not is_dead(record))]
         doubtful = [record for record in found.perhaps if id_of(record) != own]
         if own is None and is_certain(found):
             needs_look = bool(doubtful) or not listing.is_whole

@@ -242,9 +242,10 @@ def record_found(
 ) -> State:
     """Record a task whose account is listed, once or more often, and return the state.
 
-    needs_look: whether one last look is due; None for as before.
+    A failed one next to another that has not failed is none: it was sent again, or by somebody else. needs_look:
+    whether one last look is due; None for as before.
     """
-    chosen, *others = sorted(records, key=is_dead)
+    chosen, *others = [record for record in records if not is_dead(record)] or records[:1]
     facts: dict[str, Any] = facts_of(chosen)
     state: State = "done"
     if others:
