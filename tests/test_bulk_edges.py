@@ -402,6 +402,28 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
         progress.describe("on")
 
 
+def test_a_progress_bar_counts_what_became_of_an_unknown_outcome() -> None:
+    """A task that was unknown and is done counts as done, so that the bar ends as the report does."""
+
+    class Bar:
+        n = 0
+
+        def update(self, _: int) -> None:
+            """Only the counts matter here."""
+
+        def set_postfix(self, counts: dict[str, int], **_: object) -> None:
+            self.counts = counts
+
+    progress, bar = Progress(2, shown=False), Bar()
+    progress._bar = bar
+    for state in ("unknown", "done"):
+        progress.count(state)
+    progress.correct(["unknown", "done"], ["done", "done"])
+    progress.refresh()
+
+    assert {"done": 2, "failed": 0, "unknown": 0} == bar.counts
+
+
 def test_each_sandbox_is_another_service(journal: Path) -> None:
     """A second sandbox with the same seed gives the same ids, but has no data of the first."""
     for times in (1, 2):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Self
 
 
@@ -28,6 +29,12 @@ class Progress:
         """Count one more task in a state; from any thread."""
         with self._lock:
             self._states[state] += 1
+
+    def correct(self, before: Iterable[str], after: Iterable[str]) -> None:
+        """Count tasks in other states than before, such as one that was unknown and is done; from any thread."""
+        with self._lock:
+            self._states.subtract(before)
+            self._states.update(after)
 
     def refresh(self) -> None:
         """Draw the present counts; from one thread, since tqdm is not safe to share."""

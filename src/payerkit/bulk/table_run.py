@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -267,6 +268,10 @@ class TableRun:
         keys = {self._tasks.key(batch.step, row) for row in batch.rows}
         return [entry for key in keys if (entry := self._journal.entry(key)) is not None]
 
+    def _states(self, batch: Batch) -> list[str]:
+        """Return the states of a batch's tasks."""
+        return [entry.state for entry in self._entries(batch)]
+
     def _unresolved(self, batch: Batch) -> list[Entry]:
         """Return the journal's records of a batch's tasks that are still to be reconciled."""
         return [entry for entry in self._entries(batch) if entry.is_unresolved]
@@ -285,10 +290,12 @@ class TableRun:
         self._progress.refresh()
 
     def _reconcile_batch(self, delay: float, batch: Batch) -> None:
+        before = self._states(batch)
         try:
             goes_on = self._reconciler.reconcile(self._batch_tasks(batch), delay)
         except PayerkitError:
             goes_on = False
+        self._progress.correct(before, self._states(batch))
         if not goes_on:
             self._postponed.add(batch)
 
@@ -318,7 +325,7 @@ class TableRun:
         return [entry.since for entry in self._entries(batch) if entry.needs_look]
 
     def _look_again_at(self, batch: Batch) -> None:
-        try:
+        before = self._states(batch)
+        with suppress(PayerkitError):  # the next run looks
             self._reconciler.look_again(self._batch_tasks(batch))
-        except PayerkitError:
-            return  # the next run looks
+        self._progress.correct(before, self._states(batch))
