@@ -12,7 +12,7 @@ import pytest
 import payerkit
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
-from published import TYPED_ACCOUNT, TYPED_PAYER
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 ID = {"client_user_id": "typed-001"}
 BANK = {"bank_name": "Typed Bank", "account_name": "Zanzibar Quartermaine", "currency": "USD"}
@@ -206,9 +206,19 @@ def test_a_plan_shows_the_most_frequent_findings() -> None:
     rows = [TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "<i>"} for place in range(3)]
     found = plan(*rows, TYPED_PAYER | {"ssn": None})
 
-    lines = [line.split() for line in str(found).splitlines()[2:4]]
-    assert [["3x", "error", "email:"], ["1x", "error", "ssn:"]] == [line[:3] for line in lines]
-    assert [True, True, False] == [words in found._repr_html_() for words in ("3x", "Not an e-mail", "<i>")]
+    first, second = str(found).splitlines()[2:4]
+    assert "     3x error email: Not an e-mail address. (rows 1, 2, 3)" == first
+    assert second.startswith("     1x error ssn: ")
+    assert second.endswith(" (row 4)")
+    assert [True, True, False] == [words in found._repr_html_() for words in ("1, 2, 3", "Not an e-mail", "<i>")]
+
+
+def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
+    """The first five rows are named; the code in brackets is what `hold` takes."""
+    rows = [TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"client_user_id": f"user-{place}"} for place in range(7)]
+    found = plan(*({**row, "routing_number": "021000022"} for row in rows))
+
+    assert str(found).endswith(" [routing_checksum] (rows 1, 2, 3, 4, 5, …)")
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -21,6 +21,7 @@ from payerkit.bulk.text_column import text_column
 from payerkit.errors import without_internal_frames
 
 _SHOWN_FINDINGS = 12
+_SHOWN_ROWS = 5
 
 
 @without_internal_frames
@@ -43,7 +44,7 @@ def plan_onboarding(rows: Any, *, holder_is_payer: bool = False, hold: str | Col
         >>> plan_onboarding(pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}]))
         2 rows: 1 payer and 0 accounts would be sent; rows with warnings: 0.
         1 row would not be sent: errors in the row or in its payer.
-             1x error email: Not an e-mail address.
+             1x error email: Not an e-mail address. (row 1)
     """
     return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold))
 
@@ -88,7 +89,11 @@ class Plan:
         return by_label(self._found, self.frame.index)
 
     def __str__(self) -> str:
-        return "\n".join([*self._summary(), *map(" ".join, self._frequent_findings())])
+        lines = [
+            f"{times:>6,}x {severity} {f'{column}: ' if column else ''}{message} (row{'s' * (times > 1)} {rows})"
+            for times, severity, column, message, rows in self._frequent_findings()
+        ]
+        return "\n".join([*self._summary(), *lines])
 
     __repr__ = __str__
 
@@ -103,22 +108,35 @@ class Plan:
             *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
         ]
 
-    def _frequent_findings(self) -> list[tuple[str, str, str, str]]:
-        """Return the most frequent findings, errors first: times, severity, column, message."""
+    def _frequent_findings(self) -> list[tuple[int, str, str, str, str]]:
+        """Return the most frequent findings, errors first: times, severity, column, message, and the first rows.
+
+        A warning's message ends with its code, which `hold` takes.
+        """
         times: Counter[tuple[str, str, str]] = Counter()
+        kinds: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
         numbers = np.bincount(self._found.numbers, minlength=len(self._found.kinds))
-        for (finding, step), number in zip(self._found.kinds, numbers.tolist(), strict=True):
+        for kind, (finding, step) in enumerate(self._found.kinds):
             if finding.severity != "info":
                 column = self._columns.get(step, {}).get(finding.field, finding.field) if step else finding.field
-                times[finding.severity, f"{column}:" if column else "", finding.message] += number
+                code = f" [{finding.code}]" if finding.severity == "warning" else ""
+                words = (finding.severity, column, finding.message + code)
+                times[words] += int(numbers[kind])
+                kinds[words].append(kind)
         first = sorted(times.items(), key=lambda item: (item[0][0], -item[1]))[:_SHOWN_FINDINGS]
-        return [(f"{number:>6,}x", *words) for words, number in first]
+        return [(number, *words, self._first_rows(kinds[words])) for words, number in first]
+
+    def _first_rows(self, kinds: Sequence[int]) -> str:
+        """Return the labels of the first rows that have findings of some kinds."""
+        rows = np.unique(self._found.rows[np.isin(self._found.numbers, kinds)])
+        shown = [shown_id(label) for label in self.frame.index.take(rows[:_SHOWN_ROWS])]
+        return ", ".join([*shown, *["…"] * (len(rows) > _SHOWN_ROWS)])
 
     def _repr_html_(self) -> str:
-        first, *others = self._summary()
-        rows = self._frequent_findings()
-        grid = html.grid(("times", "severity", "field", "what is wrong"), rows, caption="Found most often")
-        head = "".join(f"<div>{html.escape(line)}</div>" for line in others)
+        first, *lines = self._summary()
+        rows = [(f"{times:,}", *others) for times, *others in self._frequent_findings()]
+        grid = html.grid(("times", "severity", "column", "what is wrong", "rows"), rows, caption="Found most often")
+        head = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
         return f"<div><b>{html.escape(first)}</b>{head}{grid if rows else ''}</div>"
 
 
