@@ -381,7 +381,7 @@ def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit
     assert [
         "5 rows: 1 done, 1 with a warning, 1 refused, 1 not sent, 2 waiting.",
         "██████████▒▒▒▒▒▒▒▒▒▒··········~~~~~~~~~~~~~~~~~~~~",
-        "Call again later: 2 rows wait until the payer is compliant, see reason.",
+        "2 rows wait until the payer is compliant: call again later, see reason.",
         '1 row was refused: correct what reason says, or send as before with retry=["refused"] (--retry refused).',
     ] == str(report).splitlines()[:4]
     assert (2, 1) == (report._repr_html_().count(">waiting<"), report._repr_html_().count("#1565c0"))

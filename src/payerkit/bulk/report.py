@@ -17,6 +17,7 @@ from payerkit.bulk.found import Found
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.links import FORMULA, RowIds, collect_links, inert, write_links
 from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of, shown_id
+from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import TextColumn, chunks, text_column
@@ -24,9 +25,9 @@ from payerkit.errors import without_internal_frames
 from payerkit.html import visible
 
 _ADVICE = {
-    "again": "Call again with the same journal: {rows} may still be done.",
-    "look": "Call again with the same journal: {rows} {wait} for a last look, see reason.",
-    "waiting": "Call again later: {rows} {wait} until the payer is compliant, see reason.",
+    "again": "{rows} {are} not finished: call again with the same journal.",
+    "look": "{rows} {wait} for a last look: call again with the same journal.",
+    "waiting": "{rows} {wait} until the payer is compliant: call again later, see reason.",
     "refused": '{rows} {were} refused: correct what reason says, or send as before with retry=["refused"] '
     "(--retry refused).",
     "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry=["unknown"] (--retry unknown).',
@@ -37,14 +38,15 @@ _ADVICE = {
     'existing="send" (--existing send).',
     "held": "{rows} {are} held back because of warnings: correct what findings says, or call again without hold "
     "(--hold).",
+    "there": "{rows} {were} there already, and nothing was stored again for {them}.",
     "changed": "{rows} {were} changed after storing, and the service keeps what it has: see findings.",
     "strays": "{writes} with unknown outcome in the journal {are} of rows that this table no longer has: call again "
     "with a table that has them.",
 }
 """What to do, by situation, in the order in which a report says it."""
 
-_VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays"}
-"""Verbs of many rows, and those of one."""
+_VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays", "them": "it"}
+"""Verbs and pronouns of many rows, and those of one."""
 
 _SHOWN_ROWS = 20
 _SHOWN_REASONS = 5
@@ -60,7 +62,7 @@ _COLOURS = {
     "unknown": "#ef6c00",
     "not_sent": "#9e9e9e",
     "waiting": "#1565c0",
-    "duplicate": "#6a1b9a",
+    "duplicate": "#ab47bc",
 }
 
 
@@ -178,8 +180,7 @@ class Report:
         return {"written": len(written), "without_links": len(links) - len(written)}
 
     def _summary(self) -> str:
-        counts = {state.replace("_", " "): count for state, count in self.counts.items() if count}
-        parts = [f"{count:,} {state}" for state, count in counts.items()]
+        parts = [_counted(count, state) for state, count in self.counts.items() if count]
         if warned := self._count_warned():
             parts.insert(1, f"{warned:,} with {'a warning' if warned == 1 else 'warnings'}")
         return f"{count_of(len(self.frame), 'row')}: {', '.join(parts) or 'nothing to do'}."
@@ -206,6 +207,7 @@ class Report:
         numbers["unknown"] = int(((frame["state"] == "unknown") & ~is_open).sum())
         numbers["look"] = int(((frame["state"] == "done") & is_open).sum())
         numbers["again"] = int(is_open.sum()) - numbers["look"] - numbers["waiting"]
+        numbers["there"] = int(frame.loc[frame["state"] == "done", "reason"].str.startswith(THERE_ALREADY).sum())
         numbers["changed"] = len(np.unique(self._findings.with_codes(["changed_after_storing"]).rows))
         numbers["strays"] = self._sums.strays
         return numbers
@@ -229,7 +231,8 @@ class Report:
         open_rows = self.frame[self.frame["state"] != "done"]
         shown = open_rows.head(_SHOWN_ROWS)
         rows = [(shown_id(row.Index), row.step, row.state, row.reason) for row in shown.itertuples()]
-        advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
+        advice = "".join(f"<li>{html.escape(line)}</li>" for line in self._advice())
+        advice = f'<ul style="margin:4px 0">{advice}</ul>' if advice else ""
         caption = "Not done" if len(shown) == len(open_rows) else f"Not done (the first {_SHOWN_ROWS})"
         table = html.grid(("row", "step", "state", "reason"), rows, caption=caption) if rows else ""
         return f"<div><b>{html.escape(self._summary())}</b>{_html_bar(self.counts)}{advice}{table}</div>"
@@ -240,8 +243,13 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
+def _counted(count: int, state: str) -> str:
+    """Return a state in words, with the number of its rows."""
+    return f"{count:,} {state.replace('_', ' ')}"
+
+
 def _filled(text: str, number: int) -> str:
-    """Return a text with a number of rows or writes, and verbs to match."""
+    """Return a text with a number of rows or writes, and words to match."""
     verbs = {many: one if number == 1 else many for many, one in _VERBS.items()}
     return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
 
@@ -269,7 +277,7 @@ def _text_bar(counts: Mapping[str, int]) -> str:
 def _html_bar(counts: Mapping[str, int]) -> str:
     """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
     parts = "".join(
-        f'<span style="flex:{count} 0 3px;background:{_COLOURS[state]}" title="{count} {state}"></span>'
+        f'<span style="flex:{count} 0 3px;background:{_COLOURS[state]}" title="{_counted(count, state)}"></span>'
         for state, count in counts.items()
         if count
     )
