@@ -185,6 +185,8 @@ def test_new_key_is_a_key(capsys: pytest.CaptureFixture[str]) -> None:
         ["onboard", "x.csv", "--existing", "x"],
         ["onboard", "x.csv", "--stop-after", "never"],
         ["onboard", "x.csv", "--stop-after", "-1"],
+        ["onboard", "x.csv", "--stop-after", "0"],
+        ["onboard", "x.csv", "--retry", "refused,x"],
     ],
 )
 def test_wrong_arguments_end_with_two(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,5 +207,5 @@ def _checked_codes(hold: object) -> Collection[str]:
     rules = [rule for schema in (PAYER, BANK_DETAILS) for rule in load_rules(schema.name)] if codes else []
     known = {_NEAR_DUPLICATE, *(rule.code for rule in rules if rule.severity == "warning")}
     if unknown := [code for code in codes if code != _ALL and code not in known]:
-        raise InvalidInput(f"hold: not the code of a warning: {', '.join(map(repr, unknown))}. See rules().")
+        raise InvalidInput(f"hold: not the code of a warning: {', '.join(map(repr, unknown))}. rules() has all codes.")
     return known if _ALL in codes else codes

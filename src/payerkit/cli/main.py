@@ -185,16 +185,17 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         "--existing",
         choices=("skip", "send"),
         default="skip",
-        help="accounts that the payer's list has, or may have, before they are sent: skip does not send them, send "
-        "does (default: %(default)s)",
+        help="what to do with an account that the payer's list has already, or may have: skip does not send it; send "
+        "does, so that it may be stored twice (default: %(default)s)",
     )
     add(
         "--retry",
         action="extend",
-        type=_words,
+        type=_states,
         default=[],
         metavar="STATE",
-        help="try again what is refused, or stays unknown: refused, unknown, or both with a comma; may be repeated",
+        help="try again what is refused or stays unknown in the journal: refused, unknown, or both with a comma; may "
+        "be repeated",
     )
     add(
         "--hold",
@@ -202,8 +203,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         type=_words,
         default=[],
         metavar="CODE",
-        help="keep back rows with these warnings, such as --hold iban_checksum, or with any: --hold warnings; may be "
-        "repeated",
+        help="do not send rows with these warnings, such as --hold iban_checksum, or with any: --hold warnings; "
+        "--dry-run shows the codes in brackets; may be repeated",
     )
     add(
         "--stop-after",
@@ -231,12 +232,20 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def _states(text: str) -> list[str]:
+    """Return the states that are tried again."""
+    states = _words(text)
+    if not {"refused", "unknown"}.issuperset(states):
+        raise argparse.ArgumentTypeError("expected refused, unknown, or both with a comma")
+    return states
+
+
 def _limit(text: str) -> int | None:
     """Return a number of refusals; None for "none"."""
     if text == "none":
         return None
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError("expected a whole number, or none")
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError("expected a whole number, 1 or more, or none")
     return int(text)
 
 

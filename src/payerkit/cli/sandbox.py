@@ -7,7 +7,7 @@ import signal
 import sys
 from argparse import Namespace
 
-from payerkit.connection import open_service
+from payerkit.connection import BASE_URL, open_service
 from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
 
@@ -39,7 +39,8 @@ def run(options: Namespace) -> int:
     service = open_service(db=options.db, host=options.host, port=options.port, environment=os.environ, **settings)
     key = f"the value of {API_KEY}" if os.environ.get(API_KEY) else service.api_key_location or service.api_key
     url = f'"{service.url}", api_key=...'
-    if not is_loopback(options.host):
+    is_local = is_loopback(options.host)
+    if not is_local:
         url = "the https URL of your proxy, api_key=..."
         warning = "Other machines can reach this sandbox over plain http: put a proxy with TLS in front of it."
         print(warning, file=sys.stderr)
@@ -49,6 +50,7 @@ def run(options: Namespace) -> int:
         f"Data         {'kept in the database' if options.db else 'deleted at the end; --db keeps it'}",
         *(["Clock        stands still until SandboxControls(client).advance(minutes=2)"] * (options.clock == "manual")),
         f"In Python    payerkit.connect({url})",
+        *([f"In a shell   {BASE_URL}={service.url} {API_KEY}=... payerkit onboard payers.csv"] * is_local),
         "Press Ctrl+C to stop.",
     ]
     # SIGTERM's default action would skip the clean-up and leave the temporary data behind.
