@@ -173,6 +173,13 @@ def test_a_row_that_waits_for_its_last_look_is_done_and_not_at_its_end(report: C
     assert ["1 row: 1 done.", "1 row waits for a last look: call again with the same journal."] == lines(found)
 
 
+def test_a_row_that_is_held_back_shows_why(report: Callable[..., Report]) -> None:
+    """A notebook shows its findings beside the reason, which refers to them."""
+    found = report(rows(1, routing_number="021000022"), both(1, "not_sent", reason="held: see findings.", final=False))
+
+    assert "held: see findings. warning routing_number: " in found._repr_html_()
+
+
 def test_rows_that_were_there_already_are_counted(report: Callable[..., Report]) -> None:
     """Else a run with a lost journal looks as if it had stored everything again."""
     known = both(3, "done") | {("bank_details", 0): ("done", {"reason": "Was there already. It is listed otherwise."})}

@@ -230,7 +230,7 @@ class Report:
     def _repr_html_(self) -> str:
         open_rows = self.frame[self.frame["state"] != "done"]
         shown = open_rows.head(_SHOWN_ROWS)
-        rows = [(shown_id(row.Index), row.step, row.state, row.reason) for row in shown.itertuples()]
+        rows = [(shown_id(row.Index), row.step, row.state, _shown_reason(row)) for row in shown.itertuples()]
         advice = "".join(f"<li>{html.escape(line)}</li>" for line in self._advice())
         advice = f'<ul style="margin:4px 0">{advice}</ul>' if advice else ""
         caption = "Not done" if len(shown) == len(open_rows) else f"Not done (the first {_SHOWN_ROWS})"
@@ -241,6 +241,11 @@ class Report:
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _shown_reason(row: Any) -> str:
+    """Return the reason of a row of the frame; one that is held back shows its findings, too."""
+    return f"{row.reason} {row.findings}" if code_of(row.reason) == "held" else str(row.reason)
 
 
 def _counted(count: int, state: str) -> str:
