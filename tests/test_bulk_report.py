@@ -126,7 +126,7 @@ def test_a_row_with_errors_has_them_as_reason_and_its_warnings_as_findings(repor
             "duplicate",
             "Stored as a and b.",
             True,
-            "2 rows are stored twice: ask the service to remove one of the accounts",
+            "2 rows are stored twice: ask the service to deactivate the extra accounts",
         ),
         # The same call does more about these.
         ("unknown", "Late.", False, "2 rows are not finished: call again with the same journal."),
@@ -149,7 +149,7 @@ def test_one_row_is_one_row(report: Callable[..., Report]) -> None:
     """Verbs match a single row."""
     assert [
         "1 row: 1 duplicate.",
-        "1 row is stored twice: ask the service to remove one of the accounts, see reason and other_ids.",
+        "1 row is stored twice: ask the service to deactivate the extra accounts, see reason and other_ids.",
     ] == (lines(report(rows(1), both(1, "duplicate"))))
 
 
@@ -268,7 +268,7 @@ def test_what_the_table_no_longer_has_is_told(report: Callable[..., Report]) -> 
     known = both(3, "unknown", final=False) | {("bank_details", 1): ("unknown", {"final": True})}
     found = report(rows(1), known, sent_as=rows(3))
 
-    assert "1 write with unknown outcome in the journal is of rows that this table no longer has" in str(found)
+    assert "1 write with unknown outcome in the journal belongs to rows that this table no longer has" in str(found)
     assert "no longer has" not in str(report(rows(3)))
 
 

@@ -172,7 +172,7 @@ def test_indistinguishable_accounts_are_left_to_the_user(connected: Callable[...
         )
 
     assert ["unknown", "unknown"] == report.frame["state"].tolist()
-    assert "could be this one, or another's: id-0" in str(report.frame.loc[0, "reason"])
+    assert "could be this one, or that of another row: id-0" in str(report.frame.loc[0, "reason"])
 
 
 def test_duplicate_rows_are_sent_once(journal: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Pat
         assert 1 == len(posts(far_end))
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
     assert "does not accept the API key" in report.stopped
-    assert report.stopped.endswith("set PAYERKIT_PREVIOUS_API_KEY to this one; the journal then goes on.")
+    assert report.stopped.endswith("set PAYERKIT_PREVIOUS_API_KEY to this one: it opens the journal.")
     assert report.frame["reason"].str.contains("API key").all()
 
 

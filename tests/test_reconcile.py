@@ -437,7 +437,7 @@ def account_failed(world: World) -> None:
     world.service.list_payment_details = [[], [record(status="rejected")]]
     world.run()
 
-    assert "Stored, but the service lists it as failed." == world.entry("bank_details").reason
+    assert "Stored, but the payer's list shows it as rejected." == world.entry("bank_details").reason
 
 
 @scenario("account", "unknown", "sent twice, and two new accounts are the same")
@@ -688,7 +688,7 @@ def test_an_account_listed_under_another_name_is_told(world: World) -> None:
     world.service.stored = [record(bankName="Another Bank", accountName="Example Holder")]
     world.run()
 
-    reason = "Was there already. It is listed with another bank_name and another account_name."
+    reason = "Was there already. The payer's list shows a different bank_name and a different account_name."
     assert reason == world.entry("bank_details").reason
 
 
@@ -706,7 +706,7 @@ def test_the_last_look_is_announced(world: World, capsys: pytest.CaptureFixture[
     world.service.create_payment_detail = [LOST]
     world.run(progress=True)
 
-    assert "1 account sent more than once: looking in 10 s whether stored twice." in capsys.readouterr().err
+    assert "1 account sent more than once: the check for duplicates begins in 10 s." in capsys.readouterr().err
 
 
 def test_a_timed_out_call_makes_the_waits_longer(world: World) -> None:

@@ -75,9 +75,9 @@ class Cells:
         frame, hashes = self._source.read(rows)
         if not np.array_equal(hashes, self._content[rows]):
             raise PayerkitError(
-                "rows: they are not those that the run began with: the table was changed meanwhile, or Dask computed "
-                "a partition anew, with another result.",
-                advice=f"{CALL_AGAIN} Give it rows that stay as they are, such as those of a file.",
+                "rows: they are not those that the run began with. The table was changed during the run, or Dask "
+                "computed a partition again with a different result.",
+                advice=f"{CALL_AGAIN} Use rows that do not change, such as those of a file.",
             )
         return frame
 

@@ -15,7 +15,7 @@ PERHAPS_THERE = "perhaps_there"
 THERE_FAILED = "there_failed"
 """How the reason begins of an account that is not sent since it may be listed, or is listed as failed."""
 
-_SEND_ALL_THE_SAME = 'existing="send" sends it all the same.'
+_SEND_ANYWAY = 'To send it anyway, use existing="send" (--existing send).'
 
 
 class ExistingAccounts:
@@ -73,20 +73,20 @@ class ExistingAccounts:
             status = str(record.get("status"))
             return self._defer(
                 task,
-                f"{THERE_FAILED}: the payer's list has this account{_named([record])}, and it is {status}. "
-                f"{_SEND_ALL_THE_SAME}",
+                f"{THERE_FAILED}: the payer's list shows this account{_named([record])} as {status}. {_SEND_ANYWAY}",
             )
         if perhaps := [*found.strong, *found.perhaps]:
             return self._defer(
                 task,
-                f"{PERHAPS_THERE}: the payer's list has an account{_named(perhaps)} that could be this one, and does "
-                f"not show enough to tell. Compare them with list_payment_details(). {_SEND_ALL_THE_SAME}",
+                f"{PERHAPS_THERE}: the payer's list has {'accounts' if len(perhaps) > 1 else 'an account'}"
+                f"{_named(perhaps)} that could be this one, but does not show enough to tell. Compare them with "
+                f"list_payment_details(). {_SEND_ANYWAY}",
             )
         if may_be_cut and self._existing == "skip":
             return self._defer(
                 task,
-                f"{PERHAPS_THERE}: the payer's list has {len(listing.records)} accounts, and may not show all of "
-                f"them. Compare them with list_payment_details(). {_SEND_ALL_THE_SAME}",
+                f"{PERHAPS_THERE}: the payer's list shows {len(listing.records)} accounts and may leave out others. "
+                f"Compare them with list_payment_details(). {_SEND_ANYWAY}",
             )
         return None
 

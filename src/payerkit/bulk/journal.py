@@ -175,8 +175,8 @@ class Journal:
             elif check == digest(secret := _wrap(wrapped, own, self.salt), "key"):
                 return secret
         raise InvalidInput(
-            "journal: it belongs to another API key. If that key was replaced by this one, set "
-            "PAYERKIT_PREVIOUS_API_KEY to the one before; else use another journal file."
+            "journal: it belongs to another API key. If this key replaced that one, set PAYERKIT_PREVIOUS_API_KEY to "
+            "the old key; otherwise use another journal file."
         )
 
     def _wrap_secret(self, secret: bytes) -> None:

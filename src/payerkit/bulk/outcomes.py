@@ -17,13 +17,13 @@ from payerkit.html import visible
 from payerkit.masking import mask
 
 PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
-HELD = "held: it is kept back because of its warnings, see findings."
+HELD = "held: the row is kept back because of its warnings, see findings."
 
 CODES = ("perhaps_there", "there_failed", "held")
 """Words with which the reason of a row begins that every run leaves out until a person clears it."""
 
 _PAYER_STORED = "Its payer is stored, its account is not."
-_NEEDS_LOOK = "It was sent more than once: a last look is to show that it is stored only once."
+_NEEDS_LOOK = "It was sent more than once: the next run checks that it is stored only once."
 
 _FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
 _COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}

@@ -22,10 +22,12 @@ from payerkit.retry import (
 T = TypeVar("T")
 
 _SLOWER = "Call again later, with a lower rate."
-_ONE_KEY = "If the key was replaced, set PAYERKIT_PREVIOUS_API_KEY to this one; the journal then goes on."
+_ONE_KEY = (
+    "If this key was replaced, use the new one and set PAYERKIT_PREVIOUS_API_KEY to this one: it opens the journal."
+)
 _NOT_THE_API = (
-    "Nothing was marked as refused. Check that the address is that of the service itself, and whether a proxy or a "
-    "gateway on the way refuses the calls; then call again."
+    "Nothing was marked as refused. Check the address of the service, and whether a proxy or a gateway in between "
+    "refuses the calls; then call again."
 )
 
 
@@ -170,7 +172,7 @@ class RateLimiter:
             self._foreign[kind] += bool(kind)
             is_gone = self._foreign[kind] >= MAX_FOREIGN
         if is_gone:
-            self.stop.set(f"{MAX_FOREIGN} responses in a row were not the API's. {error.message} {_NOT_THE_API}")
+            self.stop.set(f"{MAX_FOREIGN} responses in a row did not come from the API. {error.message} {_NOT_THE_API}")
 
     def _count_unreachable(self, error: PayerkitError) -> None:
         with self._lock:

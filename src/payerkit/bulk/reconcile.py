@@ -83,19 +83,19 @@ from payerkit.retry import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 _WITNESSES = 3
 """Accounts that are stored for certain and looked for, to see whether the lists of a service show what is there."""
 
-_COULD_BE = "Accounts in the payer's list could be this one, or another's:"
+_COULD_BE = "Accounts in the payer's list could be this one, or that of another row:"
 _LOOK_AGAIN = (
-    "Sent more than once. Whether it is stored twice is open: the payer's list does not show all accounts that are "
-    "known to be there. The next run looks again."
+    "It was sent more than once, and may be stored twice: the payer's list leaves out accounts that are known to be "
+    "there, or may be cut off. The next run looks again."
 )
 _COMPARE = "Compare them with list_payment_details()."
 _NOT_WHOLE = (
-    "The outcome is unknown, and the payer's list does not show that it is absent: it leaves out accounts that are "
-    "known to be there, or may have more of them. The next run looks again."
+    "The outcome is unknown. The payer's list does not show the account, but it leaves out accounts that are known to "
+    "be there, or may be cut off. The next run looks again."
 )
 _NO_PROOF = (
-    "The outcome is unknown, and the lists of this service do not show what is stored for certain, so that it is "
-    "missing there proves nothing. The next run looks again."
+    "The outcome is unknown. The payer's list does not show the account, but this service's lists do not show accounts "
+    "that are certainly stored, either. The next run looks again."
 )
 
 
@@ -145,7 +145,7 @@ class Reconciler:
             why = "It was sent again, and that outcome is unknown, too."
         if self._looks[task.key] < MAX_PAYER_LOOKS:
             return True
-        reason = f"The outcome is unknown after {MAX_PAYER_LOOKS} looks. The last one: {why}"
+        reason = f"The outcome is unknown, though the payer was looked up {MAX_PAYER_LOOKS} times. The last time: {why}"
         self._journal.record(task.key, "unknown", reason=reason, final=False)
         return False
 
@@ -185,7 +185,9 @@ class Reconciler:
             self._repeats[task.key] += 1
             self._send_account_again(task)
         else:
-            reason = f"Sent {entry.attempts} times, and not in the payer's list of accounts. The next run sends it."
+            reason = (
+                f"Sent {entry.attempts} times, but not in the payer's list of accounts. The next run sends it again."
+            )
             self._journal.record(task.key, "not_sent", reason=reason, final=False)
         return True
 

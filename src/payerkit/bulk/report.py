@@ -31,7 +31,7 @@ _ADVICE = {
     "refused": '{rows} {were} refused: correct what reason says, or send as before with retry=["refused"] '
     "(--retry refused).",
     "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry=["unknown"] (--retry unknown).',
-    "duplicate": "{rows} {are} stored twice: ask the service to remove one of the accounts, see reason and other_ids.",
+    "duplicate": "{rows} {are} stored twice: ask the service to deactivate the extra accounts, see reason and other_ids.",
     "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
     'existing="send" (--existing send).',
     "there_failed": "{rows} {are} there, but failed, rejected or deactivated: store another account with "
@@ -40,12 +40,12 @@ _ADVICE = {
     "(--hold).",
     "there": "{rows} {were} there already, and nothing was stored again for {them}.",
     "changed": "{rows} {were} changed after storing, and the service keeps what it has: see findings.",
-    "strays": "{writes} with unknown outcome in the journal {are} of rows that this table no longer has: call again "
+    "strays": "{writes} with unknown outcome in the journal {belong} to rows that this table no longer has: call again "
     "with a table that has them.",
 }
 """What to do, by situation, in the order in which a report says it."""
 
-_VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays", "them": "it"}
+_VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
 """Verbs and pronouns of many rows, and those of one."""
 
 _SHOWN_ROWS = 20

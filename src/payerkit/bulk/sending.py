@@ -49,8 +49,8 @@ THERE_ALREADY = "Was there already."
 FOUND_BY_STATUS = "Found by its status."
 FOUND_IN_LIST = "Found in the payer's list of accounts."
 STORED_TWICE = (
-    "Stored more than once: it was sent again while its outcome was unknown, or was there more than once. Compare the "
-    "accounts with list_payment_details(), and have all but one deactivated."
+    "Stored more than once: it was sent again while its outcome was unknown, or the payer's list had it more than once "
+    "already. Compare the accounts with list_payment_details(), and ask the service to deactivate all but one."
 )
 
 REFUSED = "refused"
@@ -138,7 +138,7 @@ class Sender:
         else:
             return self._record_refusal(task, error)
         if state == "unknown":
-            raise error  # not to be sent again in this run, which would go on until the payer may have accounts
+            raise error  # sent again in this run, it would be refused again until the payer may have accounts
         return state
 
     def _handle_payer_conflict(self, task: Task, error: Refused) -> State:
@@ -161,7 +161,9 @@ class Sender:
         try:
             listing = self.look(task)
         except PayerkitError as failure:
-            self._postpone(task, error, f"The list could not be read: {reason_of(failure, task.client_user_id)}")
+            self._postpone(
+                task, error, f"The payer's accounts could not be listed: {reason_of(failure, task.client_user_id)}"
+            )
             raise
         (found,) = find([task], {task.key: listing.unexplained(task.key)})
         if len(found.strong) == 1 and id_of(found.strong[0]):
@@ -252,7 +254,7 @@ def record_found(
         state, reason = "duplicate", STORED_TWICE
         facts["other_ids"] = [id_of(record) for record in others]
     elif is_dead(chosen):
-        state, reason = "refused", "Stored, but the service lists it as failed."
+        state, reason = "refused", f"Stored, but the payer's list shows it as {facts['status']}."
     else:
         reason += told_differences(task, chosen)
     journal.record(task.key, state, reason=reason, facts=facts, needs_look=needs_look)
@@ -262,7 +264,7 @@ def record_found(
 def told_differences(task: Task, record: Record) -> str:
     """Return a sentence about what describes an account and differs in the list, "" if nothing does."""
     differs = compare(task.values, record).differs
-    return f" It is listed with another {' and another '.join(differs)}." if differs else ""
+    return f" The payer's list shows a different {' and a different '.join(differs)}." if differs else ""
 
 
 class EqualRefusals:
@@ -285,8 +287,9 @@ class EqualRefusals:
             times = self._counted[refusal]
         if times >= self._stop_after:
             self._stop.set(
-                f"{times} rows were refused with the same response: {reason} Correct the rows, and call again: changed "
-                'rows are sent again, unchanged ones with retry=["refused"]. With stop_after=None a run goes on.'
+                f"{times} rows were refused with the same response: {reason} Correct the rows and call again: changed "
+                'rows are sent again, and unchanged ones with retry=["refused"] (--retry refused). To go on regardless, '
+                "use stop_after=None (--stop-after none)."
             )
 
 

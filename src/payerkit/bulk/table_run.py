@@ -24,8 +24,8 @@ from payerkit.client import Client
 from payerkit.errors import PayerkitError
 
 _JOURNAL_LOST = (
-    "If you still have it, put it back and call again. Else call again with a new one: accounts that the service lists "
-    "are not sent again."
+    "If you still have it, put it back and call again. Otherwise call again with a new one: accounts that the service "
+    "lists are not sent again."
 )
 
 Intent = Literal["send", "reset", "reopen", "leave"]
@@ -174,7 +174,7 @@ class TableRun:
             found = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
             reason = reason_of(error, client_user_id)
-            self._defer(tasks, "not_sent", f"The payer's status must be read first, which failed: {reason}")
+            self._defer(tasks, "not_sent", f"Not sent, since the payer's status could not be read: {reason}")
             return False
         if "payer" in self._table.steps and payer >= 0:
             self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
@@ -191,7 +191,7 @@ class TableRun:
                 self._defer(tasks, "waiting", waiting_reason(error))
             else:
                 reason = reason_of(error, tasks[0].client_user_id)
-                reason = f"The payer's accounts must be listed before one is sent, which failed: {reason}"
+                reason = f"Not sent, since the payer's accounts could not be listed: {reason}"
                 self._defer(tasks, "not_sent", reason)
             return None
 
@@ -309,9 +309,9 @@ class TableRun:
         accounts = sum(len(self._looks(batch)) for batch in last_sent)
         seconds = max(0.0, max(last_sent.values()) + self._delay() - self._journal.now())
         self._progress.announce(
-            f"{count_of(accounts, 'account')} sent more than once: looking in {seconds:.0f} s whether stored twice."
+            f"{count_of(accounts, 'account')} sent more than once: the check for duplicates begins in {seconds:.0f} s."
         )
-        self._progress.describe(f"looking again at {count_of(accounts, 'account')}")
+        self._progress.describe(f"checking {count_of(accounts, 'account')} for duplicates")
         while last_sent and not self._stop:
             due_since = self._journal.now() - self._delay()
             if due := [batch for batch, since in last_sent.items() if since <= due_since]:

@@ -18,8 +18,8 @@ from payerkit.bulk.tasks import Task, Tasks
 from payerkit.errors import InvalidInput
 
 _OTHER_TABLE = (
-    "journal: payerkit 0.1.0 made it for another table: call once with that table and the same holder_is_payer, and "
-    "then with this one."
+    "journal: payerkit 0.1.0 made it for another table. Call once with that table and the same holder_is_payer, then "
+    "with this one."
 )
 
 _ORDER: list[State] = ["duplicate", "done", "sent", "unknown", "waiting", "not_sent", "refused"]

@@ -211,7 +211,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         type=_limit,
         default=20,
         metavar="N",
-        help="end the run once this many rows are refused for the same reason; none: never (default: %(default)s)",
+        help="stop the run once this many rows were refused for the same reason; none: go on (default: %(default)s)",
     )
     add(
         "--links",
