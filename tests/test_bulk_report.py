@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.report import Report, count_of, make_report
+from payerkit.bulk.progress import count_of
+from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import text_column

@@ -142,7 +142,7 @@ def test_another_table_is_refused_and_the_file_left_as_it_is(
     before = content_of(path)
     with (
         Journal(path, OWN) as journal,
-        pytest.raises(InvalidInput, match=r"made it for another table: call once with that table"),
+        pytest.raises(InvalidInput, match=r"made it for another table. Call once with that table"),
     ):
         upgrade(journal, Tasks(table_of(*places, **changes), journal.secret))
 

@@ -97,9 +97,19 @@ class Entry:
     needs_look: bool = False
 
     @property
+    def is_unsent(self) -> bool:
+        """True if the next run sends the task: it never was sent, or that had no effect."""
+        return self.state in {"not_sent", "waiting"} and not self.final
+
+    @property
     def is_unresolved(self) -> bool:
         """True if the outcome is unknown and still to be reconciled."""
         return self.state == "unknown" and not self.final
+
+    @property
+    def account_ids(self) -> list[str]:
+        """The ids of the accounts that are known to be stored for the task; the first is the one of its row."""
+        return [str(each) for each in (self.facts.get("id"), *self.facts.get("other_ids", ())) if each]
 
 
 def digest(secret: bytes, *parts: str | bytes) -> bytes:

@@ -38,7 +38,7 @@ class Listing:
     @property
     def known(self) -> frozenset[str]:
         """The ids of all accounts that are known to be there."""
-        return self.baseline.union(*map(ids_of, self.entries.values()))
+        return self.baseline.union(*(entry.account_ids for entry in self.entries.values()))
 
     @property
     def may_be_cut(self) -> bool:
@@ -57,8 +57,7 @@ class Listing:
 
     def unexplained(self, key: bytes | None = None) -> list[Record]:
         """Return the accounts that are not known to be those of tasks, or of tasks but the one with this key."""
-        others = (entry for other, entry in self.entries.items() if other != key)
-        taken = set[str]().union(*map(ids_of, others))
+        taken = set[str]().union(*(entry.account_ids for other, entry in self.entries.items() if other != key))
         return [record for record in self.records if id_of(record) not in taken]
 
     def new(self, key: bytes | None = None) -> list[Record]:
@@ -126,11 +125,6 @@ def id_of(record: Record) -> str:
     """Return the id of a listed account, "" if it has none."""
     found = record.get("id")
     return str(found) if isinstance(found, str | int) and found != "" else ""
-
-
-def ids_of(entry: Entry) -> list[str]:
-    """Return the ids of the accounts that are known to be those of a task."""
-    return [str(each) for each in (entry.facts.get("id"), *entry.facts.get("other_ids", ())) if each]
 
 
 def facts_of(record: Record) -> dict[str, str]:

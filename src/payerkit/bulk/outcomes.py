@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
 from payerkit.bulk.finding_texts import FindingTexts
 from payerkit.bulk.found import Found
 from payerkit.bulk.journal import Entry, Journal
@@ -19,8 +20,8 @@ from payerkit.masking import mask
 PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
 HELD = "held: the row is kept back because of its warnings, see findings."
 
-CODES = ("perhaps_there", "there_failed", "held")
-"""Words with which the reason of a row begins that every run leaves out until a person clears it."""
+_CODES_OF_REASONS = (PERHAPS_THERE, THERE_FAILED, "held")
+"""Words with which the reason of a row begins that no run sends until a person decides about it."""
 
 _PAYER_STORED = "Its payer is stored, its account is not."
 _NEEDS_LOOK = "It was sent more than once: the next run checks that it is stored only once."
@@ -57,7 +58,7 @@ class RowOutcome(NamedTuple):
             attempts=self.attempts + entry.attempts,
             other_ids=", ".join(filter(None, entry.facts.get("other_ids", ()))),
         )
-        is_open = entry.state == "sent" or (entry.state in {"unknown", "not_sent", "waiting"} and not entry.final)
+        is_open = entry.state == "sent" or entry.is_unresolved or entry.is_unsent
         if entry.state == "not_sent":
             return found.not_sent(step, entry.reason, is_open=is_open)
         if entry.state == "done" and entry.needs_look:
@@ -96,7 +97,7 @@ class Outcomes:
             if source is None:
                 return outcome._replace(step=step, reason=PAYER_NOT_SENT)
             entry = self._journal.entry(self._tasks.key(step, source))
-            if self._table.held[source] and is_unsent(entry):
+            if self._table.held[source] and (entry is None or entry.is_unsent):
                 return outcome.not_sent(step, HELD if self._table.held[row] else PAYER_NOT_SENT, is_open=False)
             outcome = outcome.after(step, entry, self._stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
@@ -139,15 +140,10 @@ def _steps(table: Table, row: int) -> Iterator[tuple[Step, int | None]]:
         yield "bank_details", row
 
 
-def is_unsent(entry: Entry | None) -> bool:
-    """Return True if a task is to be sent, from the journal's record of it."""
-    return entry is None or (entry.state in {"not_sent", "waiting"} and not entry.final)
-
-
 def code_of(reason: str) -> str:
-    """Return the word of `CODES` with which a reason begins, "" without one."""
+    """Return the word that tells a program why a row is not sent, with which its reason begins, "" without one."""
     code, _, _ = reason.partition(":")
-    return code if code in CODES else ""
+    return code if code in _CODES_OF_REASONS else ""
 
 
 def shown_id(value: Any) -> Any:

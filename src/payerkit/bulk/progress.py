@@ -1,4 +1,4 @@
-"""The progress bar of a run."""
+"""The progress bar of a run, and the numbers and durations that it shows."""
 
 from __future__ import annotations
 
@@ -75,15 +75,17 @@ def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> st
 
     calls: more than there are tasks, since a run reads, too.
     """
-    tasks = " and ".join(_count(number, noun) for number, noun in ((payers, "payer"), (accounts, "account")) if number)
-    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({_count(calls, 'call')})."
+    numbers = {"payer": payers, "account": accounts}
+    tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
+    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({count_of(calls, 'call')})."
 
 
 def _duration(seconds: float) -> str:
     """Return a duration in the unit that suits it."""
     unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
-    return _count(max(1, round(seconds / size)), unit)
+    return count_of(max(1, round(seconds / size)), unit)
 
 
-def _count(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

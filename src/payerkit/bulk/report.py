@@ -17,6 +17,7 @@ from payerkit.bulk.found import Found
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.links import FORMULA, RowIds, collect_links, inert, write_links
 from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of, shown_id
+from payerkit.bulk.progress import count_of
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
@@ -31,7 +32,8 @@ _ADVICE = {
     "refused": '{rows} {were} refused: correct what reason says, or send as before with retry=["refused"] '
     "(--retry refused).",
     "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry=["unknown"] (--retry unknown).',
-    "duplicate": "{rows} {are} stored twice: ask the service to deactivate the extra accounts, see reason and other_ids.",
+    "duplicate": "{rows} {are} stored twice: ask the service to deactivate the extra accounts, see reason and "
+    "other_ids.",
     "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
     'existing="send" (--existing send).',
     "there_failed": "{rows} {are} there, but failed, rejected or deactivated: store another account with "
@@ -236,11 +238,6 @@ class Report:
         caption = "Not done" if len(shown) == len(open_rows) else f"Not done (the first {_SHOWN_ROWS})"
         table = html.grid(("row", "step", "state", "reason"), rows, caption=caption) if rows else ""
         return f"<div><b>{html.escape(self._summary())}</b>{_html_bar(self.counts)}{advice}{table}</div>"
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _shown_reason(row: Any) -> str:

@@ -288,7 +288,7 @@ class EqualRefusals:
         if times >= self._stop_after:
             self._stop.set(
                 f"{times} rows were refused with the same response: {reason} Correct the rows and call again: changed "
-                'rows are sent again, and unchanged ones with retry=["refused"] (--retry refused). To go on regardless, '
+                'rows are sent again, and unchanged ones with retry=["refused"] (--retry refused). To go on, '
                 "use stop_after=None (--stop-after none)."
             )
 

@@ -12,10 +12,9 @@ from payerkit.bulk.existing import ExistingAccounts
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.listing import Listing
 from payerkit.bulk.options import Options
-from payerkit.bulk.progress import Progress, estimate_duration
+from payerkit.bulk.progress import Progress, count_of, estimate_duration
 from payerkit.bulk.rate_limit import RateLimiter
 from payerkit.bulk.reconcile import Reconciler, is_due
-from payerkit.bulk.report import count_of
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Task, Tasks
@@ -229,7 +228,7 @@ class TableRun:
 
     def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
-        if entry is None or (entry.state in {"not_sent", "waiting"} and not entry.final):
+        if entry is None or entry.is_unsent:
             return "send"
         if entry.state in {"refused", "not_sent"}:
             is_wanted = entry.state == "refused" and "refused" in self._options.retry

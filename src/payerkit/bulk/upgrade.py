@@ -83,7 +83,7 @@ def merge(one: Entry, other: Entry) -> Entry:
     first, second = sorted([one, other], key=lambda entry: _ORDER.index(entry.state))
     facts, state, needs_look = first.facts, first.state, first.needs_look or second.needs_look
     if second.state in {"done", "duplicate"}:
-        ids = [each for entry in (first, second) for each in _ids(entry)]
+        ids = [*first.account_ids, *second.account_ids]
         facts, state = {**facts, "other_ids": ids[1:]}, "duplicate"
     elif second.state in {"sent", "unknown"} and first.state in {"done", "duplicate"}:
         needs_look = True
@@ -95,8 +95,3 @@ def merge(one: Entry, other: Entry) -> Entry:
         unknown_sends=first.unknown_sends + second.unknown_sends,
         needs_look=needs_look,
     )
-
-
-def _ids(entry: Entry) -> list[str]:
-    """Return the ids of the accounts that are known to be stored for a task."""
-    return [each for each in (entry.facts.get("id"), *entry.facts.get("other_ids", ())) if each]
