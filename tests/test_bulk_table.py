@@ -13,7 +13,7 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_rows
-from payerkit.bulk import part, sources
+from payerkit.bulk import checked_rows, sources
 from payerkit.bulk.sources import FrameSource
 from payerkit.bulk.table import Table
 from payerkit.client import Client
@@ -207,7 +207,7 @@ def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatc
     """Rows are checked in chunks, which limits memory; what is found is the same for any size of chunk."""
     rows = payer_rows(200)
     whole = Table(rows, holder_is_payer=True)
-    monkeypatch.setattr(part, "_ROWS", 7)
+    monkeypatch.setattr(checked_rows, "_ROWS", 7)
     chunks = Table(rows, holder_is_payer=True)
 
     pd.testing.assert_frame_equal(whole.findings, chunks.findings)

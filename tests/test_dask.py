@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster, get_task_stream
 
 import payerkit
 from far_end import FarEnd, Received, reply
-from payerkit.bulk.part import check_part
+from payerkit.bulk.checked_rows import check_rows
 from payerkit.client import Client as Service
 from payerkit.errors import InvalidInput, PayerkitError
 from published import ANSWERS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns
@@ -132,7 +132,7 @@ def test_partitions_are_checked_in_the_workers(cluster: Client) -> None:
     rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "x"} for place in range(8)])
     with get_task_stream(cluster) as stream:
         found = payerkit.plan_onboarding(dd.from_pandas(rows, npartitions=4))
-    done = [task["worker"] for task in stream.data if "check_part" in str(task["key"])]
+    done = [task["worker"] for task in stream.data if "check_rows" in str(task["key"])]
 
     assert 8 == (found.findings["code"] == "email_form").sum()
     assert (4, set(cluster.scheduler_info()["workers"])) == (len(done), set(done))
@@ -152,7 +152,7 @@ def test_labels_that_repeat_are_replaced(tmp_path: Path, table: pd.DataFrame) ->
 def test_what_comes_back_for_a_plan_has_no_cells() -> None:
     """Hashes, flags, findings, labels and ids: the data of payers and accounts stay on the cluster."""
     rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": "user-1"}, as_columns(TYPED_ACCOUNT) | TYPED_PAYER])
-    part = pickle.dumps(check_part(rows, ("payer", "bank_details"), holder_is_payer=True))
+    part = pickle.dumps(check_rows(rows, ("payer", "bank_details"), holder_is_payer=True))
     own = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 5]
 
     assert b"user-1" in part
@@ -180,8 +180,8 @@ def test_partitions_are_read_once_a_step(cluster: Client, shared: Service, tmp_p
         )
 
     assert 60 == report.counts["done"]
-    assert (4, 0) == (count_of(planning, "check_part"), count_of(planning, "read_part"))
-    assert (4, True) == (count_of(sending, "check_part"), 4 <= count_of(sending, "read_part") <= 8)
+    assert (4, 0) == (count_of(planning, "check_rows"), count_of(planning, "read_partition"))
+    assert (4, True) == (count_of(sending, "check_rows"), 4 <= count_of(sending, "read_partition") <= 8)
 
 
 def test_a_partition_that_changes_ends_the_run(connected: Callable[..., Service], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.found import Rows
+from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.row_hashes import Hashes
 from payerkit.bulk.sources import CALL_AGAIN, Source
 from payerkit.errors import PayerkitError

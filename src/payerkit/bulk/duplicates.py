@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.bulk.found import Rows
+from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.row_hashes import Hashes
 

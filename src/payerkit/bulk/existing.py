@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.listing import Listing, Matches, Record, find, id_of
+from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
 from payerkit.bulk.matching import is_dead
 from payerkit.bulk.options import Existing
 from payerkit.bulk.sending import FOUND_IN_LIST, THERE_ALREADY, record_found
@@ -36,7 +36,9 @@ class ExistingAccounts:
         claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
         keys = {task.key for task in tasks}
         others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
-        found = dict(zip((task.key for task in claiming), find(claiming, candidates, others=others), strict=True))
+        found = dict(
+            zip((task.key for task in claiming), match_tasks(claiming, candidates, others=others), strict=True)
+        )
         # A list that shows accounts of others may leave out more of them; one that shows those of this journal alone is
         # no reason to stop in the middle of a long table.
         may_be_cut = listing.may_be_cut and bool(listing.unexplained())
@@ -73,13 +75,14 @@ class ExistingAccounts:
             status = str(record.get("status"))
             return self._defer(
                 task,
-                f"{THERE_FAILED}: the payer's list shows this account{_named([record])} as {status}. {_SEND_ANYWAY}",
+                f"{THERE_FAILED}: the payer's list shows this account{_in_brackets([record])} as {status}. "
+                f"{_SEND_ANYWAY}",
             )
         if perhaps := [*found.strong, *found.perhaps]:
             return self._defer(
                 task,
                 f"{PERHAPS_THERE}: the payer's list has {'accounts' if len(perhaps) > 1 else 'an account'}"
-                f"{_named(perhaps)} that could be this one, but does not show enough to tell. Compare them with "
+                f"{_in_brackets(perhaps)} that could be this one, but does not show enough to tell. Compare them with "
                 f"list_payment_details(). {_SEND_ANYWAY}",
             )
         if may_be_cut and self._existing == "skip":
@@ -96,7 +99,7 @@ class ExistingAccounts:
 
 
 def _may_be_listed(entry: Entry | None) -> bool:
-    """Return True if a task's account may be in the list under an id that the journal does not know."""
+    """Return True unless the journal knows under which id a task's account is listed."""
     return entry is None or entry.state in {"unknown", "not_sent", "waiting"} or not entry.facts.get("id")
 
 
@@ -106,7 +109,7 @@ def _may_turn_up(entry: Entry) -> bool:
     return is_open or entry.needs_look
 
 
-def _named(records: Sequence[Record]) -> str:
-    """Return the ids of accounts as a sentence names them, "" if they have none."""
+def _in_brackets(records: Sequence[Record]) -> str:
+    """Return the ids of accounts in brackets, three at most, "" if they have none."""
     ids = [each for record in records if (each := id_of(record))]
     return f" ({', '.join(ids[:3])}{', ...' * (len(ids) > 3)})" if ids else ""

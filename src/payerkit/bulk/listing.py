@@ -83,7 +83,9 @@ class Matches:
         return [*self.same, *self.number]
 
 
-def find(tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *, others: bool = False) -> list[Matches]:
+def match_tasks(
+    tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *, others: bool = False
+) -> list[Matches]:
     """Return for each task what could be its account, among its candidates.
 
     An account that is the same as one task's alone is no other's. others: there are tasks whose values are not known
@@ -96,11 +98,12 @@ def find(tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *,
         for mark, grade in graded.items():
             claims.setdefault(mark, []).append(grade)
     return [
-        _found(candidates[task.key], graded, claims, others=others) for task, graded in zip(tasks, grades, strict=True)
+        _matches(candidates[task.key], graded, claims, others=others)
+        for task, graded in zip(tasks, grades, strict=True)
     ]
 
 
-def _found(
+def _matches(
     records: Sequence[Record], graded: Mapping[Any, Grade], claims: Mapping[Any, Sequence[Grade]], *, others: bool
 ) -> Matches:
     of_grade: dict[Grade, list[Record]] = {grade: [] for grade in Grade}

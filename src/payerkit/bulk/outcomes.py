@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
-from payerkit.bulk.finding_texts import FindingTexts
-from payerkit.bulk.found import Found
+from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
@@ -112,10 +111,10 @@ class Outcomes:
         if entry.content != self._tasks.content(step, source):
             self._changed[step].append(row)
 
-    def changes(self) -> list[Found]:
+    def changes(self) -> list[FindingsByRow]:
         """Return a finding for each row that was changed after it was stored."""
         finding = table_finding("changed_after_storing")
-        return [Found.of([(finding, np.array(rows, np.int32))], step) for step, rows in self._changed.items()]
+        return [FindingsByRow.of([(finding, np.array(rows, np.int32))], step) for step, rows in self._changed.items()]
 
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""

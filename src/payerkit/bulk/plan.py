@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.finding_texts import FindingTexts, by_label
+from payerkit.bulk.findings_by_row import FindingTexts, by_label
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
 from payerkit.bulk.progress import count_of

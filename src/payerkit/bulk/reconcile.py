@@ -72,7 +72,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.listing import Listing, Matches, Record, find, id_of
+from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
 from payerkit.bulk.matching import is_dead
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
@@ -287,11 +287,11 @@ def is_due(entry: Entry, due_since: float) -> bool:
 
 def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
     """Return what the payer did not have before and no other task explains, for each task that it may be of."""
-    may_be_listed = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
+    may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
     candidates = {task.key: listing.new(task.key) for task in may_be_listed}
     keys = {task.key for task in tasks}
     others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
-    found = find(may_be_listed, candidates, others=others)
+    found = match_tasks(may_be_listed, candidates, others=others)
     return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
 
 
@@ -307,8 +307,8 @@ def _named(records: Sequence[Record]) -> str:
     return ", ".join(id_of(record) or "one without an id" for record in records)
 
 
-def _may_be_listed(entry: Entry | None) -> bool:
-    """Return True if a task's account may be in the list under an id that the journal does not know."""
+def _may_be_new(entry: Entry | None) -> bool:
+    """Return True if a task was sent, and may have an account in the list whose id the journal does not know."""
     if entry is None:
         return False
     is_stored_without_id = entry.state == "done" and not entry.facts.get("id")

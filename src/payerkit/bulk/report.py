@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.finding_texts import FindingTexts, by_label
-from payerkit.bulk.found import Found
+from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.links import FORMULA, RowIds, collect_links, inert, write_links
 from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of, shown_id
@@ -113,7 +112,7 @@ class Report:
         0       user-123  payer  done  not_started         1
     """
 
-    def __init__(self, frame: pd.DataFrame, findings: Found, sums: Sums, row_ids: RowIds) -> None:
+    def __init__(self, frame: pd.DataFrame, findings: FindingsByRow, sums: Sums, row_ids: RowIds) -> None:
         self.frame = frame
         self.stopped = sums.stopped
         self._sums = sums
@@ -304,8 +303,8 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
                 columns[name].add(cells)
     for name in columns.keys() - _NOT_TEXT:  # one by one, since a column may take its memory twice here
         columns[name] = columns[name].array(table.order)
-    findings = Found.join([table.found, *outcomes.changes()]).in_order()
-    warnings_first = Found.join([findings.of_severity("warning"), findings.of_severity("info")])
+    findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
+    warnings_first = FindingsByRow.join([findings.of_severity("warning"), findings.of_severity("info")])
     columns["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, np.arange(len(table)))
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
     return Report(pd.DataFrame(columns, index=table.labels), findings, sums, row_ids)

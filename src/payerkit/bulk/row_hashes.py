@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.bulk.found import Step
+from payerkit.bulk.findings_by_row import Step
 from payerkit.bulk.identity import ACCOUNT_FIELDS, id_form, normal_form
 from payerkit.checks.inputs import is_blank
 from payerkit.checks.schema import BANK_DETAILS, PAYER

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.listing import Listing, Record, facts_of, find, id_of
+from payerkit.bulk.listing import Listing, Record, facts_of, id_of, match_tasks
 from payerkit.bulk.matching import compare, is_dead
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
 from payerkit.bulk.tasks import Task
@@ -165,7 +165,7 @@ class Sender:
                 task, error, f"The payer's accounts could not be listed: {reason_of(failure, task.client_user_id)}"
             )
             raise
-        (found,) = find([task], {task.key: listing.unexplained(task.key)})
+        (found,) = match_tasks([task], {task.key: listing.unexplained(task.key)})
         if len(found.strong) == 1 and id_of(found.strong[0]):
             return record_found(self._journal, task, found.strong, reason=THERE_ALREADY)
         return self._record_refusal(task, error)

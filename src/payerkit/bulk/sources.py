@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.found import Rows, Step
-from payerkit.bulk.part import Part, check_part, prepare
+from payerkit.bulk.checked_rows import CheckedRows, check_rows, prepare_rows
+from payerkit.bulk.findings_by_row import Rows, Step
 from payerkit.bulk.row_hashes import Hashes, hash_content
 from payerkit.errors import PayerkitError
 
@@ -25,7 +25,7 @@ CALL_AGAIN = "Nothing is lost: call again with the same journal."
 class Source(Protocol):
     """The rows of a table, by number, 0 for the first."""
 
-    def check(self) -> Part:
+    def check(self) -> CheckedRows:
         """Return what a plan needs of all rows."""
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
@@ -50,21 +50,21 @@ class FrameSource:
     def __init__(self, rows: Any, *how: Any) -> None:
         self._rows, self._how = rows, how
 
-    def check(self) -> Part:
+    def check(self) -> CheckedRows:
         """Return what a plan needs of all rows."""
-        return check_part(self._rows, *self._how).with_labels(self._rows.index)
+        return check_rows(self._rows, *self._how).with_labels(self._rows.index)
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
         """Return some rows as they are sent, and their hashes."""
-        return _prepare_again(_take(self._rows, rows), self._how)
+        return _prepare_with_hashes(_take(self._rows, rows), self._how)
 
     def reading_starts(self, order: Rows, first_rows: Rows) -> list[int]:  # noqa: ARG002 - any rows are read as fast
         """Return the places of blocks of one size."""
         return list(range(0, len(order), _BLOCK))
 
 
-def _prepare_again(rows: pd.DataFrame, how: Sequence[Any]) -> tuple[pd.DataFrame, Hashes]:
-    prepared = prepare(rows, *how)
+def _prepare_with_hashes(rows: pd.DataFrame, how: Sequence[Any]) -> tuple[pd.DataFrame, Hashes]:
+    prepared = prepare_rows(rows, *how)
     return prepared.frame, hash_content(prepared.frame, prepared.columns)
 
 
@@ -92,11 +92,11 @@ class PartitionSource:
         self._partitions, self._how = rows.to_delayed(), how
         self._starts = np.zeros(1, np.int64)
 
-    def check(self) -> Part:
+    def check(self) -> CheckedRows:
         """Return what a plan needs of all rows; labels that repeat are replaced by numbers."""
-        parts = self._compute(check_part, [(partition,) for partition in self._partitions])
+        parts = self._compute(check_rows, [(partition,) for partition in self._partitions])
         self._starts = np.cumsum([0, *map(len, parts)])
-        joined = Part.join(parts)
+        joined = CheckedRows.join(parts)
         return joined if joined.labels.is_unique else joined.with_labels(pd.RangeIndex(len(joined), name="row"))
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
@@ -105,7 +105,7 @@ class PartitionSource:
         places = {number: np.flatnonzero(partitions == number) for number in np.unique(partitions).tolist()}
         calls = [(self._partitions[number], rows[own] - self._starts[number]) for number, own in places.items()]
         try:
-            read = self._compute(read_part, calls)
+            read = self._compute(read_partition, calls)
         except Exception as error:  # noqa: BLE001 - of whatever makes the partitions
             problem = type(error).__name__
         else:
@@ -129,9 +129,9 @@ class PartitionSource:
         return results
 
 
-def read_part(partition: pd.DataFrame, places: Rows, *how: Any) -> tuple[pd.DataFrame, Hashes]:
+def read_partition(partition: pd.DataFrame, places: Rows, *how: Any) -> tuple[pd.DataFrame, Hashes]:
     """Return some rows of a partition, and their hashes; fewer if it has them no more."""
-    return _prepare_again(partition.iloc[places[places < len(partition)]], how)
+    return _prepare_with_hashes(partition.iloc[places[places < len(partition)]], how)
 
 
 def _concat(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from payerkit.bulk.cells import Cells
 from payerkit.bulk.duplicates import RowGroups
-from payerkit.bulk.found import Found, Rows, Step
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.row_hashes import ID, Hashes, RowHashes
 from payerkit.bulk.sources import open_source
@@ -135,16 +135,16 @@ class Table:
             found.setdefault(int(self.payers[row]), Counter())[self._ids[row]] += 1
         return found
 
-    def _index_rows(self, hashes: RowHashes, found: Found, held_codes: Collection[str]) -> None:
+    def _index_rows(self, hashes: RowHashes, found: FindingsByRow, held_codes: Collection[str]) -> None:
         """Find the rows that describe the same payer or account: which contradict each other, and which are sent."""
         rows = {step: np.flatnonzero(filled & (self.payers >= 0)) for step, filled in self._filled.items()}
         payers = RowGroups.of(rows["payer"], [self.payers], hashes.payer, hashes.like_payer)
         accounts = RowGroups.of(
             rows["bank_details"], [self.payers, hashes.account], hashes.details, hashes.like_details
         )
-        twice = Found.of([(table_finding("id_twice"), payers.contradicting())])
-        contradictions = Found.of([(table_finding("account_twice"), accounts.contradicting())], "bank_details")
-        found = Found.join([found, twice, contradictions])
+        twice = FindingsByRow.of([(table_finding("id_twice"), payers.contradicting())])
+        contradictions = FindingsByRow.of([(table_finding("account_twice"), accounts.contradicting())], "bank_details")
+        found = FindingsByRow.join([found, twice, contradictions])
         self.blocked = self._flags(found.of_severity("error"))
         self.held = self._flags(found.with_codes(held_codes)) & ~self.blocked
 
@@ -157,12 +157,12 @@ class Table:
         self._account_rows[accounts.rows] = account_rows
 
         near = [
-            Found.of([(table_finding(_NEAR_DUPLICATE, ID), np.flatnonzero(respelled))]),
+            FindingsByRow.of([(table_finding(_NEAR_DUPLICATE, ID), np.flatnonzero(respelled))]),
             self._find_near(payers, payer_rows, hashes.payer, "payer"),
             self._find_near(accounts, account_rows, hashes.details, "bank_details"),
         ]
-        self.found = Found.join([found, *near]).in_order()
-        self.held |= self._flags(Found.join(near).with_codes(held_codes)) & ~self.blocked
+        self.found = FindingsByRow.join([found, *near]).in_order()
+        self.held |= self._flags(FindingsByRow.join(near).with_codes(held_codes)) & ~self.blocked
         is_sent = ~self.blocked & ~self.held
         rows_of_payers = self._payer_rows[self.payers]
         self.without_payer = is_sent & (rows_of_payers >= 0) & ~is_sent[rows_of_payers]
@@ -174,12 +174,12 @@ class Table:
         flags[rows] = [self._ids[row] != self.client_user_id(row) for row in rows.tolist()]
         return flags
 
-    def _find_near(self, groups: RowGroups, chosen: Rows, written: Hashes, step: Step) -> Found:
+    def _find_near(self, groups: RowGroups, chosen: Rows, written: Hashes, step: Step) -> FindingsByRow:
         """Return warnings of rows in place of which another one is sent that is written in another way."""
         is_other = (groups.written != written[chosen]) & ~self.blocked[groups.rows]
-        return Found.of([(table_finding(_NEAR_DUPLICATE), groups.rows[is_other])], step)
+        return FindingsByRow.of([(table_finding(_NEAR_DUPLICATE), groups.rows[is_other])], step)
 
-    def _flags(self, found: Found) -> Flags:
+    def _flags(self, found: FindingsByRow) -> Flags:
         """Return an array: for each row, whether it has one of some findings."""
         flags = np.zeros(len(self), bool)
         flags[found.rows] = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from payerkit.checks.inputs import match_names, unknown_names
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, Schema, check_field
-from payerkit.checks.table_findings import CODES, table_finding
+from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.findings import Finding
 from payerkit.wire import MAX_ID, wire_name
 
@@ -62,7 +62,7 @@ def _rows(schema: Schema) -> Iterator[tuple[str, ...]]:
 
 def _rows_of_tables() -> Iterator[tuple[str, ...]]:
     """Yield the rows of what is found only in a table."""
-    for code in CODES:
+    for code in TABLE_FINDING_CODES:
         found = table_finding(code, None, _UNNAMED, _UNNAMED)
         yield code, "table", found.field, found.severity, found.message, found.hint, found.basis
 

@@ -103,10 +103,10 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
         raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
-    return _findings_frame(frame.index, find(schema, frame, ignore))
+    return _findings_frame(frame.index, find_in_rows(schema, frame, ignore))
 
 
-def find(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str] = ()) -> list[RowFindings]:
+def find_in_rows(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str] = ()) -> list[RowFindings]:
     """Return the findings about the rows of a table, in the order of their fields. Raises InvalidInput."""
     rules = rules_except(schema, ignore)
     columns, findings = _read_columns(schema, frame)

@@ -11,7 +11,7 @@ from payerkit.wire import wire_name
 
 _KINDS = {row["code"]: row for row in _tables.rows("payerkit.checks", "table_findings")}
 
-CODES = tuple(_KINDS)
+TABLE_FINDING_CODES = tuple(_KINDS)
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Findings about the rows of a table, in little memory: each distinct one is kept once."""
+"""The findings of a table by row, in little memory: each distinct one is kept once; and as text for readers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -18,7 +18,7 @@ Rows = npt.NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingsByRow:
     """Findings about rows. `rows` has the row of each, `numbers` its place in `kinds`: a finding and its step."""
 
     rows: Rows
@@ -36,7 +36,7 @@ class Found:
         return cls(rows, np.repeat(np.array(numbers, np.int32), [len(rows) for _, rows in found]), kinds)
 
     @classmethod
-    def by_row(cls, findings: Iterable[tuple[int, Finding]], step: Step | Literal[""] = "") -> Self:
+    def from_pairs(cls, findings: Iterable[tuple[int, Finding]], step: Step | Literal[""] = "") -> Self:
         """Return findings of one step that are given row by row."""
         rows: dict[Finding, list[int]] = {}
         for row, finding in findings:
@@ -79,3 +79,38 @@ class Found:
         columns["step"] = [step for _, step in self.kinds]
         texts = {name: pd.array(column, dtype="string").take(self.numbers) for name, column in columns.items()}
         return pd.DataFrame({"row": self.rows.astype(np.int64), **texts})
+
+
+class FindingTexts:
+    """Gives the findings of rows as text; rows with the same findings share it.
+
+    columns: the table's column of each field, by step.
+    """
+
+    def __init__(self, found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]]) -> None:
+        self._found = found.in_order()
+        self._words = [_text(finding, columns.get(step, {}) if step else {}) for finding, step in found.kinds]
+        self._made: dict[Sequence[int], str] = {}
+
+    def of(self, rows: Sequence[int]) -> list[str]:
+        """Return the findings of each of some rows, "" for none."""
+        starts, ends = (np.searchsorted(self._found.rows, rows, side).tolist() for side in ("left", "right"))
+        return [self._joined(start, end) if end > start else "" for start, end in zip(starts, ends, strict=True)]
+
+    def _joined(self, start: int, end: int) -> str:
+        numbers = tuple(self._found.numbers[start:end].tolist())
+        if numbers not in self._made:
+            self._made[numbers] = "; ".join(self._words[number] for number in numbers)
+        return self._made[numbers]
+
+
+def _text(finding: Finding, columns: Mapping[str, str]) -> str:
+    """Return an error by its column and message, and anything else with its severity and code, too."""
+    column = columns.get(finding.field, finding.field)
+    text = f"{column}: {finding.message}" if column else finding.message
+    return text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
+
+
+def by_label(found: FindingsByRow, labels: pd.Index[Any]) -> pd.DataFrame:
+    """Return one row per finding, with the labels of the rows in place of their numbers."""
+    return found.frame().assign(row=labels.take(found.rows))

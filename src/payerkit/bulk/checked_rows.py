@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.found import Found, Step
+from payerkit.bulk.findings_by_row import FindingsByRow, Step
 from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
-from payerkit.bulk.id_column import IdColumn
 from payerkit.bulk.read import columns_by_field, name_columns, own_columns
 from payerkit.bulk.row_hashes import ID, RowHashes, hash_rows
+from payerkit.bulk.text_column import IdColumn
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
-from payerkit.checks.many import find
+from payerkit.checks.many import find_in_rows
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
@@ -28,7 +28,7 @@ _ROWS = 2**14
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRows:
     """Some rows as they are sent: columns named by field, no blanks around texts, holders filled in.
 
     columns: those of each step by field. filled: for each step, which rows have data for it. found: what preparing them
@@ -38,14 +38,14 @@ class Prepared:
     frame: pd.DataFrame
     columns: Mapping[Step, Mapping[str, str]]
     filled: Mapping[Step, Flags]
-    found: Found
+    found: FindingsByRow
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CheckedRows:
     """Some rows of a table, checked: all that a plan needs of them, without their cells.
 
-    labels: the caller's. columns, filled: as `Prepared`. found: what the checks found, by row of the part.
+    labels: the caller's. columns, filled: as `PreparedRows`. found: what the checks found, by row of the part.
     """
 
     labels: pd.Index[Any]
@@ -53,7 +53,7 @@ class Part:
     columns: Mapping[Step, Mapping[str, str]]
     filled: Mapping[Step, Flags]
     hashes: RowHashes
-    found: Found
+    found: FindingsByRow
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
@@ -65,7 +65,7 @@ class Part:
             parts[0].columns,
             {step: np.concatenate([part.filled[step] for part in parts]) for step in SCHEMAS},
             RowHashes.join(part.hashes for part in parts),
-            Found.join([part.found for part in parts], starts),
+            FindingsByRow.join([part.found for part in parts], starts),
         )
 
     def with_labels(self, labels: pd.Index[Any]) -> Self:
@@ -76,24 +76,24 @@ class Part:
         return len(self.labels)
 
 
-def check_part(rows: Any, steps: Sequence[Step], holder_is_payer: bool) -> Part:  # noqa: FBT001 - Dask passes it on
+def check_rows(rows: Any, steps: Sequence[Step], holder_is_payer: bool) -> CheckedRows:  # noqa: FBT001 - Dask passes it on
     """Return rows checked. Raises InvalidInput for anything but a table with something to send."""
     if not isinstance(rows, pd.DataFrame):
         raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got {kind_of(rows)}.")
     starts = range(0, max(len(rows), 1), _ROWS)
-    return Part.join([_check(rows.iloc[start : start + _ROWS], steps, holder_is_payer) for start in starts])
+    return CheckedRows.join([_check(rows.iloc[start : start + _ROWS], steps, holder_is_payer) for start in starts])
 
 
-def _check(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> Part:  # noqa: FBT001 - as above
-    prepared = prepare(rows, steps, holder_is_payer)
+def _check(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> CheckedRows:  # noqa: FBT001 - as above
+    prepared = prepare_rows(rows, steps, holder_is_payer)
     frame, columns, filled = prepared.frame, prepared.columns, prepared.filled
     checked = [_check_step(frame, step, names, filled[step]) for step, names in columns.items()]
-    found = Found.join([prepared.found, *checked, _check_rest(frame, filled)])
+    found = FindingsByRow.join([prepared.found, *checked, _check_rest(frame, filled)])
     ids = IdColumn.of("" if is_blank(value) else str(value) for value in frame[ID].tolist())
-    return Part(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
+    return CheckedRows(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
 
 
-def prepare(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> Prepared:  # noqa: FBT001 - as above
+def prepare_rows(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> PreparedRows:  # noqa: FBT001 - as above
     """Return rows as they are sent. Raises InvalidInput if the table has nothing to send, or not who holds accounts."""
     frame = rows.rename(columns=dict(name_columns(rows.columns))).reset_index(drop=True)
     if ID not in frame.columns:
@@ -112,8 +112,8 @@ def prepare(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) ->
     if filled["bank_details"].any() and not holder_is_payer:
         require_holder(accounts, frame.columns)
     frame, contradictions = fill_holder(frame, accounts, is_payer & filled["bank_details"])
-    found = [Found.by_row(infos), Found.by_row([*unclear, *contradictions], "bank_details")]
-    return Prepared(frame, columns, filled, Found.join(found))
+    found = [FindingsByRow.from_pairs(infos), FindingsByRow.from_pairs([*unclear, *contradictions], "bank_details")]
+    return PreparedRows(frame, columns, filled, FindingsByRow.join(found))
 
 
 def _rows_with_data(frame: pd.DataFrame, step: Step, columns: Mapping[str, str]) -> Flags:
@@ -122,20 +122,20 @@ def _rows_with_data(frame: pd.DataFrame, step: Step, columns: Mapping[str, str])
     return frame[[column for column in columns.values() if column in own]].notna().any(axis=1).to_numpy(bool)
 
 
-def _check_step(frame: pd.DataFrame, step: Step, columns: Mapping[str, str], filled: Flags) -> Found:
+def _check_step(frame: pd.DataFrame, step: Step, columns: Mapping[str, str], filled: Flags) -> FindingsByRow:
     part = frame.loc[filled, list(columns.values())].set_axis(list(columns), axis=1)
     rows = np.flatnonzero(filled)
-    return Found.of([(each.finding, rows[each.rows]) for each in find(SCHEMAS[step], part)], step)
+    return FindingsByRow.of([(each.finding, rows[each.rows]) for each in find_in_rows(SCHEMAS[step], part)], step)
 
 
-def _check_rest(frame: pd.DataFrame, filled: Mapping[Step, Flags]) -> Found:
+def _check_rest(frame: pd.DataFrame, filled: Mapping[Step, Flags]) -> FindingsByRow:
     """Return findings for what the checks of payers and accounts do not see: ids of other rows, and empty rows."""
     unchecked = np.flatnonzero(~filled["payer"]).tolist()
     ids = frame[ID].array
     found = [(row, check_field(PAYER, ID, None if is_blank(ids[row]) else ids[row])) for row in unchecked]
     empty = np.flatnonzero(~np.logical_or.reduce(list(filled.values()))).tolist()
     found += [(row, table_finding("nothing_to_send")) for row in empty]
-    return Found.by_row((row, finding) for row, finding in found if finding is not None)
+    return FindingsByRow.from_pairs((row, finding) for row, finding in found if finding is not None)
 
 
 def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, Iterable[tuple[int, Finding]]]:
