@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -104,6 +105,16 @@ def test_every_part_has_its_floor() -> None:
     }
 
     assert parts == {name for names in FLOORS for name in names}
+
+
+def test_every_module_of_bulk_is_in_its_map() -> None:
+    """A reader finds each module of the largest folder by its subject, and none that is gone."""
+    named = re.findall(
+        r"^ {8}(\w+) {2,}|; (\w+): ", str(importlib.import_module("payerkit.bulk").__doc__), re.MULTILINE
+    )
+    files = {file.stem for file in PACKAGE.joinpath("bulk").glob("*.py")} - {"__init__"}
+
+    assert sorted(files) == sorted(first or second for first, second in named)
 
 
 def test_public_names_are_sorted_and_documented() -> None:

@@ -1,1 +1,45 @@
-"""Many rows, safely: read a table, see what would be sent, and send it so that a crash loses and repeats nothing."""
+"""Many rows, safely: read a table, see what would be sent, and send it so that a crash loses and repeats nothing.
+
+The modules, by subject (a test holds that each is named):
+
+    Files and templates
+        read                     tables of payers and accounts, with columns named by field
+        template                 a table to fill in; template_workbook: the same for Excel
+
+    A table, checked where its rows are
+        holder                   whose an account is: columns of the holder, or of the payer
+        checked_rows             rows as they are sent, and what the checks find in them
+        findings_by_row          the findings of a table, and as text
+        identity                 what makes two rows one payer or one account; row_hashes: the same for whole tables
+        duplicates               rows that describe one payer or account: contradictions, and which one is sent
+        sources                  rows in a DataFrame of pandas, or in the partitions of one of Dask
+        cells                    the cells of a table, read block by block as they are sent
+        table                    all of that as one table, indexed by payer and account
+        text_column              columns of many texts, in little memory
+
+    A run
+        run                      onboard() and add_bank_details(); options: their options
+        table_run                the order of a run: each step, what is unknown of it, the last look
+        tasks                    what each row sends, and the keys by which the journal knows it
+        journal                  the file that records the state of each task; upgrade: that of payerkit 0.1.0
+        workers                  threads, and a clean end for errors and interrupts
+        rate_limit               the pace of calls, and when going on is useless
+        sending                  send one task, and record its outcome
+
+    What the service has
+        listing                  the accounts that it lists for a payer, next to what the journal knows
+        matching                 whether a listed account is the one that a row asks for
+        existing                 before accounts are sent: which are there already
+        reconcile                after a response was lost: what became of the write, as a table of states
+
+    What a person sees
+        plan                     what would be sent, and what not and why
+        progress                 the progress bar
+        outcomes                 the outcome of each row, from the journal
+        report                   all outcomes, with what to do next; links: the file for a mail merge
+
+    Many payers, without sending
+        list_many                their accounts
+        payer_statuses           their statuses; snapshots: how these are read
+        wait_for                 wait until they are approved
+"""
