@@ -22,6 +22,7 @@ _BLOCKS = 8
 """Blocks that are kept. Threads that send rows one after the other need two at most."""
 
 _SEGMENTS = 2
+"""Segments that are kept. One is what the source reads at once: the rows between two of its `reading_starts`."""
 
 Block = dict[str, list[Any]]
 """Cells by column, None for a blank one."""

@@ -82,7 +82,7 @@ class FindingsByRow:
 
 
 class FindingTexts:
-    """Gives the findings of rows as text; rows with the same findings share it.
+    """The findings of rows as text; rows with the same findings share one text.
 
     columns: the table's column of each field, by step.
     """

@@ -126,8 +126,8 @@ class Journal:
     Args:
         path: The file, made if it is missing.
         own_secret: What the API key makes secret: it opens the journal.
-        previous_secret: The same of the API key before, for a journal of that one. `begin_run` makes it one of
-            own_secret.
+        previous_secret: The same for the key that this one replaced; it opens a journal of that key, which belongs to
+            own_secret from `begin_run` on.
         durable: Wait for the disk at each write.
         clock: Gives the seconds since any moment, and only goes forward.
 

@@ -86,7 +86,7 @@ def _read_cells(report: pd.DataFrame, rows: Any, name: str) -> list[str]:
 
 
 def _as_sent(typed: str, shown: str) -> str:
-    """Return an id as it was sent, which of near duplicates is the one in the report, unless that is masked."""
+    """Return an id as it was sent: as the report spells it, or as typed if the report masks it."""
     return shown if id_form(shown) == id_form(typed) else typed
 
 

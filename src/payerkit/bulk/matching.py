@@ -49,7 +49,8 @@ _MASK = re.compile(r"X{2,}|[\W_]+")
 def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Match:
     """Compare a row's values, by field name, with an account that a service lists.
 
-    A mask may rule an account out, and never confirms it. The names of bank and holder do neither: they are told.
+    A mask may rule an account out, and never confirms it. The names of bank and holder do neither: if they differ,
+    `Match.differs` has them.
     """
     listed = {wire_name(name): str(value) for name, value in record.items() if isinstance(value, str | int)}
     number = _compare_numbers(values, listed)

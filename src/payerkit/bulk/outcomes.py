@@ -75,7 +75,7 @@ class RowOutcome(NamedTuple):
 
 
 class Outcomes:
-    """Finds the outcome of each row.
+    """Finds the outcome of each row in the journal.
 
     stored: how many payers and accounts of the table are stored, by step; complete once each row was asked for.
     """

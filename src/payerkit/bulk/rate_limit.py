@@ -82,8 +82,8 @@ class RateLimiter:
     def call(self, make: Callable[[], T], *, kind: str = "") -> T:
         """Make a call when its turn comes, and again as often as the retry policy allows; return its result.
 
-        kind: of which refusals that are not the API's are counted; "" for a call that not every service has, so that
-        what else responds to it is no reason to stop the run. Raises the PayerkitError of the last attempt, or
+        kind: refusals that are not the API's are counted for each kind of call; "" for a call that not every service
+        has, where such refusals are no reason to stop the run. Raises the PayerkitError of the last attempt, or
         RunStopped if the run is stopped before an attempt.
         """
         attempt = 0

@@ -47,13 +47,13 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     codes. So the table may be corrected, longer or sorted in another way: what is done stays done, and what is new is
     sent. A row that was refused is sent again if it changed.
 
-    Nothing is stored twice that is there already: the accounts of a payer are listed before the first is sent. One
-    that is listed is done, with the reason "Was there already."; where the list cannot tell, the account is not sent,
-    and the reason begins with `perhaps_there`.
+    What is there already is not stored again: the accounts of a payer are listed before the first is sent. One that is
+    listed is done, with the reason "Was there already."; where the list cannot tell, the account is not sent, and the
+    reason begins with `perhaps_there`.
 
     A write whose outcome is unknown is reconciled. A payer is asked for, up to six times, and sent again if the service
-    does not know it. An account is looked for in the payer's list, and sent again if it is missing in two lists that
-    have everything that is known to be there. At the end of the run, accounts that were sent more than once are looked
+    does not know it. An account is looked for in the payer's list, and sent again if it is missing from two lists that
+    show all accounts known to be there. At the end of the run, accounts that were sent more than once are looked
     for once more, a whole `reconcile_after` after they were sent last; the progress bar says how many they are, and how
     many seconds that takes. An account that is stored twice is a `duplicate`. What is still unknown then is left to the
     next run, or to you, with the reason in the report.

@@ -73,7 +73,7 @@ class Compliance:
 class Sender:
     """Sends tasks and records the outcome of each in the journal; safe to share by threads.
 
-    stop_after: equal refusals of so many rows stop the run; None if they do not.
+    stop_after: how many rows with equal refusals stop the run; None if no number does.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Sender:
         self._refusals = EqualRefusals(limiter.stop, stop_after)
 
     def send(self, task: Task, *, is_repeat: bool = False) -> State:
-        """Send a task, record its outcome and return it. is_repeat: as below. Raises RunStopped."""
+        """Send a task, record its outcome and return it. is_repeat: as in `send_or_raise`. Raises RunStopped."""
         try:
             return self.send_or_raise(task, is_repeat=is_repeat)
         except PayerkitError:
@@ -256,19 +256,19 @@ def record_found(
     elif is_dead(chosen):
         state, reason = "refused", f"Stored, but the payer's list shows it as {facts['status']}."
     else:
-        reason += told_differences(task, chosen)
+        reason += _describe_differences(task, chosen)
     journal.record(task.key, state, reason=reason, facts=facts, needs_look=needs_look)
     return state
 
 
-def told_differences(task: Task, record: Record) -> str:
-    """Return a sentence about what describes an account and differs in the list, "" if nothing does."""
+def _describe_differences(task: Task, record: Record) -> str:
+    """Return a sentence that names the fields that only describe an account and differ in the list, "" for none."""
     differs = compare(task.values, record).differs
     return f" The payer's list shows a different {' and a different '.join(differs)}." if differs else ""
 
 
 class EqualRefusals:
-    """Counts the rows that were refused with the same response, and stops the run after so many."""
+    """Counts the rows that were refused with the same response, and stops the run at `stop_after` of them."""
 
     def __init__(self, stop: StopSignal, stop_after: int | None) -> None:
         self._stop, self._stop_after = stop, stop_after
@@ -276,7 +276,7 @@ class EqualRefusals:
         self._counted: Counter[tuple[int | None, str, str]] = Counter()
 
     def count(self, error: Refused, reason: str) -> None:
-        """Count a refusal. reason: it in one line, without the payer's data."""
+        """Count a refusal. reason: the refusal in one line, without the payer's data."""
         if self._stop_after is None:
             return
         refusal = (error.status_code, error.code, reason)

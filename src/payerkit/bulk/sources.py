@@ -130,7 +130,7 @@ class PartitionSource:
 
 
 def read_partition(partition: pd.DataFrame, places: Rows, *how: Any) -> tuple[pd.DataFrame, Hashes]:
-    """Return some rows of a partition, and their hashes; fewer if it has them no more."""
+    """Return some rows of a partition, and their hashes; fewer if the partition has become shorter."""
     return _prepare_with_hashes(partition.iloc[places[places < len(partition)]], how)
 
 

@@ -47,7 +47,7 @@ class Batch:
 
 
 class TableRun:
-    """A run over a table: each step for all rows, then reconciliation of that step, then a last look."""
+    """Sends a table: each step for all rows, then what is unknown of that step, then a last look. Use it once."""
 
     def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter) -> None:
         self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options

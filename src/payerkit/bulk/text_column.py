@@ -14,6 +14,7 @@ from pandas.api.extensions import ExtensionArray
 from payerkit.bulk.findings_by_row import Rows
 
 _CHUNK = 2**14
+"""Texts that are Python objects at a time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Upgrade a journal of payerkit 0.1.0, which knew a row by the whole of its data, in one table.
 
-A digest cannot be turned back, so the table of the journal is needed once: each of its rows gives the key of 0.1.0 and
-the key of today.
+A digest cannot be inverted, so the table that the journal was made for is needed once: each of its rows gives both the
+key of 0.1.0 and the key of today.
 """
 
 from __future__ import annotations
