@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from pydantic_core import to_json
 
+from bulk_model import ModelClient, ModelService, row_states, run
 from bulk_tables import payer_row
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.table import Step, Table
@@ -62,13 +63,15 @@ def table_of(*places: int, **changes: str) -> Table:
     return Table(rows_of(*places, **changes), holder_is_payer=True)
 
 
-def make_old(path: Path, table: Table, old: Sequence[Old] = OLD) -> None:
+def make_old(
+    path: Path, table: Table, old: Sequence[Old] = OLD, *, own: bytes = OWN, service_name: bytes | str = b"any"
+) -> None:
     """Write what 0.1.0 wrote for a table."""
-    secret = SALT + OWN  # by which 0.1.0 keyed its digests
+    secret = SALT + own  # by which 0.1.0 keyed its digests
     tasks = Tasks(table, secret)
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         file.executescript(SCHEMA)
-        known = {"salt": SALT, "key": digest(secret, "key"), "input": b"any", "service": b"any"}
+        known = {"salt": SALT, "key": digest(secret, "key"), "input": b"any", "service": digest(SALT, service_name)}
         file.executemany("INSERT INTO run VALUES (?, ?)", known.items())
         for step, row, state, attempts, facts in old:
             values = [tasks.old_key(step, row), state, attempts, to_json(facts).decode()]
@@ -235,3 +238,18 @@ def test_rows_with_the_same_account_are_merged(path: Path) -> None:
 
     assert found is not None
     assert ("duplicate", {"id": "pd-0", "other_ids": ["pd-1"]}, 2) == (found.state, found.facts, found.attempts)
+
+
+def test_ids_that_differ_in_their_case_were_two_payers(path: Path) -> None:
+    """Their rows are one payer today. Before, the run ended with an error of SQLite, and blamed the disk."""
+    rows = [payer_row(1) | {"client_user_id": written} for written in ("Customer-1", "customer-1")]
+    table, service = Table(pd.DataFrame(rows), holder_is_payer=True), ModelService()
+    table.use_written_ids()
+    old: list[Old] = [(step, row, "done", 1, {"id": f"pd-{row}"}) for step in table.steps for row in (0, 1)]
+    with ModelClient(service) as client:
+        make_old(path, table, old, own=client.account_secret, service_name=client.service_name())
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert ["pd-0", "pd-0"] == list(report.frame["payment_details_id"])
+    assert [] == service.requests

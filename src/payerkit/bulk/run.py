@@ -204,10 +204,11 @@ def run_table(  # noqa: PLR0913 - two of them for tests
         client.without_retries(pool_size=options.workers) as own,
     ):
         journal.require_same("service", digest(journal.salt, client.service_name()), "service")
+        if journal.needs_upgrade:
+            table.use_written_ids()
+            upgrade(journal, Tasks(table, journal.secret))
         table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
         tasks = Tasks(table, journal.secret)
-        if journal.needs_upgrade:
-            upgrade(journal, tasks)
         journal.begin_run()
         run = TableRun(own, tasks, journal, options, limiter)
         try:
