@@ -135,6 +135,41 @@ def test_an_account_described_in_another_way_stays_done(service: ModelService, p
     assert [1] == list(changed["row"])
 
 
+ERRORS: list[tuple[str, Callable[[list[Row]], list[Row]]]] = [
+    ("an error of the payer", lambda rows: [rows[0] | {"email": "nonsense"}]),
+    ("an error of the account", lambda rows: [rows[0] | {"account_name": ""}]),
+    ("a second row that contradicts it", lambda rows: [*rows, rows[0] | {"account_name": "Another Holder"}]),
+]
+
+
+@pytest.mark.parametrize("change", [case[1] for case in ERRORS], ids=[case[0].replace(" ", "-") for case in ERRORS])
+def test_what_was_stored_before_a_file_had_errors_stays_done(
+    service: ModelService, path: Path, change: Callable[[list[Row]], list[Row]]
+) -> None:
+    """And the errors are its reason. Before, the row was "not sent", though it is stored."""
+    rows = rows_of_payers(0)
+    run(service, rows, path)
+    later = change(rows)
+    report = run(service, later, path)
+
+    assert {"done"} == set(row_states(report))
+    assert not report.frame["retryable"].any()
+    assert any("Not sent again: " in reason for reason in reasons(report))
+    assert 1 == service.count("account")
+    assert [] == breaches(service, later, report)
+
+
+def test_a_row_that_is_kept_back_is_in_its_table(service: ModelService, path: Path) -> None:
+    """Its outcome is unknown, and `hold` keeps it back. Before, the report said that the table no longer has it."""
+    rows = rows_with_a_warning()[1:]
+    service.next["account"].append(LOST_AFTER)
+    assert is_killed(service, rows, path, "list", 2, steps=0)
+    report = run(service, rows, path, hold="warnings")
+
+    assert ["unknown"] == row_states(report)
+    assert "no longer has" not in str(report)
+
+
 # What is there already is not stored again
 
 

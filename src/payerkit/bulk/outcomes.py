@@ -91,18 +91,26 @@ class Outcomes:
         return list(map(self._outcome, rows, ids, self._errors.of(rows)))
 
     def _outcome(self, row: int, client_user_id: str | None, errors: str) -> RowOutcome:
-        outcome = RowOutcome(shown_id(client_user_id), reason=errors)
-        for step, source in () if errors else _steps(self._table, row):
-            if source is None:
-                return outcome._replace(step=step, reason=PAYER_NOT_SENT)
+        outcome = RowOutcome(shown_id(client_user_id))
+        table, is_payer_blocked = self._table, False
+        for step, source in _steps(table, row):
             entry = self._journal.entry(self._tasks.key(step, source))
-            if self._table.held[source] and (entry is None or entry.is_unsent):
-                return outcome.not_sent(step, HELD if self._table.held[row] else PAYER_NOT_SENT, is_open=False)
+            is_payer_blocked |= bool(table.blocked[source])
+            if errors and not _may_be_stored(entry):
+                return RowOutcome(outcome.client_user_id, reason=errors)
+            is_unsent = entry is None or entry.is_unsent
+            if is_payer_blocked and is_unsent:
+                return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
+            if table.held[source] and is_unsent:
+                return outcome.not_sent(step, HELD if table.held[row] else PAYER_NOT_SENT, is_open=False)
             outcome = outcome.after(step, entry, self._stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self._note_stored(step, row, source, entry)
             if outcome.state != "done":
                 break
+        if errors:  # of a row that was sent before it had them, or before this table contradicted it
+            reason = f"{outcome.reason} Not sent again: {errors}".lstrip() if outcome.step else errors
+            return outcome._replace(retryable=False, reason=reason)
         return outcome
 
     def _note_stored(self, step: Step, row: int, source: int, entry: Entry) -> None:
@@ -123,20 +131,28 @@ class Outcomes:
             return 0
         keys = set()
         for step in table.steps:
-            for row in table.order[table.rows_to_send(step)[table.order]].tolist():
+            is_there = table.rows_with(step) & (table.payers >= 0)
+            for row in table.order[is_there[table.order]].tolist():
                 key = self._tasks.key(step, row)
                 if (entry := self._journal.entry(key)) is not None and entry.is_unresolved:
                     keys.add(key)
         return unresolved - len(keys)
 
 
-def _steps(table: Table, row: int) -> Iterator[tuple[Step, int | None]]:
-    """Yield the steps of a row, each with the row whose data is sent; None if that row has errors."""
+def _steps(table: Table, row: int) -> Iterator[tuple[Step, int]]:
+    """Yield the steps of a row, each with the row whose data is sent; none for a row without an id."""
+    if table.payers[row] < 0:
+        return
     payer = table.payer_row(row)
     if "payer" in table.steps and payer >= 0:
-        yield "payer", None if table.blocked[payer] else payer
-    if table.rows_with("bank_details")[row]:
+        yield "payer", payer
+    if "bank_details" in table.steps and table.rows_with("bank_details")[row]:
         yield "bank_details", row
+
+
+def _may_be_stored(entry: Entry | None) -> bool:
+    """Return True if a task is stored, or may be, from the journal's record of it."""
+    return entry is not None and entry.state in {"done", "duplicate", "sent", "unknown"}
 
 
 def code_of(reason: str) -> str:
