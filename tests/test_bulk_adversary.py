@@ -743,6 +743,32 @@ def test_an_account_that_is_said_to_be_there_is_looked_for(
     assert [] == breaches(service, rows, report)
 
 
+def test_a_conflict_is_not_settled_by_the_account_of_another_row(service: ModelService, path: Path) -> None:
+    """The list shows a number without its sort code, and two rows have the number.
+
+    Before, one was `done` by the account of the other, whose response was lost; that one was stored twice.
+    """
+    details = {"currency": "gbp", "account_number": "31926819"}
+    one, other = (_without(payer_row(1), "routing_number") | details | {"sort_code": code} for code in CODES)
+    service.listed = specified
+    service.next["account"].extend([LOST_AFTER, api_error(409, "Payment detail exists already")])
+    report = run(service, [one, other], path)
+    wrong = breaches(service, [one, other], report)
+    again = run(service, [one, other], path)
+
+    assert ["done", "not_sent"] == row_states(report)
+    assert [] == wrong
+    assert ["done", "done"] == row_states(again)
+    assert [] == breaches(service, [one, other], again)
+
+
+CODES = ("601613", "200000")
+
+
+def _without(row: Row, name: str) -> Row:
+    return {field: value for field, value in row.items() if field != name}
+
+
 def test_refused_rows_are_sent_again_on_request(service: ModelService, path: Path) -> None:
     """The service has learned the bank. Before, only another journal sent them again, with all other rows."""
     rows = rows_of_payers(1, 2)

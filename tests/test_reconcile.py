@@ -413,6 +413,14 @@ def account_conflicts_with_another(world: World) -> None:
     world.run()
 
 
+@scenario("account", "none", "refused as there already, and what is listed may be another's")
+def account_conflicts_with_an_unknown_one(world: World) -> None:
+    """Store one with this number, lose the response, and do not show by what the two differ."""
+    world.service.create_payment_detail = [LOST, refused(409)]
+    world.service.list_payment_details = [[], [record(routingNumber=None)], *SILENT]
+    world.run([ROW | {"routing_number": "021000021"}, ROW])
+
+
 @scenario("account", "done", "another field of the row changed")
 def changed_after_storing(world: World) -> None:
     """Change the name of the bank; it is never stored again for that."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,10 @@ class Listing:
         """Return True if a task was sent before, and the outcome was unknown."""
         entry = self.entries.get(key)
         return entry is not None and entry.unknown_sends > 0
+
+    def has_unknown_but(self, keys: Collection[bytes]) -> bool:
+        """Return True if the outcome of another task than these is unknown: a listed account may be that one's."""
+        return any(entry.state == "unknown" for key, entry in self.entries.items() if key not in keys)
 
     def unexplained(self, key: bytes | None = None) -> list[Record]:
         """Return the accounts that are not known to be those of tasks, or of tasks but the one with this key."""

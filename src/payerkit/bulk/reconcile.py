@@ -28,6 +28,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  none       refused until the payer is compliant                          waiting, next run      service
     account  none       refused as there already, and listed                          done                   list
     account  none       refused as there already, and not listed                      refused                list
+    account  none       refused as there already, and what is listed may be another's not_sent, next run     list
     account  done       another field of the row changed                              done                   journal
     account  unknown    one new account is the same, or has the same number           done                   list
     account  unknown    one new account is the same, and listed as failed             refused                list
@@ -290,7 +291,7 @@ def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
     may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
     candidates = {task.key: listing.new(task.key) for task in may_be_listed}
     keys = {task.key for task in tasks}
-    others = any(entry.is_unresolved for key, entry in listing.entries.items() if key not in keys)
+    others = listing.has_unknown_but(keys)
     found = match_tasks(may_be_listed, candidates, others=others)
     return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
 

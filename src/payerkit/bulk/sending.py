@@ -53,6 +53,10 @@ STORED_TWICE = (
     "already. Compare the accounts with list_payment_details(), and ask the service to deactivate all but one."
 )
 
+_OF_ANOTHER = (
+    "The account in the payer's list may be another one, whose outcome is unknown. The next run compares again."
+)
+
 REFUSED = "refused"
 """The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
@@ -165,7 +169,12 @@ class Sender:
                 task, error, f"The payer's accounts could not be listed: {reason_of(failure, task.client_user_id)}"
             )
             raise
-        (found,) = match_tasks([task], {task.key: listing.unexplained(task.key)})
+        others = listing.has_unknown_but({task.key})
+        (found,) = match_tasks([task], {task.key: listing.unexplained(task.key)}, others=others)
+        if found.is_shared:
+            if (state := self._postpone(task, error, _OF_ANOTHER)) == "unknown":
+                raise error
+            return state
         if len(found.strong) == 1 and id_of(found.strong[0]):
             return record_found(self._journal, task, found.strong, reason=THERE_ALREADY)
         return self._record_refusal(task, error)
