@@ -332,6 +332,18 @@ def test_what_another_tool_stored_is_not_stored_again(
         assert ("told" in expected) == (len(reason) > len("Was there already."))
 
 
+@pytest.mark.parametrize("status", ["waits for jane.doe@example.com", "Customer-00001@example.org"])
+def test_a_listed_status_that_names_somebody_is_not_kept(service: ModelService, path: Path, status: str) -> None:
+    """As in other responses. Before, the journal and the report had it."""
+    service.store(payer_row(1), status=status)
+    report = run(service, [payer_row(1)], path)
+    held = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+
+    assert ["done"] == row_states(report)
+    assert status.encode() not in held
+    assert report.frame["status"].isna().all()
+
+
 def test_a_list_without_ibans_tells_nothing_of_an_iban(service: ModelService, path: Path) -> None:
     """The specified list has none. An account of the same payer and currency may be the one; a person clears it."""
     row = iban_row(1)

@@ -258,6 +258,8 @@ def record_found(
     """
     chosen, *others = [record for record in records if not is_dead(record)] or records[:1]
     facts: dict[str, Any] = facts_of(chosen)
+    if _identifies(facts.get("status", ""), task.client_user_id, is_link=False):
+        del facts["status"]
     state: State = "done"
     if others:
         state, reason = "duplicate", STORED_TWICE
