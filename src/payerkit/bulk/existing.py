@@ -36,7 +36,9 @@ class ExistingAccounts:
         claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
         keys = {task.key for task in tasks}
         others = listing.has_unknown_but(keys)
-        found = dict(zip((task.key for task in claiming), match_tasks(claiming, candidates, others=others), strict=True))
+        found = dict(
+            zip((task.key for task in claiming), match_tasks(claiming, candidates, others=others), strict=True)
+        )
         # A list that shows accounts of others may leave out more of them; one that shows those of this journal alone is
         # no reason to stop in the middle of a long table.
         may_be_cut = listing.may_be_cut and bool(listing.unexplained())
