@@ -500,7 +500,8 @@ def breaches(
         identity = row_identity(row)
         there = service.there(identity)
         found += [f"{name}, but {what}" for what in _contradictions(service, said, there, tool)]
-        if said["step"] == "bank_details" and said["state"] != "duplicate" and identity not in told:
+        is_told = said["state"] in {"duplicate", "unknown"} or identity in told
+        if said["step"] == "bank_details" and not is_told:
             found += [f"{name}, but it was stored twice"] if is_twice(service, there) else []
     return found
 
