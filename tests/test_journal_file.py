@@ -17,6 +17,7 @@ import pytest
 import payerkit
 from clocks import HandClock
 from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
+from payerkit.bulk.sending import REFUSED
 from payerkit.cli import main as cli
 from payerkit.errors import InvalidInput
 
@@ -155,6 +156,15 @@ def test_what_is_left_to_do_is_known(journal: Journal, steps: str, unresolved: i
         *(journal.count_unresolved(), journal.has_unresolved()),
         journal.has_looks(),
     )
+
+
+def test_a_task_that_is_sent_anew_forgets_an_old_refusal(journal: Journal) -> None:
+    """It would be told as refused for a reason of long ago; its id stays."""
+    send(journal)
+    journal.record(ACCOUNT, "unknown", facts={REFUSED: "No.", "id": "pd-1"})
+    journal.reset(ACCOUNT, CHANGED)
+
+    assert {"id": "pd-1"} == found(journal).facts
 
 
 def test_a_baseline_only_grows(path: Path) -> None:

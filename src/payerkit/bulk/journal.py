@@ -325,10 +325,13 @@ class Journal:
     def reset(self, key: bytes, content: bytes) -> None:
         """Let a task that is refused or unknown be sent again: it changed, or a person asked for it.
 
-        What was counted before stays: an earlier attempt with unknown outcome may still have been stored.
+        What was counted before stays: an earlier attempt with unknown outcome may still have been stored. Why a repeat
+        was refused does not: the next one may end otherwise.
         """
         self._write(
-            "UPDATE task SET state = 'not_sent', final = 0, reason = '', content = ? WHERE key = ?", [content, key]
+            "UPDATE task SET state = 'not_sent', final = 0, reason = '', content = ?, "
+            "facts = json_remove(facts, '$.refused') WHERE key = ?",
+            [content, key],
         )
 
     def reopen(self, key: bytes) -> None:
