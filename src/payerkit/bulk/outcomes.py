@@ -93,6 +93,8 @@ class Outcomes:
     def _outcome(self, row: int, client_user_id: str | None, errors: str) -> RowOutcome:
         outcome = RowOutcome(shown_id(client_user_id))
         table, is_payer_blocked = self._table, False
+        if errors and not any(table.rows_with(step)[row] for step in table.steps):  # it asks for nothing
+            return outcome._replace(reason=errors)
         for step, source in _steps(table, row):
             entry = self._journal.entry(self._tasks.key(step, source))
             is_payer_blocked |= bool(table.blocked[source])
