@@ -20,6 +20,7 @@ from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.run import run_table
+from payerkit.bulk.sending import record_found
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
@@ -770,3 +771,17 @@ def test_a_list_that_was_not_whole_is_looked_at_by_the_next_run(world: World) ->
     entry = world.entry("bank_details")
     assert "The next run looks again." in reason
     assert ("done", False, "") == (entry.state, entry.needs_look, entry.reason)
+
+
+def test_a_payer_may_be_called_as_a_status_is(tmp_path: Path) -> None:
+    """A status that is also the payer's id is not kept, and the reason says it all the same."""
+    table = Table(pd.DataFrame([ROW | {"client_user_id": "failed"}]), holder_is_payer=True)
+    with Journal(tmp_path / "run.journal", b"secret") as journal:
+        task = Tasks(table, journal.secret).task("bank_details", 0)
+        journal.sent(task.key, payer=task.payer_key, content=task.content)
+        state = record_found(journal, task, [record(status="failed")], reason="Found.")
+        entry = journal.entry(task.key)
+
+    assert entry is not None
+    assert ("refused", {"id": "pd-1"}) == (state, entry.facts)
+    assert "shows it as failed" in entry.reason

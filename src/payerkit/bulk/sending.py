@@ -265,7 +265,7 @@ def record_found(
         state, reason = "duplicate", STORED_TWICE
         facts["other_ids"] = [id_of(record) for record in others]
     elif is_dead(chosen):
-        state, reason = "refused", f"Stored, but the payer's list shows it as {facts['status']}."
+        state, reason = "refused", f"Stored, but the payer's list shows it as {chosen['status']}."
     else:
         reason += _describe_differences(task, chosen)
     journal.record(task.key, state, reason=reason, facts=facts, needs_look=needs_look)
