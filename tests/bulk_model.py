@@ -500,7 +500,8 @@ def breaches(
         identity = row_identity(row)
         there = service.there(identity)
         found += [f"{name}, but {what}" for what in _contradictions(service, said, there, tool)]
-        is_told = said["state"] in {"duplicate", "unknown"} or identity in told
+        is_left = said["state"] == "unknown" or str(said["reason"]).startswith(PERHAPS)  # to a person, with the ids
+        is_told = said["state"] == "duplicate" or is_left or identity in told
         if said["step"] == "bank_details" and not is_told:
             found += [f"{name}, but it was stored twice"] if is_twice(service, there) else []
     return found
