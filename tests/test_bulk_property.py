@@ -378,7 +378,7 @@ def test_runs_keep_their_promises() -> None:
 def test_runs_keep_their_promises_for_long() -> None:
     """10,000 steps, others each time."""
     options = settings(
-        max_examples=1000, stateful_step_count=30, deadline=None, derandomize=False, suppress_health_check=CHECKS
+        max_examples=600, stateful_step_count=30, deadline=None, derandomize=False, suppress_health_check=CHECKS
     )
     Runs.steps = 0
     run_state_machine_as_test(Runs, settings=options)
