@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from payerkit import masking
 from payerkit.checks.schema import MASK, SCHEMAS
 from payerkit.masking import ApiKey, mask_account, redact
 
@@ -96,3 +98,19 @@ def test_redact_is_short_and_visible() -> None:
     redacted = redact("\x1b[2J" + "x" * 10_000, [])
 
     assert (redacted[:8], len(redacted)) == ("\\x1b[2Jx", 501)
+
+
+PIECES = st.text("aAbBkKsS019+-_. ,/%&<@\u212a\u017f\u0130\u00df\u2011", max_size=8)
+
+
+@settings(max_examples=300)
+@given(st.lists(PIECES, min_size=1, max_size=3), st.lists(PIECES | st.just("a" * 150), max_size=4), st.booleans())
+def test_looking_first_whether_a_value_is_there_changes_nothing(
+    pieces: list[str], values: list[str], near: bool
+) -> None:
+    """Patterns are only compiled for values that may be there, and find all that they found."""
+    text = " x ".join([*pieces, *([value.swapcase().removeprefix("+") for value in values] if near else [])])
+    with patch.object(masking, "_may_hold", lambda _text, _form: True):
+        expected = redact(text, values)
+
+    assert expected == redact(text, values)

@@ -94,10 +94,12 @@ def redact(text: str, private: Iterable[str]) -> str:
     A value is found as it was sent, percent-encoded, as HTML, and with other separators or none.
     """
     text = text[: 10 * _MAX_LENGTH]
+    original = text
     for value in sorted(private, key=len, reverse=True):
         once = quote(value, safe="")
         for form in dict.fromkeys((value, once, quote(once, safe=""), quote_plus(value), escape(value))):
-            text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
+            if _may_hold(original, form):
+                text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
     text = visible(text)
     return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
 
@@ -107,11 +109,25 @@ _PREFIX = 100
 """Characters by which a long value is found. The text may be cut off inside it, so all that follows is masked, too."""
 
 
+def _may_hold(text: str, value: str) -> bool:
+    """Return False if the pattern of a value is not in a text: to see that is much faster than to compile the pattern.
+
+    Letters beyond ASCII are left to the pattern, which knows which of them are equal but for their case.
+    """
+    is_plain = text.isascii() and value.isascii()
+    return not is_plain or _bare(value)[:_PREFIX].lower() in re.sub(f"[{_SEPARATORS}]", "", text).lower()
+
+
+def _bare(value: str) -> str:
+    """Return a value without separators, and without the plus of a phone number."""
+    return re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")
+
+
 def _pattern(value: str) -> str:
     """Return the regular expression that finds a value in a text."""
     if len(value) < 5:
         # A short value is masked only as a whole word: "1" is no reason to mask every 1 of a message.
         return rf"(?<!\w){re.escape(value)}(?!\w)" if value else "(?!)"
-    bare = re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")
+    bare = _bare(value)
     rest = r"[\s\S]*" if len(bare) > _PREFIX else ""
     return f"[{_SEPARATORS}]*".join(map(re.escape, bare[:_PREFIX])) + rest if bare else re.escape(value)
