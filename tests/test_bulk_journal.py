@@ -215,6 +215,7 @@ def test_an_invalid_path_is_refused(client: SandboxClient, tmp_path: Path, name:
     assert {} == written(client)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
 @pytest.mark.parametrize(
     ("size", "words"), [(4096, r"run\.journal cannot be used"), (262144, r"run\.journal cannot be written")]
@@ -342,6 +343,7 @@ def test_duplicate_rows_are_one_task(client: SandboxClient, path: Path) -> None:
     assert {PAYER: 1, ACCOUNT: 1} == written(client)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_stored", "attempts"), [(True, 2), (False, 3)])
 def test_an_account_that_a_kill_left_is_reconciled(
     client: SandboxClient, path: Path, is_stored: bool, attempts: int
@@ -391,6 +393,7 @@ INSERT INTO payer VALUES (x'ace4df60379bf8c01b240f4d6f55326b', '[]');
 """What payerkit 0.1.0 wrote for the first row of these tables and the key "key", killed while it sent the account."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_stored", "attempts"), [(True, 2), (False, 3)])
 def test_a_journal_of_an_older_payerkit_goes_on(path: Path, is_stored: bool, attempts: int) -> None:
     """Digests of key, table, payer and account stay what they were; else a run would begin again, and send twice."""
@@ -492,6 +495,7 @@ LISTS: list[tuple[str, Listed, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("listed", "state"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
 def test_an_account_with_unknown_outcome_is_never_stored_twice(path: Path, listed: Listed, state: str) -> None:
     """However the service lists it: it is identified for certain, or left to the user."""

@@ -204,6 +204,7 @@ def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
     assert (0,) == service.count("accounts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 403, 409, 422])
 @pytest.mark.parametrize("before", [(), (reset,)])
 def test_a_refusal_without_its_reason_is_not_final(

@@ -68,6 +68,7 @@ def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) ->
     assert ["Chase"] == list(accounts["bank_name"])
 
 
+@pytest.mark.slow
 def test_keys_of_the_environment_are_used_and_not_printed(tmp_path: Path) -> None:
     """A key from the environment opens the sandbox, and stands in no output and no file."""
     secret = Fernet.generate_key().decode()
@@ -93,6 +94,7 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
     assert [404, 429] == statuses
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="these signals are a matter of POSIX")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_sandbox_misbehaves_in_silence_until_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
@@ -125,6 +127,7 @@ def test_lab_prints_its_address_in_time(tmp_path: Path) -> None:
     assert (tmp_path / "my" / "notebooks" / "00-quickstart.ipynb").exists()
 
 
+@pytest.mark.slow
 def test_an_open_door_is_told(tmp_path: Path) -> None:
     """A sandbox for more than this machine says that it wants a proxy with TLS."""
     with running("sandbox", "--port", "0", "--host", "0.0.0.0", folder=tmp_path) as (printed, _process):  # noqa: S104
@@ -229,6 +232,7 @@ def service(told: str) -> dict[str, str]:
     return {"PAYERKIT_BASE_URL": address(told), "PAYERKIT_API_KEY": KEY}
 
 
+@pytest.mark.slow
 def test_a_clock_is_turned_from_another_process(told: str) -> None:
     """The options about time reach the sandbox, whose clock others advance over HTTP, as it says."""
     assert "SandboxControls(client).advance(minutes=2)" in told

@@ -500,6 +500,7 @@ def test_no_form_of_an_answer_passes_the_bound(behaviour: Behaviour, connected: 
         assert (UnreadableAnswer, True) == (type(error), "ResponseTooLargeError" in str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [b"", b"\r\n", message(200, payload(ANSWERS["create_payer"]))])
 def test_what_follows_an_answer_is_nobodys_answer(ending: bytes, connected: Connect) -> None:
     """Bytes after an answer, in its packet or later, are not read as the answer to the next call."""

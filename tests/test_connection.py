@@ -88,6 +88,7 @@ def test_sandbox_ends_when_nobody_holds_it() -> None:
     assert before == sandbox_threads()
 
 
+@pytest.mark.slow
 def test_sandbox_leaves_nothing_in_memory() -> None:
     """What a sandbox was made of goes with it; a notebook may start many in a day."""
 
@@ -104,6 +105,7 @@ def test_sandbox_leaves_nothing_in_memory() -> None:
     assert before == alive()
 
 
+@pytest.mark.slow
 def test_sandbox_ends_quietly_while_a_body_is_still_coming(caplog: pytest.LogCaptureFixture) -> None:
     """A request that never comes whole does not hold up the end, and leaves no traceback."""
     client = payerkit.sandbox()
@@ -118,6 +120,7 @@ def test_sandbox_ends_quietly_while_a_body_is_still_coming(caplog: pytest.LogCap
     assert (b"503", []) == (answer[9:12], [record for record in caplog.records if record.exc_info])
 
 
+@pytest.mark.slow
 def test_sandbox_ends_quietly_while_a_call_waits(caplog: pytest.LogCaptureFixture) -> None:
     """A call that is late by a plan of faults is answered when the sandbox ends, without a traceback."""
     client = payerkit.sandbox(faults="latency=60")

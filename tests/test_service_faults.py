@@ -289,6 +289,7 @@ def rehearse(threads: int, count: int) -> tuple[dict[str, str], set[str]]:
         return dict(zip(ids, ends, strict=True)), set(sandbox.sandbox.ledger()["client_user_id"])
 
 
+@pytest.mark.slow
 def test_faults_depend_on_the_request_and_not_on_the_order() -> None:
     """With a seed the same rows meet the same faults, with one thread or eight; the percentages are as planned."""
     (ends, stored), (first_ends, first_stored) = rehearse(1, 400), rehearse(8, 150)
@@ -315,6 +316,7 @@ def test_a_retry_draws_anew(client: SandboxClient, once: Client) -> None:
     assert first == series()
 
 
+@pytest.mark.slow
 def test_without_a_seed_faults_are_random() -> None:
     """Two sandboxes without a seed draw different faults (equal by chance once in 2^64)."""
     seen = []

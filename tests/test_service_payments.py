@@ -114,6 +114,7 @@ def test_a_coin_is_paid_by_value(session: Session, currency: str, contract: str,
     assert (contract, big_number(wei)) == (payment["to"], payment["value"])
 
 
+@pytest.mark.slow
 def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
     """Every coin and token of a network with the contract can be paid, in its own decimals."""
     contracts = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}

@@ -253,6 +253,7 @@ def test_a_long_call_says_that_it_runs_and_what_to_do(notebook: NotebookPage) ->
     assert "1" == notebook.ask("len(far_end.ledger)")
 
 
+@pytest.mark.browser_all
 @form_of("payment")
 def test_currencies_are_found_while_typing(notebook: NotebookPage) -> None:
     """Arrows choose, Enter takes without sending, Escape closes; then the verdict comes before anything else."""
@@ -315,6 +316,7 @@ def type_into_last(notebook: NotebookPage, label: str, text: str) -> None:
     control.press_sequentially(text)
 
 
+@pytest.mark.browser_all
 @form_of("payment")
 def test_real_money_is_told_before_the_button_is_pressed(notebook: NotebookPage) -> None:
     """The environment is in the header, and the note is part of the field's description, for screen readers, too."""

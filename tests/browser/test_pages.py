@@ -64,6 +64,7 @@ def test_a_person_completes_the_identity_check_by_keyboard(page: Page, client: S
     assert payerkit.get_payer_status(client, "proves").kyc_status == "approved"
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, scheme: str, width: int) -> None:
     """A page is as wide as the window, and dark where the system is."""
