@@ -30,7 +30,7 @@ The modules, by subject (a test holds that each is named):
         listing                  the accounts that it lists for a payer, next to what the journal knows
         matching                 whether a listed account is the one that a row asks for
         existing                 before accounts are sent: which are there already
-        reconcile                after a response was lost: what became of the write, as a table of states
+        reconcile                the outcome of a write whose response was lost, as a table of states
 
     What a person sees
         plan                     what would be sent, and what not and why

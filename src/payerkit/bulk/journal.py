@@ -101,6 +101,19 @@ class Entry:
         """True if the next run sends the task: it never was sent, or that had no effect."""
         return self.state in {"not_sent", "waiting"} and not self.final
 
+    @classmethod
+    def from_row(cls, columns: Iterable[Any]) -> Self:
+        """Return the record of a task from its columns in the file, which are in the order of the fields."""
+        payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look = columns
+        return cls(
+            *(payer, content, state, attempts, lookups, since),
+            final=bool(final),
+            facts=from_json(facts),
+            reason=reason,
+            unknown_sends=unknown_sends,
+            needs_look=bool(needs_look),
+        )
+
     @property
     def is_unresolved(self) -> bool:
         """True if the outcome is unknown and still to be reconciled."""
@@ -253,14 +266,14 @@ class Journal:
         """Return the record of a task; None if there is none."""
         with self._lock:
             row = self._file.execute(f"SELECT {_COLUMNS} FROM task WHERE key = ?", [key]).fetchone()  # noqa: S608
-        return None if row is None else _entry(row)
+        return None if row is None else Entry.from_row(row)
 
     def entries_of(self, payer: bytes) -> dict[bytes, Entry]:
         """Return the records of all accounts of a payer by key, also of rows that a table of today does not have."""
         statement = f"SELECT key, {_COLUMNS} FROM task WHERE payer = ? AND payer <> key"  # noqa: S608
         with self._lock:
             rows = self._file.execute(statement, [payer]).fetchall()
-        return {key: _entry(columns) for key, *columns in rows}
+        return {key: Entry.from_row(columns) for key, *columns in rows}
 
     def sent(self, key: bytes, *, payer: bytes, content: bytes, needs_look: bool = False) -> None:
         """Record that a task is being sent, before its first byte leaves.
@@ -419,24 +432,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _entry(columns: Iterable[Any]) -> Entry:
-    """Return the record of a task from its row."""
-    payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look = columns
-    return Entry(
-        payer,
-        content,
-        state,
-        attempts,
-        lookups,
-        since,
-        bool(final),
-        from_json(facts),
-        reason,
-        unknown_sends,
-        bool(needs_look),
-    )
 
 
 def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:

@@ -43,7 +43,7 @@ _DEAD = frozenset({"failed", "rejected", "deactivated"})
 """Statuses of accounts that cannot be paid, and never will be. Source: those of `statuses.tsv` for accounts."""
 
 _MASK = re.compile(r"X{2,}|[\W_]+")
-"""What stands for hidden characters in a normal form, which has neither blanks nor hyphens."""
+"""The characters of a mask in a normal form, which has neither blanks nor hyphens."""
 
 
 def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Match:

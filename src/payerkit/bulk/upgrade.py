@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from pydantic_core import from_json
-
 from payerkit.bulk.journal import Entry, Journal, State, digest
 from payerkit.bulk.tasks import Task, Tasks
 from payerkit.errors import InvalidInput
@@ -56,26 +54,14 @@ def _move_baseline(file: sqlite3.Connection, old_key: bytes, payer: bytes) -> No
 
 
 def _take(file: sqlite3.Connection, old_key: bytes, task: Task) -> Entry | None:
-    """Remove the record of a task from the old ones and return it; None if there is none."""
+    """Remove the record of a task from the old ones and return it; None if the old ones lack it."""
     row = file.execute(
         "SELECT state, attempts, looks, since, final, facts, reason, doubts FROM old_task WHERE key = ?", [old_key]
     ).fetchone()
     if row is None:
         return None
     file.execute("DELETE FROM old_task WHERE key = ?", [old_key])
-    state, attempts, lookups, since, final, facts, reason, unknown_sends = row
-    return Entry(
-        task.payer_key,
-        task.content,
-        state,
-        attempts,
-        lookups,
-        since,
-        bool(final),
-        from_json(facts),
-        reason,
-        unknown_sends,
-    )
+    return Entry.from_row([task.payer_key, task.content, *row, False])
 
 
 def merge(one: Entry, other: Entry) -> Entry:

@@ -18,7 +18,7 @@ TABLE_FINDING_CODES = tuple(_KINDS)
 def table_finding(code: str, field: str | None = None, *values: str) -> Finding:
     """Return the finding with a code.
 
-    field: what it is about, if not the field that `table_findings.tsv` names. values: what stands for {0} and {1}.
+    field: what it is about, if not the field that `table_findings.tsv` names. values: the texts for {0} and {1}.
     """
     kind = _KINDS[code]
     name = kind["field"] if field is None else field
