@@ -235,6 +235,7 @@ def mutated(draw: st.DrawFn) -> tuple[Function, bytes]:
     return function, bytes(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(mutated(), st.booleans())
 def test_calls_are_decoded_as_eth_abi_does(call: tuple[Function, bytes], quick: bool) -> None:

@@ -80,6 +80,7 @@ def rows(body: str) -> st.SearchStrategy[list[Row]]:
     return st.lists(st.builds(lambda base, change: {**base, **change}, bases, changes), max_size=6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", CHECKS)
 @given(data=st.data())
 def test_a_table_has_the_findings_of_its_rows(body: str, data: st.DataObject) -> None:

@@ -82,6 +82,7 @@ def test_keys_of_the_environment_are_used_and_not_printed(tmp_path: Path) -> Non
     assert {"x.db", "x.db-wal", "x.db-shm"} >= {file.name for file in tmp_path.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
     """Without a database nobody could know the key, so it is printed, and it opens the sandbox."""
     with running("sandbox", "--port", "0", "--rate-limit", "1", folder=tmp_path) as (printed, _process):
@@ -386,6 +387,7 @@ def test_onboard_takes_a_profile(
     assert (0, "1 row: 1 done.") == (done.returncode, done.stdout.splitlines()[0])
 
 
+@pytest.mark.slow
 def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboard) -> None:
     """A run that reaches no service sends nothing and says so; the same command, with its journal, does it later."""
     write_rows(tmp_path, ROWS)

@@ -113,6 +113,7 @@ JSON = st.recursive(
 NAMES = sorted({field.alias or "" for model, _ in MODELS for field in model.model_fields.values()} | {"status"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [PayerStatus, AgreementUpdate, PaymentDetail, Payment])
 @given(answer=st.dictionaries(st.sampled_from(NAMES) | st.text(), JSON, max_size=6))
 def test_every_response_is_read_and_shown(model: type[Response], answer: dict[str, Any]) -> None:

@@ -157,6 +157,7 @@ def test_a_failed_submission_leads_to_the_first_bad_field(notebook: NotebookPage
     assert len(notebook.frames.since(mark)) <= 6
 
 
+@pytest.mark.browser_all
 @form_of("payer")
 def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> None:
     """The button holds back once; Enter does not send either; "Send anyway" does."""
