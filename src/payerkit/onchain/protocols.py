@@ -9,6 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 # ruff: noqa: D102 - the models describe these attributes
 
 
+class HasPaymentCurrency(Protocol):
+    """Anything that names a payment currency by its id."""
+
+    @property
+    def payment_currency(self) -> str: ...
+
+
 class OrderLike(Protocol):
     """An order, such as `PaymentOrder`."""
 

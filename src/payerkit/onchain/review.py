@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -10,16 +11,16 @@ from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.calldata import NOTES
 from payerkit.onchain.deployments import deployments_at
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import networks
+from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.review_approvals import review_approval
-from payerkit.onchain.review_base import PaymentReview, finding, read_order
+from payerkit.onchain.review_base import PaymentReview, finding
 from payerkit.onchain.review_payments import review_payment
-from payerkit.onchain.transactions import DecodedTransaction, contract_at, decode_payment, network_of, resolve_currency
+from payerkit.onchain.transactions import DecodedTransaction, contract_at, network_of
 
 MAX_TRANSACTIONS = 50
 """Transactions that are checked; a payment has a few, and more only make the user wait."""
@@ -32,6 +33,8 @@ def check_payment(
     *,
     rate: Decimal | int | str | None = None,
     network: str | None = None,
+    policy: PaymentPolicy | None = None,
+    now: datetime | None = None,
 ) -> PaymentFindings:
     """Compare the transactions of a payment with its order before anyone signs; works offline and sends nothing.
 
@@ -43,6 +46,8 @@ def check_payment(
         rate: The price of one unit of the payment currency in the invoice currency, such as "2500" for an invoice in
             USD that is paid in ETH. Without it, the amount is only checked if both currencies are the same.
         network: The network that the transactions are for, such as "matic"; by default, that of the order.
+        policy: What you agreed to once, for all payments: fees, allowances, known addresses, rates and tokens.
+        now: The time to compare with, for a response that expires; by default, the clock's.
 
     Returns:
         All findings, those about the whole payment first, then by transaction. `.verdict` is "ok" if everything that
@@ -60,34 +65,33 @@ def check_payment(
           transaction 1   error    amount: The amount is 0.004 ETH-sepolia-sepolia; by the given rate,
           0.0044 ETH-sepolia-sepolia. Do not sign.  [amount_differs: order]
     """
-    transactions = decode_payment(payment)
-    expected = read_order(payment.order if order is None else order)
-    network = network or payment.network
-    review = PaymentReview(payment, transactions, expected, network_of(expected, network), read_rate(rate))
-    if len(transactions) > MAX_TRANSACTIONS:
-        return PaymentFindings([finding("too_many", count=len(transactions), limit=MAX_TRANSACTIONS)])
-    of_transactions = (found for each in transactions for found in _check_transaction(review, each))
-    return PaymentFindings([*_check_whole(review, network), *of_transactions, *_check_metadata(review)])
+    review = PaymentReview.of(payment, order, rate=rate, network=network, policy=policy, now=now)
+    if len(review.transactions) > MAX_TRANSACTIONS:
+        return PaymentFindings([finding("too_many", count=len(review.transactions), limit=MAX_TRANSACTIONS)])
+    of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
+    given = network or payment.network
+    return PaymentFindings([*_check_whole(review, given), *of_transactions, *_check_metadata(review)])
 
 
 def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[Finding]:
-    if not review.order:
+    if not review.orders:
         yield finding("no_order")
-    of_order = network_of(review.order)
+    of_order = next((network_of(order, policy=review.policy) for order in review.orders), None)
     if given_network and of_order and given_network != of_order:
         yield finding("network_differs", expected=of_order, given=given_network)
     if review.network is None:
         yield finding("network_unknown")
     else:
         yield finding("network", network=networks()[review.network])
-    if review.order and review.payment_currency is None:
+    currencies = [review.currency(order) for order in review.orders]
+    if None in currencies:
         yield finding("currency_unknown")
-    if review.payment_currency and review.payment_currency.kind == "trc20":
+    if any(currency and currency.kind == "trc20" for currency in currencies):
         yield finding("network_unsupported")
     if not review.payments:
         yield finding("no_payment")
     if len(review.payments) > 1:
-        key = "several_payments" if review.order else "several_payments.no_order"
+        key = "several_payments" if review.orders else "several_payments.no_order"
         yield finding(key, count=len(review.payments))
 
 
@@ -139,7 +143,8 @@ def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> I
 
 
 def _check_token_contract(review: PaymentReview, transaction: DecodedTransaction) -> Finding:
-    token, expected = resolve_currency(transaction.to, review.network), review.payment_currency
+    token = review.token(transaction.to)
+    expected = next((review.currency(order) for order in review.orders), None)
     if token is None:
         return finding("token_unknown.contract", transaction, network=review.network)
     if expected and token != expected:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
-from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.onchain.amounts import read_rate
+from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
+from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
-from payerkit.onchain.transactions import DecodedTransaction
+from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
 from payerkit.wire import our_name
 
 UNLIMITED = 2**256 - 1
@@ -23,30 +26,74 @@ UNLIMITED = 2**256 - 1
 
 @dataclass(frozen=True)
 class PaymentReview:
-    """A payment, the order to compare it with, the network it is for, and the rate between the order's currencies."""
+    """A payment with all that it is compared with.
+
+    orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
+    network: that the transactions are for, if it is known. rate: as given to this check; it wins over the policy's.
+    policy: what the user agreed to. now: the time of the check, with its time zone.
+    """
 
     payment: PaymentLike
     transactions: tuple[DecodedTransaction, ...]
-    order: OrderLike | None
+    orders: tuple[ExpectedPayment, ...]
     network: str | None
     rate: Decimal | None
+    policy: PaymentPolicy
+    now: datetime
 
-    @property
-    def payment_currency(self) -> Currency | None:
-        """The payment currency of the order; None without an order or if it is not in the token list."""
-        return find_currency(self.order.payment_currency) if self.order else None
+    @classmethod
+    def of(
+        cls,
+        payment: PaymentLike,
+        order: OrderLike | Mapping[str, Any] | None = None,
+        *,
+        rate: object = None,
+        network: str | None = None,
+        policy: PaymentPolicy | None = None,
+        now: datetime | None = None,
+    ) -> Self:
+        """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
+        policy = policy or NO_POLICY
+        transactions = decode_payment(payment)
+        expected = read_order(payment.order if order is None else order)
+        return cls(
+            payment=payment,
+            transactions=transactions,
+            orders=() if expected is None else (expected,),
+            network=network_of(expected, network or payment.network, policy),
+            rate=read_rate(rate),
+            policy=policy,
+            now=now or datetime.now(UTC),
+        )
 
     @cached_property
     def payments(self) -> list[tuple[DecodedTransaction, Effect]]:
         """The effects that pay, each with its transaction."""
         return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
 
+    def order_of(self, payment: Effect) -> ExpectedPayment | None:
+        """Return the order that a payment should fulfil; None if there is none."""
+        del payment
+        return self.orders[0] if len(self.orders) == 1 else None
 
-@dataclass(slots=True)
+    def currency(self, order: ExpectedPayment | None) -> Currency | None:
+        """Return the payment currency of an order; None without an order or if the currency is not known."""
+        return None if order is None else self.policy.find_currency(order.payment_currency)
+
+    def rate_of(self, order: ExpectedPayment) -> Decimal | None:
+        """Return the price of one unit of an order's payment currency in its invoice currency, if it is known."""
+        return self.rate or self.policy.rate(order.payment_currency, order.invoice_currency)
+
+    def token(self, token: str | None) -> Currency | None:
+        """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
+        return resolve_currency(token, self.network, self.policy)
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectedPayment:
-    """An order as text, from an object or a dict."""
+    """An order as text, from an object or a dict. payee: None if the order does not name one."""
 
-    payee: str
+    payee: str | None
     amount: str
     invoice_currency: str
     payment_currency: str
@@ -56,7 +103,7 @@ def read_order(order: OrderLike | Mapping[str, Any] | None) -> ExpectedPayment |
     """Return an order; None without one. Raises InvalidInput if a field is missing."""
     if order is None:
         return None
-    names = ExpectedPayment.__slots__
+    names = [each.name for each in fields(ExpectedPayment)]
     given = {our_name(str(name)): value for name, value in order.items()} if isinstance(order, Mapping) else {}
     given |= {name: getattr(order, name) for name in names if hasattr(order, name)}
     missing = [name for name in names if name not in given]

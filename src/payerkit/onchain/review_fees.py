@@ -14,7 +14,7 @@ from payerkit.onchain.amounts import EXACT, format_effect_amount, format_percent
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.protocols import FeeLike
 from payerkit.onchain.review_base import PaymentReview, finding
-from payerkit.onchain.transactions import DecodedTransaction, resolve_currency
+from payerkit.onchain.transactions import DecodedTransaction
 
 
 def review_fee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _is_share(fee: FeeLike, amount: int | None, found: int) -> bool:
 
 def _fee_words(review: PaymentReview, payment: Effect) -> str:
     """Return the amount of a fee, with its share of the amount."""
-    fee = format_effect_amount(payment, payment.fee or 0, resolve_currency(payment.token, review.network))
+    fee = format_effect_amount(payment, payment.fee or 0, review.token(payment.token))
     if not payment.amount:
         return fee
     share = Context(prec=4).divide(Decimal(100 * (payment.fee or 0)), Decimal(payment.amount))

@@ -8,12 +8,12 @@ from decimal import ROUND_UP, Context, Decimal
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import BURN_ADDRESSES, is_same, with_checksum
 from payerkit.onchain.amounts import EXACT, format_amount, positive_number, to_units
-from payerkit.onchain.currencies import Currency, currency_hash, find_currency, request_decimals
+from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.review_base import UNLIMITED, PaymentReview, finding
 from payerkit.onchain.review_fees import review_fee
-from payerkit.onchain.transactions import DecodedTransaction, resolve_currency
+from payerkit.onchain.transactions import DecodedTransaction
 
 _TOLERANCE = Decimal("0.01")
 """Share by which an amount may differ from the given rate, as rates change from minute to minute."""
@@ -41,16 +41,17 @@ def _check_recipient(review: PaymentReview, transaction: DecodedTransaction, pay
         return finding("recipient_unknown", transaction)
     if payment.recipient.lower() in BURN_ADDRESSES:
         return finding("recipient_burned", transaction)
-    if review.order and is_same(payment.recipient, review.order.payee):
+    order = review.order_of(payment)
+    if order and is_same(payment.recipient, order.payee):
         return finding("payee_matches", transaction)
     recipient = with_checksum(payment.recipient)
-    return finding("payee_differs" if review.order else "recipient", transaction, recipient=recipient)
+    return finding("payee_differs" if order else "recipient", transaction, recipient=recipient)
 
 
 def _check_token(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
     if review.network is None:
         return
-    token, expected = resolve_currency(payment.token, review.network), review.payment_currency
+    token, expected = review.token(payment.token), review.currency(review.order_of(payment))
     if token is None:
         yield finding("token_unknown", transaction, network=review.network)
     elif expected and token != expected:
@@ -65,21 +66,23 @@ def _check_amount(review: PaymentReview, transaction: DecodedTransaction, paymen
         return
     if payment.amount == 0:
         yield finding("amount_zero", transaction)
-    if review.order is None or review.payment_currency is None:
+    order = review.order_of(payment)
+    currency = review.currency(order)
+    if order is None or currency is None:
         yield finding("amount_unchecked.no_order", transaction)
         return
-    expected, invoice = positive_number(review.order.amount), find_currency(review.order.invoice_currency)
+    expected, invoice = positive_number(order.amount), review.policy.find_currency(order.invoice_currency)
     if expected is None:
         yield finding("order_amount", transaction)
     elif invoice is None:
         yield finding("amount_unchecked.invoice", transaction)
     elif payment.unit == "request":
         yield _compare_request(transaction, payment, expected, invoice)
-    elif invoice == review.payment_currency:
+    elif invoice == currency:
         yield _compare_exactly(transaction, payment.amount, expected, invoice)
     else:
-        token, rate = review.payment_currency, review.rate
-        yield _compare_by_rate(transaction, payment.amount, expected, invoice, token=token, rate=rate)
+        rate = review.rate_of(order)
+        yield _compare_by_rate(transaction, payment.amount, expected, invoice, token=currency, rate=rate)
 
 
 def _compare_exactly(transaction: DecodedTransaction, paid: int, expected: Decimal, token: Currency) -> Finding:
@@ -123,7 +126,7 @@ def _compare_request(transaction: DecodedTransaction, payment: Effect, expected:
 
 def _check_maximum(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
     most = transaction.value if payment.max_to_spend is None else payment.max_to_spend
-    token = resolve_currency(payment.token, review.network)
+    token = review.token(payment.token)
     maximum = "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}"
     age = "" if payment.max_rate_age else " The rate may be of any age."
     return finding("max_to_spend", transaction, maximum=maximum, age=age)

@@ -8,11 +8,12 @@ from typing import Any
 
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.onchain.calldata import DecodedCall, read_call
-from payerkit.onchain.currencies import Currency, currency_hash, find_currency, find_token, native_currency, tokens_at
+from payerkit.onchain.currencies import Currency, currency_hash, native_currency, tokens_at
 from payerkit.onchain.deployments import Deployment, deployments_at
 from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.onchain.networks import networks
-from payerkit.onchain.protocols import OrderLike, PaymentLike, TransactionLike
+from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
+from payerkit.onchain.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ def _decode(index: int, transaction: TransactionLike) -> DecodedTransaction:
     return DecodedTransaction(index, transaction.to, transaction.data, value, is_given, extra, call, effects)
 
 
-def network_of(order: OrderLike | None, network: str | None = None) -> str | None:
+def network_of(
+    order: HasPaymentCurrency | None, network: str | None = None, policy: PaymentPolicy = NO_POLICY
+) -> str | None:
     """Return the given network, else that of the order's payment currency; None if neither is known.
 
     Raises InvalidInput for a network that is not in networks.tsv.
@@ -63,11 +66,11 @@ def network_of(order: OrderLike | None, network: str | None = None) -> str | Non
                 f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
             )
         return str(network)
-    currency = None if order is None else find_currency(str(order.payment_currency))
+    currency = None if order is None else policy.find_currency(str(order.payment_currency))
     return currency.network if currency and currency.kind != "fiat" else None
 
 
-def resolve_currency(token: str | None, network: str | None) -> Currency | None:
+def resolve_currency(token: str | None, network: str | None, policy: PaymentPolicy = NO_POLICY) -> Currency | None:
     """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
     if token is None or network is None:
         return None
@@ -75,7 +78,7 @@ def resolve_currency(token: str | None, network: str | None) -> Currency | None:
     if token == NATIVE:
         return native
     # A conversion path names a native currency by its hash.
-    return native if native and token.lower() == currency_hash(native) else find_token(network, token)
+    return native if native and token.lower() == currency_hash(native) else policy.find_token(network, token)
 
 
 def contract_at(address: str | None, network: str, preferred: Collection[str] = ()) -> Deployment | None:
@@ -84,7 +87,9 @@ def contract_at(address: str | None, network: str, preferred: Collection[str] = 
     return next((each for each in found if each.contract in preferred), found[0] if found else None)
 
 
-def contract_name(transaction: DecodedTransaction, network: str | None) -> str | None:
+def contract_name(
+    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy = NO_POLICY
+) -> str | None:
     """Return the name of the contract or token that a transaction goes to; None if it is not known.
 
     Without a network, only a name that is the same on all networks.
@@ -96,5 +101,5 @@ def contract_name(transaction: DecodedTransaction, network: str | None) -> str |
     contract = contract_at(address, network, function.contracts if function else ())
     if contract:
         return f"{contract.contract} {contract.version}"
-    token = resolve_currency(address, network)
+    token = resolve_currency(address, network, policy)
     return f"token {token.id}" if token else None
