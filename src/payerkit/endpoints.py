@@ -270,7 +270,7 @@ def payment_call(order: PaymentOrder, environment: str) -> Call[Payment]:
         method="POST",
         route="/v1/pay",
         body=RequestBody.of(order),
-        read=partial(Payment.read, order=order, environment=environment),
+        read=partial(Payment.read, order=order, order_source="sent", environment=environment),
         if_unknown="Nothing has moved: a wallet has to sign first. Call again, and sign the transactions of one "
         "response only.",
     )

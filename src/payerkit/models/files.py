@@ -9,7 +9,12 @@ from typing import Any
 
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.models import Payment, PaymentOrder
+from payerkit.models.responses import BATCH_MEMBERS
+from payerkit.onchain.protocols import OrderSource
 from payerkit.onchain.transactions import network_of
+
+_OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
+"""Members of which the response to a payment has at least one."""
 
 
 @without_internal_frames
@@ -40,14 +45,17 @@ def read_payment(
         ('USD', 1)
     """
     content = _parse(source)
+    order_source: OrderSource = "given"
     if "answer" in content and "transactions" not in content:
-        order = content.get("order") if order is None else order
+        if order is None:
+            order, order_source = content.get("order"), "file"
         network = content.get("network") if network is None else network
         content = content["answer"]
-    if not isinstance(content, dict) or "transactions" not in content:
+    if not isinstance(content, dict) or content.keys().isdisjoint(_OF_PAYMENTS):
         raise InvalidInput("source: not a payment: transactions are missing.")
     network_of(None, network)
-    return Payment.read(content, order=None if order is None else PaymentOrder.of(order, {}), network=network)
+    expected = None if order is None else PaymentOrder.of(order, {})
+    return Payment.read(content, order=expected, order_source=order_source, network=network)
 
 
 def _parse(source: Any) -> Any:

@@ -33,6 +33,7 @@ from payerkit.masking import holds_email, mask, masking_of
 from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
+from payerkit.onchain.protocols import OrderSource
 from payerkit.wire import first, is_loopback
 
 
@@ -84,6 +85,11 @@ class Response(ApiModel):
     def odd(self) -> tuple[str, ...]:
         """Wire names of the fields whose values have an unexpected type."""
         return self._odd
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The response as received, not masked and not copied: for checks, never to be shown or changed."""
+        return self._raw
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
         """Return the response as received; unless `reveal=True`, secrets and personal data are masked."""
@@ -275,6 +281,7 @@ class Transaction(Response):
         to: The contract or wallet that it is sent to, as received.
         value: The native value sent along, in any of the published forms.
         wei: The same value as an integer.
+        origin: The member of the response that holds it, such as "batchPaymentTransaction"; "" for `transactions`.
 
     Example:
         >>> transaction = initiate_payment(client, order).transactions[0]
@@ -285,6 +292,20 @@ class Transaction(Response):
     data: str | None = None
     to: str | None = None
     value: Any = None
+
+    _origin: str = PrivateAttr(default="")
+
+    @classmethod
+    def read(cls, content: Any, *, origin: str = "") -> Self:
+        """Return parsed JSON as an object; what is not an object is its only, unknown field."""
+        transaction = super().read(content if isinstance(content, dict) else {"unreadable": content})
+        transaction._origin = origin
+        return transaction
+
+    @property
+    def origin(self) -> str:
+        """The member of the response that holds it; "" for `transactions`."""
+        return self._origin
 
     @property
     def wei(self) -> int | None:
@@ -378,7 +399,29 @@ class PaymentMetadata(Response):
 def _read_transactions(value: Any) -> Any:
     if not isinstance(value, list):
         return () if value is None else value
-    return tuple(Transaction.read(item if isinstance(item, dict) else {"unreadable": item}) for item in value)
+    return tuple(item if isinstance(item, Transaction) else Transaction.read(item) for item in value)
+
+
+BATCH_MEMBERS = (
+    "ERC20ApprovalTransactions",
+    "batchPaymentTransaction",
+    "ERC20BatchPaymentTransaction",
+    "ETHBatchPaymentTransaction",
+)
+"""The members of the response to a batch (`POST /v2/payouts/batch`, operator's documentation), in place of
+`transactions`: approvals, then payments. The published example has the second, the schema the last two."""
+
+
+def _read_batch(content: dict[str, Any]) -> list[Transaction]:
+    """Return the transactions in the response to a batch."""
+    found = []
+    for name in BATCH_MEMBERS:
+        held = content.get(name)
+        if isinstance(held, list):
+            found += [Transaction.read(item, origin=f"{name}[{place}]") for place, item in enumerate(held)]
+        elif held is not None:
+            found.append(Transaction.read(held, origin=name))
+    return found
 
 
 def _read_metadata(value: Any) -> Any:
@@ -394,6 +437,8 @@ class Payment(Response):
         transactions: The transactions to sign, in this order.
         metadata: What the service reports about them, or None.
         order: The order that was sent, or None. The response alone does not name the network.
+        order_source: Where the order comes from: "sent" with the payment, the "file" of the payment, or "given" to
+            `read_payment`; None without an order. A file's order is only the file's own word.
         network: The network given to `read_payment`, or None.
         environment: Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file.
 
@@ -410,6 +455,7 @@ class Payment(Response):
     metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
 
     _order: PaymentOrder | None = PrivateAttr(default=None)
+    _order_source: OrderSource | None = PrivateAttr(default=None)
     _network: str | None = PrivateAttr(default=None)
     _environment: str | None = PrivateAttr(default=None)
 
@@ -419,23 +465,31 @@ class Payment(Response):
         content: Any,
         *,
         order: PaymentOrder | None = None,
+        order_source: OrderSource = "given",
         network: str | None = None,
         environment: str | None = None,
     ) -> Self:
         """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object."""
         payment = super().read(content)
-        payment._order, payment._network, payment._environment = order, network, environment
+        payment._order, payment._order_source = order, None if order is None else order_source
+        payment._network, payment._environment = network, environment
         return payment
 
     @classmethod
     def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields, with the request id from any of its spellings."""
-        return {**content, "requestId": first(content, "requestId", "requestID", "request_id")}
+        """Return the fields, with the request id from any of its spellings, and the transactions of a batch."""
+        fields = {**content, "requestId": first(content, "requestId", "requestID", "request_id")}
+        return fields if content.get("transactions") is not None else {**fields, "transactions": _read_batch(content)}
 
     @property
     def order(self) -> PaymentOrder | None:
         """The order that was sent; None if the payment was read without it."""
         return self._order
+
+    @property
+    def order_source(self) -> OrderSource | None:
+        """Where the order comes from: "sent" with the payment, its "file", or "given" to `read_payment`."""
+        return self._order_source
 
     @property
     def network(self) -> str | None:

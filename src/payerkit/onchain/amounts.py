@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Context, Decimal, DecimalException
+from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.onchain.currencies import Currency, request_decimals
@@ -82,12 +83,23 @@ _DECIMAL = re.compile(r"[0-9]{1,78}")
 def wei_of(value: object) -> int | None:
     """Return a transaction value in wei; None if it is not in a published form or exceeds 256 bits.
 
-    Published forms: the number 0, "0x0", a decimal string, {"type": "BigNumber", "hex": "0x..."}.
+    Published forms: the number 0, "0x0", a decimal string, {"type": "BigNumber", "hex": "0x..."}. The last one is the
+    JSON of ethers 5, whose object itself has the members {"_hex": "0x...", "_isBigNumber": true}.
     """
-    if isinstance(value, dict) and value.get("type", "BigNumber") == "BigNumber" and value.keys() <= {"type", "hex"}:
-        value = value.get("hex")
+    if isinstance(value, dict):
+        value = _hex_of(value)
     if isinstance(value, str):
         value = int(value, 16) if _HEX.fullmatch(value) else int(value) if _DECIMAL.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value < 2**256 else None
+
+
+def _hex_of(value: dict[str, Any]) -> str | None:
+    """Return the digits of a number that ethers wrote as an object; None for any other object."""
+    if value.keys() == {"_hex", "_isBigNumber"}:
+        digits = value["_hex"] if value["_isBigNumber"] is True else None
+    else:
+        is_number = value.keys() <= {"type", "hex"} and value.get("type", "BigNumber") == "BigNumber"
+        digits = value.get("hex") if is_number else None
+    return digits if isinstance(digits, str) and _HEX.fullmatch(digits) else None

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 # ruff: noqa: D102 - the models describe these attributes
+
+OrderSource = Literal["sent", "file", "given"]
+"""Where the order of a payment comes from: it was sent with it, stands in the file of the payment, or was given to
+`read_payment`."""
 
 
 class HasPaymentCurrency(Protocol):
@@ -33,14 +37,17 @@ class ShownOrder(OrderLike, Protocol):
 
 @runtime_checkable
 class TransactionLike(Protocol):
-    """An unsigned transaction. value: as in the response. wei: the same as an integer; None if it cannot be read."""
+    """An unsigned transaction, as in the response.
+
+    origin: the member of the response that holds it, such as "batchPaymentTransaction"; "" for `transactions`.
+    """
 
     to: str | None
     data: str | None
     value: Any
 
     @property
-    def wei(self) -> int | None: ...
+    def origin(self) -> str: ...
     @property
     def model_extra(self) -> Mapping[str, Any] | None: ...
 
@@ -71,7 +78,10 @@ class MetadataLike(Protocol):
 
 @runtime_checkable
 class PaymentLike(Protocol):
-    """An initiated payment. order, network, environment: known if it was requested here or read with them."""
+    """An initiated payment. order, network, environment: known if it was requested here or read with them.
+
+    order_source: where the order comes from. raw: the response as received.
+    """
 
     request_id: str | None
     payment_reference: str | None
@@ -82,6 +92,10 @@ class PaymentLike(Protocol):
     def metadata(self) -> MetadataLike | None: ...
     @property
     def order(self) -> ShownOrder | None: ...
+    @property
+    def order_source(self) -> OrderSource | None: ...
+    @property
+    def raw(self) -> Mapping[str, Any]: ...
     @property
     def network(self) -> str | None: ...
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from payerkit.errors import InvalidInput, kind_of
+from payerkit.onchain.amounts import wei_of
 from payerkit.onchain.calldata import DecodedCall, read_call
 from payerkit.onchain.currencies import Currency, currency_hash, native_currency, tokens_at
 from payerkit.onchain.deployments import Deployment, deployments_at
@@ -14,6 +15,7 @@ from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.onchain.networks import networks
 from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
 from payerkit.onchain.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
+from payerkit.onchain.whole_response import CALLDATA_NAMES, read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,8 @@ class DecodedTransaction:
     """A transaction with its decoded call.
 
     index: counted from 0. to, data: as in the response. value: in wei; None if it cannot be read. extra_fields: fields
-    that are not in the specification.
+    that are not in the specification. origin: the member of the response that holds it, such as
+    "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
     """
 
     index: int
@@ -32,25 +35,49 @@ class DecodedTransaction:
     extra_fields: Mapping[str, Any]
     call: DecodedCall
     effects: tuple[Effect, ...]
+    origin: str = ""
 
 
 def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
-    """Return the decoded transactions of a payment. Raises InvalidInput for anything but a payment."""
+    """Return the decoded transactions of a payment, then those that stand elsewhere in the response.
+
+    Raises InvalidInput for anything but a payment.
+    """
     transactions = payment.transactions if isinstance(payment, PaymentLike) else None
     if not isinstance(transactions, list | tuple) or not all(
         isinstance(each, TransactionLike) for each in transactions
     ):
         raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got {kind_of(payment)}.")
-    return tuple(_decode(index, transaction) for index, transaction in enumerate(transactions))
+    decoded = [_decode(index, transaction) for index, transaction in enumerate(transactions)]
+    read = {transaction.origin for transaction in transactions}
+    for origin, fields in read_whole(payment.raw).transactions:
+        if origin not in read:  # a batch is read by the model
+            decoded.append(_decode_elsewhere(len(decoded), origin, fields))
+    return tuple(decoded)
 
 
 def _decode(index: int, transaction: TransactionLike) -> DecodedTransaction:
-    is_given = transaction.value not in (None, "")
-    value = transaction.wei if is_given else 0
-    call = read_call(transaction.data)
-    effects = tuple(read_effects(call, to=transaction.to, value=value))
     extra = transaction.model_extra or {}
-    return DecodedTransaction(index, transaction.to, transaction.data, value, is_given, extra, call, effects)
+    read = transaction.to, transaction.data, transaction.value
+    return _decode_fields(index, *read, extra=extra, origin=transaction.origin)
+
+
+def _decode_elsewhere(index: int, origin: str, fields: Mapping[str, Any]) -> DecodedTransaction:
+    """Decode a transaction that no model has read."""
+    name = next((name for name in CALLDATA_NAMES if fields.get(name) is not None), "data")
+    to, data = (text if isinstance(text := fields.get(each), str) else None for each in ("to", name))
+    extra = {other: value for other, value in fields.items() if other not in {"to", "value", name}}
+    return _decode_fields(index, to, data, fields.get("value"), extra=extra, origin=origin)
+
+
+def _decode_fields(
+    index: int, to: str | None, data: str | None, given: Any, *, extra: Mapping[str, Any], origin: str
+) -> DecodedTransaction:
+    is_given = given not in (None, "")
+    value = wei_of(given) if is_given else 0
+    call = read_call(data)
+    effects = tuple(read_effects(call, to=to, value=value))
+    return DecodedTransaction(index, to, data, value, is_given, extra, call, effects, origin)
 
 
 def network_of(

@@ -1,0 +1,127 @@
+"""Walk through a whole response: all that a wallet might sign, and all that it says, wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+MAX_MEMBERS = 10_000
+"""Members and items of a response that are looked at; one with 50 transactions has some 300."""
+
+MAX_DEPTH = 40
+"""Objects and lists inside each other that are looked at; the published responses have 4."""
+
+CALLDATA_NAMES = ("data", "input", "callData", "calldata")
+"""Members that wallets and their interfaces read as calldata."""
+
+_CALL = re.compile(r"0[xX][0-9a-fA-F]{8}")
+"""The beginning of calldata: four bytes choose the function."""
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+
+_TYPED_MESSAGE = {"domain", "types", "message"}
+"""The members of a message to sign by EIP-712."""
+
+
+class Member(NamedTuple):
+    """A member of an object, or an item of a list. path: where it stands, such as "metadata.chainId".
+
+    step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
+    """
+
+    path: str
+    name: str
+    value: Any
+    step: int | None
+
+
+@dataclass(slots=True)
+class WholeResponse:
+    """What a response holds.
+
+    transactions: those outside the member `transactions`, with their paths. typed_messages: paths of messages to sign.
+    members: of all objects, the outermost first. is_complete: False if it is larger or deeper than is looked at.
+    """
+
+    transactions: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    typed_messages: list[str] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    is_complete: bool = True
+
+
+def read_whole(raw: Mapping[str, Any]) -> WholeResponse:
+    """Return what a response holds, also in text that is JSON itself; never raises."""
+    whole = WholeResponse()
+    level = _outermost(raw)
+    for _ in range(MAX_DEPTH):
+        if not level or len(whole.members) + len(level) > MAX_MEMBERS:
+            break
+        whole.members += level
+        inside = (inner for member in level for inner in _enter(whole, member))
+        level = [*islice(inside, MAX_MEMBERS + 1)]
+    whole.is_complete = not level
+    return whole
+
+
+def _outermost(raw: Mapping[str, Any]) -> list[Member]:
+    """Return the members of a response and those of its transactions, which the model reads."""
+    listed = raw.get("transactions")
+    items = listed[: MAX_MEMBERS + 1] if isinstance(listed, list) else []
+    outside = {name: value for name, value in raw.items() if name != "transactions" or not items}
+    return _members(Member("", "", outside, None)) + [
+        member
+        for step, item in enumerate(items)
+        for member in _members(Member(f"transactions[{step}]", "", item if isinstance(item, Mapping) else [item], step))
+    ]
+
+
+def _enter(whole: WholeResponse, member: Member) -> list[Member]:
+    """Note what a member holds, and return the members inside it; none of a message, which is judged as a whole."""
+    value = _parsed(member.value)
+    is_object = isinstance(value, Mapping)
+    if (member.name == "paymentIntent" and value is not None) or (is_object and value.keys() >= _TYPED_MESSAGE):
+        whole.typed_messages.append(member.path)
+        return []
+    if is_object and _is_transaction(value):
+        whole.transactions.append((member.path, value))
+    return _members(member._replace(value=value))
+
+
+def _members(holder: Member) -> list[Member]:
+    """Return the members of an object or the items of a list."""
+    path, value, step = holder.path, holder.value, holder.step
+    if isinstance(value, Mapping):
+        items = islice(value.items(), MAX_MEMBERS + 1)
+        return [Member(_join(path, str(name)), str(name), item, step) for name, item in items]
+    if isinstance(value, list):
+        return [Member(f"{path}[{place}]", "", item, step) for place, item in enumerate(value[: MAX_MEMBERS + 1])]
+    return []
+
+
+def _join(path: str, name: str) -> str:
+    """Return the path of a member; a name that is not a plain word is quoted, so that it cannot pass for a path."""
+    if not _WORD.fullmatch(name):
+        return f"{path}[{json.dumps(name[:40])}]"
+    return f"{path}.{name}" if path else name
+
+
+def _parsed(value: Any) -> Any:
+    """Return the JSON that a text holds, as some services send objects; else the value itself."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _is_transaction(value: Mapping[str, Any]) -> bool:
+    """Return True if a wallet could take an object for a transaction: it has a recipient, or calldata."""
+    calls = [value[name] for name in CALLDATA_NAMES if name in value]
+    if "to" in value and (calls or "value" in value):
+        return True
+    return any(isinstance(call, str) and _CALL.match(call) for call in calls)
