@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payerkit.client import Call, RequestBody
-from payerkit.client.error_body import parse_json, read_error_body
+from payerkit.client.error_body import read_error_body
 from payerkit.errors import InvalidInput
 from payerkit.models import Payer
-from payerkit.wire import check_id
+from payerkit.wire import check_id, parse_json
 from published import PAYER, PUBLISHED
 
 ROUTE = "/v1/payer/{clientUserId}/payment-details"

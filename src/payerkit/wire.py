@@ -1,8 +1,9 @@
-"""Field names here and on the wire, ids that are safe in a path, loopback hosts."""
+"""Field names here and on the wire, ids that are safe in a path, JSON, loopback hosts."""
 
 from __future__ import annotations
 
 import ipaddress
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -64,6 +65,42 @@ def id_problem(value: object) -> tuple[str, str] | None:
             "Contains a control character or an unpaired surrogate (invalid Unicode). Choose another id.",
         )
     return None
+
+
+class RepeatingObject(dict[str, Any]):
+    """A parsed JSON object in which some object has a member more than once; each has its last value.
+
+    repeated: the names of these members.
+    """
+
+    repeated: tuple[str, ...] = ()
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the parsed JSON, as a `RepeatingObject` if members repeat. Raises ValueError, also for endless nesting."""
+    from pydantic_core import from_json  # noqa: PLC0415 - loaded when first needed
+
+    content = text.removeprefix(b"\xef\xbb\xbf") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    from_json(content)  # stricter than json: bounded nesting, UTF-8 only, no unpaired surrogates
+    repeated: dict[str, None] = {}
+
+    def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        read = dict(pairs)
+        if len(read) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.update((name, None) for name in read if names.count(name) > 1)
+        return read
+
+    parsed = json.loads(content, object_pairs_hook=read_object)
+    if repeated and isinstance(parsed, dict):
+        parsed = RepeatingObject(parsed)
+        parsed.repeated = tuple(repeated)
+    return parsed
+
+
+def repeated_names(content: object) -> tuple[str, ...]:
+    """Return the names that parsed JSON had more than once in one object."""
+    return content.repeated if isinstance(content, RepeatingObject) else ()
 
 
 def is_loopback(host: str) -> bool:

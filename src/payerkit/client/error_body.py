@@ -7,23 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import from_json
-
 from payerkit.errors import FieldProblem
 from payerkit.masking import redact
 from payerkit.retry import WAITING_CODES
-from payerkit.wire import our_name
+from payerkit.wire import our_name, parse_json
 
 _MAX_ENTRIES = 50
 """Entries of an error list that are read: more than a body has fields."""
 
 _CODE = re.compile(r"(?=.{3,64}\Z)[a-z][a-z0-9]*(_[a-z0-9]+)+")
 """A machine-readable code: one word in snake_case. A word without an underscore may be part of a sentence."""
-
-
-def parse_json(content: bytes) -> Any:
-    """Return the parsed JSON. Raises ValueError for anything else, also for endless nesting."""
-    return from_json(content.removeprefix(b"\xef\xbb\xbf"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry
 
 from payerkit.client.call import Call
-from payerkit.client.error_body import parse_json, read_error_body
+from payerkit.client.error_body import read_error_body
 from payerkit.client.transport import BrokenOffError, HttpResponse, NotSentError
 from payerkit.errors import (
     InterruptedCall,
@@ -27,6 +27,7 @@ from payerkit.errors import (
 )
 from payerkit.masking import ApiKey, holds_email, redact
 from payerkit.retry import WAITING_CODES
+from payerkit.wire import parse_json
 
 T = TypeVar("T")
 E = TypeVar("E", bound=PayerkitError)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from payerkit.models import Payment, PaymentOrder
 from payerkit.models.responses import BATCH_MEMBERS
 from payerkit.onchain.protocols import OrderSource
 from payerkit.onchain.transactions import network_of
+from payerkit.wire import parse_json, repeated_names
 
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
 """Members of which the response to a payment has at least one."""
@@ -45,17 +45,20 @@ def read_payment(
         ('USD', 1)
     """
     content = _parse(source)
+    repeated = [*repeated_names(content)]
     order_source: OrderSource = "given"
     if "answer" in content and "transactions" not in content:
         if order is None:
             order, order_source = content.get("order"), "file"
         network = content.get("network") if network is None else network
+        saved = content.get("repeated")
+        repeated += filter(lambda name: isinstance(name, str), saved if isinstance(saved, list) else [])
         content = content["answer"]
     if not isinstance(content, dict) or content.keys().isdisjoint(_OF_PAYMENTS):
         raise InvalidInput("source: not a payment: transactions are missing.")
     network_of(None, network)
     expected = None if order is None else PaymentOrder.of(order, {})
-    return Payment.read(content, order=expected, order_source=order_source, network=network)
+    return Payment.read(content, order=expected, order_source=order_source, network=network, repeated=repeated)
 
 
 def _parse(source: Any) -> Any:
@@ -65,7 +68,7 @@ def _parse(source: Any) -> Any:
         raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")
     text = source if isinstance(source, str) and source.lstrip().startswith("{") else None
     try:
-        content = json.loads(Path(source).read_text("utf-8") if text is None else text)
+        content = parse_json(Path(source).read_bytes() if text is None else text)
     except OSError as error:
         raise InvalidInput(f"source: the file cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):

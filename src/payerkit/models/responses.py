@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from payerkit import html
+from payerkit.errors import InvalidInput
 from payerkit.explanations import Explanation, explain_payer, explain_word
 from payerkit.findings import Findings
 from payerkit.html import visible
@@ -34,7 +35,7 @@ from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.onchain.protocols import OrderSource
-from payerkit.wire import first, is_loopback
+from payerkit.wire import first, is_loopback, repeated_names
 
 
 class Response(ApiModel):
@@ -365,8 +366,11 @@ class PaymentMetadata(Response):
         needs_approval: True if the first transaction approves an allowance.
         approval_transaction_index, payment_transaction_index: Positions in `transactions`, counted from 0.
         has_enough_balance, has_enough_gas: Whether the payer's wallet can pay the amount, and the fees.
+        has_enough_allowance: Whether the contract may already take the amount. This and what follows are beyond the
+            specification.
+        quote_expires_at: Until when the amounts hold, in seconds since 1970 or as ISO 8601, as received.
         protocol_fee, platform_fee: The fees on top of the amount that the service declares, each with `percentage` and
-            `address`; beyond the specification.
+            `address`.
 
     Example:
         >>> initiate_payment(client, order).metadata
@@ -380,6 +384,8 @@ class PaymentMetadata(Response):
     payment_transaction_index: StrictInt | None = Field(None, title="Payment")
     has_enough_balance: StrictBool | None = Field(None, title="Wallet has enough")
     has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
+    has_enough_allowance: StrictBool | None = Field(None, title="Allowance is enough")
+    quote_expires_at: Any = Field(None, title="Quote expires")
     protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared protocol fee")
     platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
 
@@ -441,6 +447,7 @@ class Payment(Response):
             `read_payment`; None without an order. A file's order is only the file's own word.
         network: The network given to `read_payment`, or None.
         environment: Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file.
+        repeated: Names that the response has more than once in one object, which programs read differently.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -458,6 +465,7 @@ class Payment(Response):
     _order_source: OrderSource | None = PrivateAttr(default=None)
     _network: str | None = PrivateAttr(default=None)
     _environment: str | None = PrivateAttr(default=None)
+    _repeated: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
     def read(
@@ -468,11 +476,13 @@ class Payment(Response):
         order_source: OrderSource = "given",
         network: str | None = None,
         environment: str | None = None,
+        repeated: Iterable[str] = (),
     ) -> Self:
         """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object."""
         payment = super().read(content)
         payment._order, payment._order_source = order, None if order is None else order_source
         payment._network, payment._environment = network, environment
+        payment._repeated = (*repeated, *repeated_names(content))
         return payment
 
     @classmethod
@@ -501,11 +511,21 @@ class Payment(Response):
         """Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file."""
         return self._environment
 
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Names that the response has more than once in one object, which programs read differently."""
+        return self._repeated
+
     def save(self, path: str | Path) -> None:
         """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one."""
         order = None if self._order is None else self._order.to_dict(reveal=True)
-        content = {"order": order, "network": self._network, "answer": self._raw}
-        Path(path).write_text(json.dumps(content, indent=1), "utf-8")
+        content: dict[str, Any] = {"order": order, "network": self._network, "answer": self._raw}
+        content |= {"repeated": self._repeated} if self._repeated else {}
+        try:
+            text = json.dumps(content, indent=1)
+        except (TypeError, ValueError, RecursionError):  # from Python: other types, endless nesting, a huge number
+            raise InvalidInput("The payment cannot be saved: the response is not JSON of a reasonable size.") from None
+        Path(path).write_text(text, "utf-8")
 
     def _repr_html_(self) -> str:
         from payerkit.onchain.card import payment_card  # noqa: PLC0415 - loaded on first use

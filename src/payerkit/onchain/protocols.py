@@ -68,7 +68,11 @@ class MetadataLike(Protocol):
     payment_transaction_index: int | None
     has_enough_balance: bool | None
     has_enough_gas: bool | None
+    has_enough_allowance: bool | None
+    quote_expires_at: Any
 
+    @property
+    def odd(self) -> tuple[str, ...]: ...
     @property
     def protocol_fee(self) -> FeeLike | None: ...
     @property
@@ -80,7 +84,8 @@ class MetadataLike(Protocol):
 class PaymentLike(Protocol):
     """An initiated payment. order, network, environment: known if it was requested here or read with them.
 
-    order_source: where the order comes from. raw: the response as received.
+    order_source: where the order comes from. raw: the response as received. odd, repeated: names of its members that
+    have an unexpected type, or that it has more than once.
     """
 
     request_id: str | None
@@ -96,6 +101,10 @@ class PaymentLike(Protocol):
     def order_source(self) -> OrderSource | None: ...
     @property
     def raw(self) -> Mapping[str, Any]: ...
+    @property
+    def odd(self) -> tuple[str, ...]: ...
+    @property
+    def repeated(self) -> tuple[str, ...]: ...
     @property
     def network(self) -> str | None: ...
     @property

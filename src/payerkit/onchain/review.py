@@ -9,7 +9,6 @@ from typing import Any
 
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
-from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.calldata import NOTES
 from payerkit.onchain.deployments import deployments_at
@@ -19,7 +18,9 @@ from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.review_approvals import review_approval
 from payerkit.onchain.review_base import PaymentReview, finding
+from payerkit.onchain.review_metadata import review_metadata
 from payerkit.onchain.review_payments import review_payment
+from payerkit.onchain.review_response import review_members, review_response
 from payerkit.onchain.transactions import DecodedTransaction, contract_at, network_of
 
 MAX_TRANSACTIONS = 50
@@ -70,7 +71,13 @@ def check_payment(
         return PaymentFindings([finding("too_many", count=len(review.transactions), limit=MAX_TRANSACTIONS)])
     of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
     given = network or payment.network
-    return PaymentFindings([*_check_whole(review, given), *of_transactions, *_check_metadata(review)])
+    of_response = (*_check_whole(review, given), *review_response(review), *review_metadata(review))
+    return PaymentFindings(sorted([*of_response, *of_transactions], key=_place))
+
+
+def _place(found: Finding) -> int:
+    """Return where a finding stands: those about the whole payment come first."""
+    return -1 if found.step is None else found.step
 
 
 def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[Finding]:
@@ -99,7 +106,7 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
     yield from _check_calldata(transaction)
     yield from _check_contract(review, transaction)
     yield from _check_value(transaction)
-    yield from _check_extra_fields(review, transaction)
+    yield from review_members(transaction)
     if transaction.call.arguments is not None and not transaction.effects:
         yield finding("empty_batch", transaction)
     for effect in transaction.effects:
@@ -175,39 +182,3 @@ def _compare_value(transaction: DecodedTransaction) -> Iterator[Finding]:
         yield finding("value_small", transaction)
     elif value > needed:
         yield finding("value_large" if needed else "value_unexplained", transaction)
-
-
-def _check_extra_fields(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
-    """Check fields that are not in the specification, but that a wallet may use."""
-    for name, value in transaction.extra_fields.items():
-        if name == "chainId":
-            expected = networks()[review.network].chain_id if review.network else None
-            if expected is None or str(value) not in {str(expected), hex(expected)}:
-                yield finding("chain_differs", transaction)
-        elif name == "input":
-            if value != transaction.data:
-                yield finding("input_differs", transaction)
-        else:
-            yield finding("member_unknown", transaction, field=visible(name)[:40])
-
-
-def _check_metadata(review: PaymentReview) -> Iterator[Finding]:
-    metadata = review.payment.metadata
-    if metadata is None:
-        return
-    effects = [(each.index, effect) for each in review.transactions for effect in each.effects]
-    approvals = [index for index, effect in effects if effect.kind == EffectKind.APPROVE]
-    payments = [transaction.index for transaction, _ in review.payments]
-    claims: list[tuple[str, int | None, list[int]]] = [
-        ("steps_required", metadata.steps_required, [len(review.transactions)]),
-        ("needs_approval", metadata.needs_approval, [bool(approvals)]),
-        ("approval_transaction_index", metadata.approval_transaction_index, approvals),
-        ("payment_transaction_index", metadata.payment_transaction_index, payments),
-    ]
-    for name, claimed, found in claims:
-        if claimed is not None and claimed not in found:
-            yield finding("metadata_differs", field=name)
-    if metadata.has_enough_balance is False:
-        yield finding("wallet_short", field="has_enough_balance", lacking="of the payment currency")
-    if metadata.has_enough_gas is False:
-        yield finding("wallet_short", field="has_enough_gas", lacking="for gas")

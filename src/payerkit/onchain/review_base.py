@@ -13,11 +13,13 @@ from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
 from payerkit.onchain.amounts import read_rate
+from payerkit.onchain.chain_claims import chain_claims, claimed_networks
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
+from payerkit.onchain.whole_response import Member, WholeResponse, read_whole
 from payerkit.wire import our_name
 
 UNLIMITED = 2**256 - 1
@@ -54,13 +56,15 @@ class PaymentReview:
     ) -> Self:
         """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
         policy = policy or NO_POLICY
+        if now is not None and now.tzinfo is None:
+            raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
         transactions = decode_payment(payment)
         expected = read_order(payment.order if order is None else order)
         return cls(
             payment=payment,
             transactions=transactions,
             orders=() if expected is None else (expected,),
-            network=network_of(expected, network or payment.network, policy),
+            network=network_of(expected, network or payment.network, policy) or _claimed_network(payment),
             rate=read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
@@ -70,6 +74,16 @@ class PaymentReview:
     def payments(self) -> list[tuple[DecodedTransaction, Effect]]:
         """The effects that pay, each with its transaction."""
         return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
+
+    @cached_property
+    def whole(self) -> WholeResponse:
+        """All that the response holds."""
+        return read_whole(self.payment.raw)
+
+    @cached_property
+    def chain_claims(self) -> list[Member]:
+        """What the response says about the network."""
+        return chain_claims(self.whole)
 
     def order_of(self, payment: Effect) -> ExpectedPayment | None:
         """Return the order that a payment should fulfil; None if there is none."""
@@ -87,6 +101,12 @@ class PaymentReview:
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
         return resolve_currency(token, self.network, self.policy)
+
+
+def _claimed_network(payment: PaymentLike) -> str | None:
+    """Return the network that a response names; None if it names none, or several."""
+    found = claimed_networks(chain_claims(read_whole(payment.raw)))
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

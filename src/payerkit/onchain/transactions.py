@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.onchain.amounts import wei_of
@@ -43,17 +43,19 @@ def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
 
     Raises InvalidInput for anything but a payment.
     """
-    transactions = payment.transactions if isinstance(payment, PaymentLike) else None
-    if not isinstance(transactions, list | tuple) or not all(
-        isinstance(each, TransactionLike) for each in transactions
-    ):
+    if not _is_payment(payment):
         raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got {kind_of(payment)}.")
-    decoded = [_decode(index, transaction) for index, transaction in enumerate(transactions)]
-    read = {transaction.origin for transaction in transactions}
+    decoded = [_decode(index, transaction) for index, transaction in enumerate(payment.transactions)]
+    read = {transaction.origin for transaction in payment.transactions}
     for origin, fields in read_whole(payment.raw).transactions:
         if origin not in read:  # a batch is read by the model
             decoded.append(_decode_elsewhere(len(decoded), origin, fields))
     return tuple(decoded)
+
+
+def _is_payment(payment: object) -> TypeGuard[PaymentLike]:
+    transactions = payment.transactions if isinstance(payment, PaymentLike) else None
+    return isinstance(transactions, list | tuple) and all(isinstance(each, TransactionLike) for each in transactions)
 
 
 def _decode(index: int, transaction: TransactionLike) -> DecodedTransaction:

@@ -23,8 +23,8 @@ _CALL = re.compile(r"0[xX][0-9a-fA-F]{8}")
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
-_TYPED_MESSAGE = {"domain", "types", "message"}
-"""The members of a message to sign by EIP-712."""
+_TYPED_MESSAGE = {"domain", "types"}
+"""The members that every message to sign by EIP-712 has; its content is called `message` or `value`."""
 
 
 class Member(NamedTuple):
@@ -100,6 +100,11 @@ def _members(holder: Member) -> list[Member]:
     if isinstance(value, list):
         return [Member(f"{path}[{place}]", "", item, step) for place, item in enumerate(value[: MAX_MEMBERS + 1])]
     return []
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a member without capitals and separators, as services differ in them."""
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _join(path: str, name: str) -> str:
