@@ -1,4 +1,4 @@
-"""Field names here and on the wire, ids that are safe in a path, JSON, loopback hosts."""
+"""Field names here and on the wire, ids that are safe in a path, JSON, times, loopback hosts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -101,6 +102,22 @@ def parse_json(text: str | bytes) -> Any:
 def repeated_names(content: object) -> tuple[str, ...]:
     """Return the names that parsed JSON had more than once in one object."""
     return content.repeated if isinstance(content, RepeatingObject) else ()
+
+
+def read_time(value: object) -> datetime | None:
+    """Return a time in UTC, from seconds since 1970 or from ISO 8601; None for anything else.
+
+    A time without a zone is taken as UTC, as services write it.
+    """
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
+        value = int(value)
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return time and (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC))
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def is_loopback(host: str) -> bool:

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -35,7 +36,7 @@ from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.onchain.protocols import OrderSource
-from payerkit.wire import first, is_loopback, repeated_names
+from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 
 class Response(ApiModel):
@@ -354,8 +355,17 @@ class DeclaredFee(Response):
         return f"<DeclaredFee: {self}>"
 
 
+def _read_time(value: Any) -> Any:
+    time = read_time(value)
+    return value if time is None else time
+
+
 def _read_fee(value: Any) -> Any:
     return value if value is None else DeclaredFee.read(value)
+
+
+Count = Annotated[StrictInt, Field(ge=0, lt=2**31)]
+"""A number of transactions, or a place among them."""
 
 
 class PaymentMetadata(Response):
@@ -368,7 +378,7 @@ class PaymentMetadata(Response):
         has_enough_balance, has_enough_gas: Whether the payer's wallet can pay the amount, and the fees.
         has_enough_allowance: Whether the contract may already take the amount. This and what follows are beyond the
             specification.
-        quote_expires_at: Until when the amounts hold, in seconds since 1970 or as ISO 8601, as received.
+        quote_expires_at: Until when the amounts hold.
         protocol_fee, platform_fee: The fees on top of the amount that the service declares, each with `percentage` and
             `address`.
 
@@ -378,14 +388,16 @@ class PaymentMetadata(Response):
             has_enough_balance=True, has_enough_gas=True...)
     """
 
-    steps_required: StrictInt | None = Field(None, title="Steps")
+    steps_required: Count | None = Field(None, title="Steps")
     needs_approval: StrictBool | None = Field(None, title="Needs an approval")
-    approval_transaction_index: StrictInt | None = Field(None, title="Approval")
-    payment_transaction_index: StrictInt | None = Field(None, title="Payment")
+    approval_transaction_index: Count | None = Field(None, title="Approval")
+    payment_transaction_index: Count | None = Field(None, title="Payment")
     has_enough_balance: StrictBool | None = Field(None, title="Wallet has enough")
     has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
     has_enough_allowance: StrictBool | None = Field(None, title="Allowance is enough")
-    quote_expires_at: Any = Field(None, title="Quote expires")
+    quote_expires_at: Annotated[datetime | None, Strict(), BeforeValidator(_read_time)] = Field(
+        None, title="Quote expires"
+    )
     protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared protocol fee")
     platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
 
@@ -482,7 +494,7 @@ class Payment(Response):
         payment = super().read(content)
         payment._order, payment._order_source = order, None if order is None else order_source
         payment._network, payment._environment = network, environment
-        payment._repeated = (*repeated, *repeated_names(content))
+        payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content)]))
         return payment
 
     @classmethod

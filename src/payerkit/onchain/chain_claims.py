@@ -42,7 +42,7 @@ def named_network(value: object) -> Network | None:
 def chain_number(value: object) -> int | float | None:
     """Return a chain id as a number; None for what is not one."""
     if isinstance(value, str):
-        found = _NUMBER.fullmatch(value.strip())
+        found = _NUMBER.fullmatch(value)
         if found is None:
             return None
         return int(found["hex"], 16) if found["hex"] else int(found["decimal"])

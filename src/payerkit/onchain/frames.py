@@ -88,7 +88,8 @@ def decode_transactions(payment: PaymentLike, *, network: str | None = None) -> 
           payment is converted on execution, in units of the request's currency, and the note tells so
         - amount_base, fee_base, allowance, max_to_spend, value (object, int): in base units, value in wei
         - canonical (boolean): whether the arguments account for every byte of the calldata
-        - note (string): why a call is not decoded or not canonical, would be rejected, or is converted
+        - note (string): where a transaction stands that is not in `transactions`; why a call is not decoded or not
+          canonical, would be rejected, or is converted
 
     Raises:
         InvalidInput: `payment` is not a payment, or the network is not known.
@@ -116,10 +117,16 @@ def _transaction_rows(transaction: DecodedTransaction, network: str | None) -> l
         "selector": call.selector or None,
         "value": transaction.value,
         "canonical": call.canonical,
-        "note": NOTES[call.code],
+        "note": (note := _note(transaction)),
     }
-    effects = [_effect_columns(effect, network, NOTES[call.code]) for effect in transaction.effects]
+    effects = [_effect_columns(effect, network, note) for effect in transaction.effects]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
+
+
+def _note(transaction: DecodedTransaction) -> str:
+    """Return where a transaction stands, unless it is in `transactions`, and what is odd about its calldata."""
+    origin = f"In {visible(transaction.origin)}." if transaction.origin else ""
+    return f"{origin} {NOTES[transaction.call.code]}".strip()
 
 
 def _effect_columns(effect: Effect, network: str | None, note: str) -> dict[str, Any]:

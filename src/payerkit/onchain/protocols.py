@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -69,7 +70,7 @@ class MetadataLike(Protocol):
     has_enough_balance: bool | None
     has_enough_gas: bool | None
     has_enough_allowance: bool | None
-    quote_expires_at: Any
+    quote_expires_at: datetime | None
 
     @property
     def odd(self) -> tuple[str, ...]: ...

@@ -18,8 +18,14 @@ from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
-from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
-from payerkit.onchain.whole_response import Member, WholeResponse, read_whole
+from payerkit.onchain.transactions import (
+    DecodedTransaction,
+    decode_payment,
+    network_of,
+    read_payment_response,
+    resolve_currency,
+)
+from payerkit.onchain.whole_response import Member, WholeResponse
 from payerkit.wire import our_name
 
 UNLIMITED = 2**256 - 1
@@ -30,12 +36,14 @@ UNLIMITED = 2**256 - 1
 class PaymentReview:
     """A payment with all that it is compared with.
 
+    whole: all that the response holds. transactions: those of the response, wherever they stand.
     orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
     network: that the transactions are for, if it is known. rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone.
     """
 
     payment: PaymentLike
+    whole: WholeResponse
     transactions: tuple[DecodedTransaction, ...]
     orders: tuple[ExpectedPayment, ...]
     network: str | None
@@ -58,13 +66,14 @@ class PaymentReview:
         policy = policy or NO_POLICY
         if now is not None and now.tzinfo is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
-        transactions = decode_payment(payment)
+        whole = read_payment_response(payment)
         expected = read_order(payment.order if order is None else order)
         return cls(
             payment=payment,
-            transactions=transactions,
+            whole=whole,
+            transactions=decode_payment(payment, whole),
             orders=() if expected is None else (expected,),
-            network=network_of(expected, network or payment.network, policy) or _claimed_network(payment),
+            network=network_of(expected, network or payment.network, policy) or _claimed_network(whole),
             rate=read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
@@ -74,11 +83,6 @@ class PaymentReview:
     def payments(self) -> list[tuple[DecodedTransaction, Effect]]:
         """The effects that pay, each with its transaction."""
         return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
-
-    @cached_property
-    def whole(self) -> WholeResponse:
-        """All that the response holds."""
-        return read_whole(self.payment.raw)
 
     @cached_property
     def chain_claims(self) -> list[Member]:
@@ -103,9 +107,9 @@ class PaymentReview:
         return resolve_currency(token, self.network, self.policy)
 
 
-def _claimed_network(payment: PaymentLike) -> str | None:
+def _claimed_network(whole: WholeResponse) -> str | None:
     """Return the network that a response names; None if it names none, or several."""
-    found = claimed_networks(chain_claims(read_whole(payment.raw)))
+    found = claimed_networks(chain_claims(whole))
     return found[0] if len(found) == 1 else None
 
 

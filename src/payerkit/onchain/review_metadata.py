@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from payerkit.findings import Finding
 from payerkit.onchain.functions import EffectKind
@@ -30,8 +28,8 @@ def review_metadata(review: PaymentReview) -> Iterator[Finding]:
         if claimed is not None and claimed not in found:
             yield finding("metadata_differs", field=name)
     yield from _check_wallet(metadata, has_approval=bool(approvals))
-    if metadata.quote_expires_at is not None:
-        yield _check_expiry(metadata.quote_expires_at, review.now)
+    if (expiry := metadata.quote_expires_at) is not None:
+        yield finding("quote_valid" if review.now < expiry else "quote_expired", time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def _check_wallet(metadata: MetadataLike, *, has_approval: bool) -> Iterator[Finding]:
@@ -41,26 +39,3 @@ def _check_wallet(metadata: MetadataLike, *, has_approval: bool) -> Iterator[Fin
         yield finding("wallet_short", field="has_enough_gas", lacking="for gas")
     if metadata.has_enough_allowance is False and not has_approval:
         yield finding("wallet_short.allowance", field="has_enough_allowance")
-
-
-def _check_expiry(given: object, now: datetime) -> Finding:
-    expiry = read_time(given)
-    if expiry is None:
-        return finding("quote_unreadable")
-    return finding("quote_valid" if now < expiry else "quote_expired", time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC")
-
-
-def read_time(value: object) -> datetime | None:
-    """Return a time in UTC, from seconds since 1970 or ISO 8601; None for anything else.
-
-    Without a time zone it is taken as UTC, as services write it.
-    """
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
-        value = int(value)
-    try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
-        time = datetime.fromisoformat(value) if isinstance(value, str) else None
-        return time and (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC))
-    except (ValueError, OverflowError, OSError):
-        return None

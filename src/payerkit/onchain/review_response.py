@@ -113,7 +113,10 @@ def _compare_with_order(order: ExpectedPayment, stated: Mapping[str, list[Member
 
 
 def _comparable(value: object) -> object:
-    return value.lower() if isinstance(value, str) else repr(value)[:100]
+    """Return a value as it is compared; an object or list is only equal to others of its kind."""
+    if isinstance(value, str):
+        return value.lower()
+    return value if isinstance(value, int | float) else type(value)
 
 
 def _outer_members(review: PaymentReview) -> Iterator[Member]:

@@ -1,0 +1,497 @@
+"""The review of a whole response: nothing to sign, and no contradiction, goes unseen wherever it stands."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import payerkit
+from far_end import FarEnd, reply
+from payerkit.errors import InvalidInput
+from payerkit.findings import PaymentFindings
+from payerkit.models import Payment
+from payerkit.onchain.review import check_payment
+from payerkit.onchain.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
+from payerkit.wire import parse_json, read_time, repeated_names
+from published import ANSWERS
+from test_review import (
+    APPROVAL,
+    DEAD,
+    FEE_PROXY,
+    GOOD,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    USDC,
+    codes,
+    data,
+    payment,
+)
+
+HONEST: dict[str, Any] = GOOD["token"].to_dict(reveal=True)
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def as_json(transaction: tuple[str, str, int]) -> dict[str, Any]:
+    """Return a transaction as a response has it."""
+    to, call, value = transaction
+    return {"to": to, "data": call, "value": value}
+
+
+def judged(answer: Mapping[str, Any], **options: Any) -> PaymentFindings:
+    """Return the findings about a response to the order of 10 fUSDC."""
+    return check_payment(Payment.read(dict(answer), order=USDC), now=NOW, **options)
+
+
+def added(member: str, value: Any) -> dict[str, Any]:
+    """Return an honest response with one more member; a dot leads into an object, a number into a list."""
+    answer: Any = copy.deepcopy(HONEST)
+    holder, (*path, last) = answer, member.split(".")
+    for name in path:
+        holder = holder[int(name)] if name.isdigit() else holder.setdefault(name, {})
+    holder[last] = value
+    return dict(answer)
+
+
+THEFT = as_json((FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**7, REFERENCE, 0, DEAD), 0))
+ENDLESS = as_json((TOKEN, data("095ea7b3", OTHER, MAX), 0))
+TAKEN_BACK = as_json((TOKEN, data("095ea7b3", FEE_PROXY, 0), 0))
+
+TRANSACTIONS = [
+    ("a batch beside the transactions", "batchPaymentTransaction", THEFT, "payee_differs"),
+    ("the payment a second time", "batchPaymentTransaction", as_json(TOKEN_PAYMENT), "several_payments"),
+    ("approvals of a batch", "ERC20ApprovalTransactions", [ENDLESS], "spender_differs"),
+    ("a member that nobody documents", "metadata.fallback", ENDLESS, "spender_differs"),
+    ("a list in a list", "alternatives", [[THEFT]], "payee_differs"),
+    ("inside a transaction", "transactions.1.onFailure", THEFT, "payee_differs"),
+    ("JSON as text", "extra", json.dumps({"calls": [ENDLESS]}), "spender_differs"),
+    ("a name that looks like a path", "transactions[0]", ENDLESS, "spender_differs"),
+    ("a name that looks like a batch", "ERC20ApprovalTransactions[0]", ENDLESS, "spender_differs"),
+    ("coins without calldata", "refund", {"to": OTHER, "value": "1000"}, "unreadable_data"),
+    ("calldata without a recipient deploys a contract", "setup", {"data": "0x60806040"}, "address_malformed"),
+    ("calldata by its other name", "call", {"to": TOKEN, "input": ENDLESS["data"]}, "spender_differs"),
+    ("an operation of a smart account", "userOp", {"sender": OTHER, "callData": ENDLESS["data"]}, "spender_differs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "code"), [row[1:] for row in TRANSACTIONS], ids=[row[0] for row in TRANSACTIONS]
+)
+def test_a_transaction_anywhere_is_judged_with_the_others(member: str, value: Any, code: str) -> None:
+    """A wallet may sign what stands in another member, so it is decoded, named and judged."""
+    found = judged(added(member, value))
+
+    assert ("stop", True) == (found.verdict, code in codes(found, "error"))
+    assert "elsewhere" in codes(found, "warning")
+
+
+def test_a_harmless_transaction_elsewhere_is_still_told() -> None:
+    """Nobody knows whether a wallet signs it, and whether before or after the others."""
+    found = judged(added("metadata.cleanup", TAKEN_BACK))
+
+    assert "elsewhere" in codes(found, "warning")
+    assert "metadata.cleanup" in str(found)
+
+
+def test_a_transaction_elsewhere_is_shown() -> None:
+    """The table of transactions says where it stands."""
+    frame = payerkit.decode_transactions(Payment.read(added("metadata.fallback", THEFT), order=USDC))
+
+    assert ["", "", "In metadata.fallback."] == list(frame["note"])
+
+
+BATCH = {"ERC20ApprovalTransactions": [as_json(APPROVAL)], "batchPaymentTransaction": as_json(TOKEN_PAYMENT)}
+
+
+def test_the_response_to_a_batch_is_read(tmp_path: Path) -> None:
+    """Its approvals and its payment are the transactions, in the order in which they are signed."""
+    file = tmp_path / "batch.json"
+    file.write_text(json.dumps(BATCH))
+    read = payerkit.read_payment(file, order=USDC)
+
+    assert [TOKEN, FEE_PROXY] == [transaction.to for transaction in read.transactions]
+    assert ["ERC20ApprovalTransactions[0]", "batchPaymentTransaction"] == [each.origin for each in read.transactions]
+    assert (2, set()) == (len(payerkit.decode_transactions(read)), codes(check_payment(read), "error"))
+    assert "elsewhere" not in codes(check_payment(read), "warning")
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "count"),
+    [
+        ("ERC20BatchPaymentTransaction", as_json(TOKEN_PAYMENT), 1),  # as the schema says
+        ("ETHBatchPaymentTransaction", as_json(TOKEN_PAYMENT), 1),
+        ("batchPaymentTransaction", "0x", 1),
+        ("batchPaymentTransaction", None, 0),
+        ("ERC20ApprovalTransactions", [], 0),
+        ("ERC20ApprovalTransactions", as_json(APPROVAL), 1),  # one, not in a list
+    ],
+)
+def test_batches_are_read_tolerantly(member: str, value: Any, count: int) -> None:
+    """The schema and the example of the documentation differ."""
+    read = payerkit.read_payment({member: value}, order=USDC)
+
+    assert count == len(read.transactions) == len(payerkit.decode_transactions(read))
+
+
+MESSAGE = {"domain": {"chainId": 1}, "types": {}, "primaryType": "Permit", "message": {"to": OTHER, "value": 1}}
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("paymentIntent", MESSAGE),
+        ("paymentIntent", json.dumps(MESSAGE)),
+        ("paymentIntent", "0x1234"),  # whatever it is, it is there to be signed
+        ("permit", MESSAGE),
+        ("permit", json.dumps(MESSAGE)),
+        ("metadata.steps", [{"sign": MESSAGE}]),
+        ("transactions.0.permit", MESSAGE),
+        ("permit", {"domain": {}, "types": {}, "value": {}}),  # as ethers names its parts
+    ],
+)
+def test_a_message_to_sign_is_stopped(member: str, value: Any) -> None:
+    """A signature alone can move money, and no order asks for one."""
+    found = judged(added(member, value))
+
+    assert ("stop", {"typed_message"}) == (found.verdict, codes(found, "error"))
+
+
+def test_a_response_that_is_only_a_message_is_read_and_stopped() -> None:
+    """A crosschain payment is shown as such, and never ok."""
+    read = payerkit.read_payment({"paymentIntentId": "1", "paymentIntent": MESSAGE}, order=USDC)
+
+    assert {"typed_message", "no_payment"} <= codes(check_payment(read), "error")
+    assert read._repr_html_()
+
+
+SEPOLIA = [11155111, "11155111", "0xaa36a7", "0xAA36A7", "0X00aa36a7", 11155111.0, "eip155:11155111", "Sepolia"]
+OTHER_CHAINS = [1, "1", "0x1", "eip155:137", "matic", "Polygon", "Ethereum", 0, -1, 10**5000, float("nan")]
+UNCLEAR_CHAINS = ["", "mars", "0x", True, "11155111 ", "1e3", "11155111.0", "٤", "9" * 5000]
+PLACES = ["chainId", "network", "chain_id", "metadata.network", "transactions.0.chainId", "a.b.chainId"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", [*SEPOLIA, None, {}, []], ids=str)
+def test_the_right_network_is_no_alarm(place: str, value: Any) -> None:
+    """A chain id is compared as a number, a network also by its common name; null says nothing."""
+    assert ("ok", set()) == ((found := judged(added(place, value))).verdict, codes(found, "warning"))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", OTHER_CHAINS, ids=lambda value: f"{value!r:.10}" if value != 10**5000 else "huge")
+def test_another_network_is_stopped(place: str, value: Any) -> None:
+    """The same transaction may do something else on another network."""
+    assert {"chain_differs"} == codes(judged(added(place, value)), "error")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", UNCLEAR_CHAINS, ids=lambda value: str(value)[:10])
+def test_an_unreadable_network_is_told(place: str, value: Any) -> None:
+    """What cannot be compared is a matter for a person."""
+    found = judged(added(place, value))
+
+    assert ("look", {"chain_unknown"}) == (found.verdict, codes(found, "warning"))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("network", ["sepolia", "matic", "base-sepolia"])
+def test_a_response_can_give_the_network(place: str, network: str) -> None:
+    """Without an order, the network that the response names is the one that contracts are looked up on."""
+    number = {"sepolia": "0xAA36A7", "matic": 137, "base-sepolia": 84532}[network]
+    found = check_payment(Payment.read(added(place, number)))
+
+    assert f"The network is {network}" in str(found)
+    assert not {"network_unknown", "chain_differs", "chain_unknown"} & {finding.code for finding in found}
+    assert ("look" if network == "sepolia" else "stop") == found.verdict  # the contracts are those of Sepolia
+
+
+def test_several_networks_are_none() -> None:
+    """A response that names two networks, and no order that decides, is stopped."""
+    found = check_payment(Payment.read({**HONEST, "chainId": 1, "network": "sepolia"}))
+
+    assert {"chain_differs"} == codes(found, "error")
+    assert "mainnet and sepolia" in str(found)
+    assert "network_unknown" in codes(found, "warning")
+
+
+@pytest.mark.parametrize("number", [280, 300])
+def test_a_chain_id_that_the_sources_disagree_about_is_no_alarm(number: int) -> None:
+    """The test network of zkSync Era has one in the token list and another in the SDK."""
+    found = check_payment(Payment.read(added("chainId", number)), network="zksynceratestnet")
+
+    assert "chain_unchecked" in codes(found, "info")
+    assert "chain_differs" not in codes(found, "error")
+
+
+STATEMENTS = [
+    ("two request ids", {"requestId": "01ab", "requestID": "01ac"}, "ids_differ", "look"),
+    ("one request id, of another type", {"requestId": "01ab", "requestID": 5}, "ids_differ", "look"),
+    ("another reference", {"payment_reference": "0x" + "11" * 8}, "references_differ", "look"),
+    ("another reference in the metadata", {"metadata": {"paymentReference": "0x1"}}, "references_differ", "look"),
+    ("another payee", {"payee": OTHER}, "order_differs", "look"),
+    ("another amount", {"metadata": {"amount": "11"}}, "order_differs", "look"),
+    ("an unreadable amount", {"amount": "ten"}, "order_differs", "look"),
+    ("another currency", {"paymentCurrency": "USDC-mainnet"}, "order_differs", "look"),
+    ("another invoice currency", {"invoice_currency": "EUR"}, "order_differs", "look"),
+    ("paid already", {"hasBeenPaid": True}, "paid_already", "stop"),
+    ("transactions of another type", {"transactions": {"0": as_json(TOKEN_PAYMENT)}}, "type_unexpected", "look"),
+    ("a number as request id", {"requestId": 5}, "type_unexpected", "look"),
+    ("metadata of another type", {"metadata": []}, "type_unexpected", "look"),
+    ("steps as text", {"metadata": {"stepsRequired": "2"}}, "type_unexpected", "look"),
+    ("steps without end", {"metadata": {"stepsRequired": 10**5000}}, "type_unexpected", "look"),
+    ("a balance as text", {"metadata": {"hasEnoughBalance": "false"}}, "type_unexpected", "look"),
+    ("an expiry that is no time", {"metadata": {"quoteExpiresAt": "soon"}}, "type_unexpected", "look"),
+    ("an expired quote", {"metadata": {"quoteExpiresAt": "2026-11-22T11:59:59Z"}}, "quote_expired", "look"),
+    ("no allowance", {"metadata": {"hasEnoughAllowance": False}, "transactions": [as_json(TOKEN_PAYMENT)]},
+     "wallet_short", "look"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("members", "code", "verdict"), [row[1:] for row in STATEMENTS], ids=[row[0] for row in STATEMENTS]
+)
+def test_what_contradicts_the_rest_is_told(members: dict[str, Any], code: str, verdict: str) -> None:
+    """No statement that contradicts the order, another statement or the documentation stays ok."""
+    found = judged({**HONEST, **members})
+
+    assert (verdict, True) == (found.verdict, code in codes(found, "error" if verdict == "stop" else "warning"))
+
+
+CONSISTENT = [
+    ("the same id twice", {"requestId": "01ab", "requestID": "01AB", "request_id": None}),
+    ("the same reference", {"metadata": {"paymentReference": "0x" + REFERENCE.hex().upper()}}),
+    ("the order itself", {"payee": PAYEE.lower(), "amount": "10.0", "paymentCurrency": "FUSDC-sepolia"}),
+    ("not paid yet", {"hasBeenPaid": False}),
+    ("a quote that holds", {"metadata": {"quoteExpiresAt": "2026-11-22T13:00:01+01:00"}}),
+    ("a quote that holds, in seconds", {"metadata": {"quoteExpiresAt": 1795348801}}),
+    ("an allowance that the first transaction gives", {"metadata": {"hasEnoughAllowance": False}}),
+    ("an allowance that is there", {"metadata": {"hasEnoughAllowance": True}}),
+    ("nothing", {"metadata": None, "chainId": None, "paymentIntent": None, "batchPaymentTransaction": None}),
+]
+
+
+@pytest.mark.parametrize("members", [row[1] for row in CONSISTENT], ids=[row[0] for row in CONSISTENT])
+def test_what_agrees_with_the_rest_is_no_alarm(members: dict[str, Any]) -> None:
+    """An honest response may say things twice, and more than the specification."""
+    assert "ok" == judged({**HONEST, **members}).verdict
+
+
+def test_unknown_members_are_named_in_one_line() -> None:
+    """They cannot be judged; a person sees their names, and a thousand do not fill the screen."""
+    found = judged({**HONEST, "\x1b[8m": 1, "metadata": {"later": 1}, **{f"m{number}": 1 for number in range(1000)}})
+    (line,) = (finding for finding in found if finding.code == "members_unknown")
+
+    assert ("ok", "info", True) == (found.verdict, line.severity, line.unchecked)
+    assert "\\x1b[8m, m0, m1" in line.message
+    assert " and 992 more." in line.message
+
+
+def test_a_reference_of_zeros_is_told() -> None:
+    """Calldata and response agree, but no payment has this reference."""
+    call = data("c219a14d", TOKEN, PAYEE, 10**7, bytes(8), 0, DEAD)
+    found = check_payment(payment((FEE_PROXY, call, 0), asked=USDC, paymentReference="0x" + "0" * 16))
+
+    assert ("look", {"reference_zero"}) == (found.verdict, codes(found, "warning"))
+
+
+def test_a_member_without_a_value_is_no_alarm_in_a_transaction() -> None:
+    """A wallet has nothing to use there; any value is a warning."""
+    empty, filled = judged(added("transactions.0.from", None)), judged(added("transactions.0.from", OTHER))
+
+    assert ("ok", {"member_unknown"}) == (empty.verdict, codes(filled, "warning"))
+
+
+def nested(levels: int) -> Any:
+    """Return a transaction inside so many lists."""
+    value: Any = THEFT
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [nested(MAX_DEPTH), nested(100_000), [1] * MAX_MEMBERS, {str(number): [number] for number in range(MAX_MEMBERS)}],
+    ids=["deep", "very deep", "long", "wide"],
+)
+def test_what_is_too_large_to_be_looked_at_is_stopped(value: Any) -> None:
+    """A transaction could hide behind the bounds of the walk."""
+    assert "response_too_large" in codes(judged(added("extra", value)), "error")
+
+
+def test_the_walk_is_bounded() -> None:
+    """However large a response is, only so much of it is looked at."""
+    whole = read_whole({"a": [[1] * 1000] * 1000, "transactions": [THEFT] * 100_000})
+
+    assert (False, True) == (whole.is_complete, len(whole.members) <= MAX_MEMBERS)
+
+
+TWICE = json.dumps(HONEST).replace('"to":', f'"to": "{OTHER}", "to":', 1)
+
+
+def test_a_repeated_member_is_stopped(tmp_path: Path) -> None:
+    """Programs differ in which of two values they read: a wallet may see another transaction than payerkit."""
+    file = tmp_path / "payment.json"
+    read = payerkit.read_payment(TWICE, order=USDC)
+    read.save(file)
+    again = payerkit.read_payment(file)
+    again.save(file)
+
+    for each in (read, again, payerkit.read_payment(file), Payment.read(read.to_dict(reveal=True), order=USDC)):
+        assert (("to",), {"member_repeated"}) == (each.repeated, codes(check_payment(each), "error"))
+
+
+def test_a_repeated_member_is_told_of_a_response() -> None:
+    """It is noticed where the response of the service is read."""
+    with FarEnd([reply(201, TWICE)]) as far, payerkit.connect(far.url, api_key="key") as client:
+        paid = payerkit.initiate_payment(client, USDC)
+
+    assert ("sent", ("to",), "stop") == (paid.order_source, paid.repeated, check_payment(paid).verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('{"a": 1}', ()),
+        ('{"a": {"a": {"a": 1}}}', ()),  # not in one object
+        ('{"a": 1, "a": 1}', ("a",)),
+        ('{"a": 1, "\\u0061": 1}', ("a",)),  # written in two ways
+        ('{"x": [{"b": 1, "b": 2}, {"c": 1, "c": 2, "c": 3}]}', ("b", "c")),
+        ('[{"a": 1, "a": 2}]', ()),  # no object, so no response
+    ],
+)
+def test_repeated_names_are_found_at_any_depth(text: str, names: tuple[str, ...]) -> None:
+    """The names are those that stand more than once in one object."""
+    assert names == repeated_names(parse_json(text))
+
+
+def test_a_payment_remembers_where_its_order_comes_from(tmp_path: Path) -> None:
+    """The order of a file is only the file's own word."""
+    file = tmp_path / "payment.json"
+    given = payerkit.read_payment(HONEST, order=USDC)
+    given.save(file)
+
+    assert ("given", None) == (given.order_source, payerkit.read_payment(HONEST).order_source)
+    assert ("file", "given") == tuple(payerkit.read_payment(file, order=order).order_source for order in (None, USDC))
+
+
+def test_the_clock_needs_a_time_zone() -> None:
+    """A local time would be compared with UTC."""
+    with pytest.raises(InvalidInput, match="now: give a time with its time zone"):
+        check_payment(GOOD["token"], now=datetime(2026, 11, 22))  # noqa: DTZ001 - that is what is tested
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, datetime(1970, 1, 1, tzinfo=UTC)),
+        ("1795348801", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
+        (1795348801.5, datetime(2026, 11, 22, 12, 0, 1, 500_000, tzinfo=UTC)),
+        ("2026-11-22T12:00:01Z", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
+        ("2026-11-22T12:00:01.000Z", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
+        ("2026-11-22T13:00:01+01:00", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
+        ("2026-11-22T12:00:01", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),  # without a zone
+        *((value, None) for value in ("", "soon", True, None, [], 10**400, float("nan"), float("inf"), 1795348801000)),
+        *((value, None) for value in ("0001-01-01T00:00:00+14:00", "9" * 13, "٤", b"0")),
+    ],
+)
+def test_times_are_read(value: Any, expected: datetime | None) -> None:
+    """Services write seconds since 1970 or ISO 8601; milliseconds would be a year after 9999."""
+    assert expected == read_time(value)
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
+def test_published_responses_have_nothing_unknown(name: str) -> None:
+    """What the operator publishes is read completely."""
+    found = {finding.code for finding in check_payment(Payment.read(ANSWERS[name]))}
+
+    assert not found & {"members_unknown", "type_unexpected", "elsewhere", "ids_differ", "chain_unknown"}
+
+
+NAMES = (
+    *(
+        "transactions",
+        "metadata",
+        "paymentIntent",
+        "batchPaymentTransaction",
+        "ERC20ApprovalTransactions",
+        "to",
+        "data",
+    ),
+    *("value", "chainId", "network", "requestId", "requestID", "paymentReference", "payee", "amount", "hasBeenPaid"),
+    *("stepsRequired", "protocolFee", "percentage", "address", "quoteExpiresAt", "domain", "types", "hex", "_hex"),
+)
+VALUES = (
+    *(
+        None,
+        True,
+        0,
+        1,
+        -1,
+        10**4000,
+        11155111,
+        0.5,
+        float("nan"),
+        "",
+        "0x",
+        TOKEN,
+        PAYEE,
+        TOKEN_PAYMENT[1],
+        "1795348801",
+    ),
+    *('{"to": "0x", "data": "0x"}', '[{"domain": {}}]', "{", "\ud800", "\x1b[8m", "9" * 5000, "sepolia"),
+)
+JSON = st.recursive(
+    st.sampled_from(VALUES) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=3), inner),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6), st.sampled_from([None, USDC]))
+def test_no_response_raises(answer: dict[str, Any], order: Any) -> None:
+    """Any JSON object can be read, checked and shown."""
+    read = Payment.read(answer, order=order)
+    found = check_payment(read, now=NOW)
+
+    assert found.verdict != "ok"
+    assert all(isinstance(view, str) for view in (str(found), repr(read), read._repr_html_(), found._repr_html_()))
+    assert len(payerkit.decode_transactions(read)) >= len(read.transactions)
+
+
+HUGE_PLACES = ["chainId", "value", "requestId", "amount", "metadata.amount", "metadata.stepsRequired", "metadata.x"]
+HUGE_PLACES += ["metadata.quoteExpiresAt", "metadata.protocolFee", "metadata.protocolFee.percentage", "paymentIntent"]
+HUGE_PLACES += ["transactions.0.value", "transactions.1.to", "transactions.1.gas"]
+
+
+@pytest.mark.parametrize("place", HUGE_PLACES)
+def test_a_huge_number_raises_nowhere(place: str, tmp_path: Path) -> None:
+    """Python turns no number of more than 4,300 digits into text; a file is not written then, and says so."""
+    read = Payment.read(added(place, 10**5000), order=USDC)
+
+    assert all((str(check_payment(read)), repr(read), read._repr_html_()))
+    with pytest.raises(InvalidInput, match="The payment cannot be saved"):
+        read.save(tmp_path / "payment.json")
+
+
+@given(st.sampled_from(["", "metadata.", "transactions.0.", "transactions.1."]), st.sampled_from(NAMES), JSON)
+def test_no_added_member_hides_something_to_sign(place: str, name: str, value: Any) -> None:
+    """An honest response stays ok only if nothing in the added member could be signed."""
+    if name in {"transactions", "to", "data", "value"}:
+        name = f"other_{name}"
+    answer = added(place + name, value)
+    whole = read_whole(answer)
+
+    if whole.transactions or whole.typed_messages:
+        assert judged(answer).verdict != "ok"
