@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import payerkit
@@ -386,6 +386,15 @@ def test_a_payment_remembers_where_its_order_comes_from(tmp_path: Path) -> None:
     assert ("file", "given") == tuple(payerkit.read_payment(file, order=order).order_source for order in (None, USDC))
 
 
+def test_a_check_changes_no_payment() -> None:
+    """A payment equals itself before the check, and what the check reads of the response does not show itself."""
+    checked, other = Payment.read(HONEST), Payment.read(HONEST)
+    check_payment(checked)
+
+    assert checked == other
+    assert TOKEN not in repr(checked.whole)
+
+
 def test_the_clock_needs_a_time_zone() -> None:
     """A local time would be compared with UTC."""
     with pytest.raises(InvalidInput, match="now: give a time with its time zone"):
@@ -402,13 +411,20 @@ def test_the_clock_needs_a_time_zone() -> None:
         ("2026-11-22T12:00:01.000Z", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
         ("2026-11-22T13:00:01+01:00", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
         ("2026-11-22T12:00:01", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),  # without a zone
-        *((value, None) for value in ("", "soon", True, None, [], 10**400, float("nan"), float("inf"), 1795348801000)),
-        *((value, None) for value in ("0001-01-01T00:00:00+14:00", "9" * 13, "٤", b"0")),
     ],
 )
-def test_times_are_read(value: Any, expected: datetime | None) -> None:
-    """Services write seconds since 1970 or ISO 8601; milliseconds would be a year after 9999."""
+def test_times_are_read(value: Any, expected: datetime) -> None:
+    """Services write seconds since 1970 or ISO 8601."""
     assert expected == read_time(value)
+
+
+NO_TIMES: list[Any] = [*("", "soon", "0001-01-01T00:00:00+14:00", "9" * 13, "٤"), True, None, [], b"0", 10**400, float("nan")]
+
+
+@pytest.mark.parametrize("value", [*NO_TIMES, float("inf"), 1795348801000], ids=lambda value: f"{value!r:.12}")
+def test_what_is_no_time_is_none(value: Any) -> None:
+    """Milliseconds would be a year after 9999."""
+    assert read_time(value) is None
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
@@ -459,9 +475,16 @@ JSON = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6), st.sampled_from([None, USDC]))
-def test_no_response_raises(answer: dict[str, Any], order: Any) -> None:
-    """Any JSON object can be read, checked and shown."""
+RESPONSES = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6)
+
+
+@pytest.mark.parametrize("most", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_no_response_raises(most: int) -> None:
+    """Any JSON object can be read, checked and shown, and is not ok."""
+    settings(max_examples=most)(given(RESPONSES, st.sampled_from([None, USDC]))(_read_check_and_show))()
+
+
+def _read_check_and_show(answer: dict[str, Any], order: Any) -> None:
     read = Payment.read(answer, order=order)
     found = check_payment(read, now=NOW)
 

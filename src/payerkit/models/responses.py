@@ -36,6 +36,7 @@ from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.onchain.protocols import OrderSource
+from payerkit.onchain.whole_response import WholeResponse, read_whole
 from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 
@@ -87,11 +88,6 @@ class Response(ApiModel):
     def odd(self) -> tuple[str, ...]:
         """Wire names of the fields whose values have an unexpected type."""
         return self._odd
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        """The response as received, not masked and not copied: for checks, never to be shown or changed."""
-        return self._raw
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
         """Return the response as received; unless `reveal=True`, secrets and personal data are masked."""
@@ -478,6 +474,7 @@ class Payment(Response):
     _network: str | None = PrivateAttr(default=None)
     _environment: str | None = PrivateAttr(default=None)
     _repeated: tuple[str, ...] = PrivateAttr(default=())
+    _whole: WholeResponse = PrivateAttr(default_factory=WholeResponse)
 
     @classmethod
     def read(
@@ -494,6 +491,7 @@ class Payment(Response):
         payment = super().read(content)
         payment._order, payment._order_source = order, None if order is None else order_source
         payment._network, payment._environment = network, environment
+        payment._whole = read_whole(content)
         payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content)]))
         return payment
 
@@ -522,6 +520,11 @@ class Payment(Response):
     def environment(self) -> str | None:
         """Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file."""
         return self._environment
+
+    @property
+    def whole(self) -> WholeResponse:
+        """All that the response holds, for checks; it is not masked, and does not show itself."""
+        return self._whole
 
     @property
     def repeated(self) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from payerkit.onchain.whole_response import WholeResponse
+
 # ruff: noqa: D102 - the models describe these attributes
 
 OrderSource = Literal["sent", "file", "given"]
@@ -85,8 +87,8 @@ class MetadataLike(Protocol):
 class PaymentLike(Protocol):
     """An initiated payment. order, network, environment: known if it was requested here or read with them.
 
-    order_source: where the order comes from. raw: the response as received. odd, repeated: names of its members that
-    have an unexpected type, or that it has more than once.
+    order_source: where the order comes from. whole: all that the response holds. odd, repeated: names of its members
+    that have an unexpected type, or that it has more than once.
     """
 
     request_id: str | None
@@ -101,7 +103,7 @@ class PaymentLike(Protocol):
     @property
     def order_source(self) -> OrderSource | None: ...
     @property
-    def raw(self) -> Mapping[str, Any]: ...
+    def whole(self) -> WholeResponse: ...
     @property
     def odd(self) -> tuple[str, ...]: ...
     @property

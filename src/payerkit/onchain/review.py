@@ -55,7 +55,8 @@ def check_payment(
         can be checked matches, "look" if a person must decide, and "stop" if something contradicts the order.
 
     Raises:
-        InvalidInput: The payment or the order is not one, the rate is not positive, or the network is not known.
+        InvalidInput: The payment or the order is not one, the rate is not positive, the network is not known, or `now`
+            has no time zone.
 
     Example:
         >>> payment = initiate_payment(client, order)

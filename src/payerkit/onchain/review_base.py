@@ -22,7 +22,6 @@ from payerkit.onchain.transactions import (
     DecodedTransaction,
     decode_payment,
     network_of,
-    read_payment_response,
     resolve_currency,
 )
 from payerkit.onchain.whole_response import Member, WholeResponse
@@ -36,14 +35,13 @@ UNLIMITED = 2**256 - 1
 class PaymentReview:
     """A payment with all that it is compared with.
 
-    whole: all that the response holds. transactions: those of the response, wherever they stand.
+    transactions: those of the response, wherever they stand.
     orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
     network: that the transactions are for, if it is known. rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone.
     """
 
     payment: PaymentLike
-    whole: WholeResponse
     transactions: tuple[DecodedTransaction, ...]
     orders: tuple[ExpectedPayment, ...]
     network: str | None
@@ -66,14 +64,13 @@ class PaymentReview:
         policy = policy or NO_POLICY
         if now is not None and now.tzinfo is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
-        whole = read_payment_response(payment)
+        transactions = decode_payment(payment)
         expected = read_order(payment.order if order is None else order)
         return cls(
             payment=payment,
-            whole=whole,
-            transactions=decode_payment(payment, whole),
+            transactions=transactions,
             orders=() if expected is None else (expected,),
-            network=network_of(expected, network or payment.network, policy) or _claimed_network(whole),
+            network=network_of(expected, network or payment.network, policy) or _claimed_network(payment.whole),
             rate=read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
@@ -83,6 +80,11 @@ class PaymentReview:
     def payments(self) -> list[tuple[DecodedTransaction, Effect]]:
         """The effects that pay, each with its transaction."""
         return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
+
+    @property
+    def whole(self) -> WholeResponse:
+        """All that the response holds."""
+        return self.payment.whole
 
     @cached_property
     def chain_claims(self) -> list[Member]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from payerkit.findings import Finding
 from payerkit.html import visible
@@ -119,11 +118,9 @@ def _comparable(value: object) -> object:
     return value if isinstance(value, int | float) else type(value)
 
 
-def _outer_members(review: PaymentReview) -> Iterator[Member]:
-    """Yield the members of the response itself and of its metadata."""
-    for member in review.whole.members:
-        if member.step is None and member.path.removeprefix("metadata.") == member.name:
-            yield member
+def _outer_members(review: PaymentReview) -> list[Member]:
+    """Return the members of the response itself and of its metadata."""
+    return [member for member in review.whole.members if member.holder in {"", "metadata"}]
 
 
 def _check_types(review: PaymentReview) -> Iterator[Finding]:
@@ -133,20 +130,16 @@ def _check_types(review: PaymentReview) -> Iterator[Finding]:
 
 
 def _check_unknown(review: PaymentReview) -> Iterator[Finding]:
-    raw = review.payment.raw
-    metadata = raw.get("metadata")
     unknown = [
-        *_unknown(raw, _OF_RESPONSE),
-        *(f"metadata.{name}" for name in _unknown(metadata if isinstance(metadata, Mapping) else {}, _OF_METADATA)),
+        _shown(f"{member.holder}.{member.name}".removeprefix("."))
+        for member in _outer_members(review)
+        if plain_name(member.name) not in (_OF_METADATA if member.holder else _OF_RESPONSE)
+        and not is_chain_name(member.name)
     ]
     if unknown:
         more = len(unknown) - _MOST_NAMES
         names = ", ".join(unknown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
         yield finding("members_unknown", names=names)
-
-
-def _unknown(fields: Mapping[str, Any], known: set[str]) -> list[str]:
-    return [_shown(str(name)) for name in fields if plain_name(str(name)) not in known and not is_chain_name(str(name))]
 
 
 def _shown(name: str) -> str:

@@ -15,7 +15,7 @@ from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.onchain.networks import networks
 from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
 from payerkit.onchain.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
-from payerkit.onchain.whole_response import CALLDATA_NAMES, WholeResponse, read_whole
+from payerkit.onchain.whole_response import CALLDATA_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +38,23 @@ class DecodedTransaction:
     origin: str = ""
 
 
-def read_payment_response(payment: object) -> WholeResponse:
-    """Return all that the response to a payment holds. Raises InvalidInput for anything but a payment."""
+def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
+    """Return the decoded transactions of a payment, then those that stand elsewhere in its response.
+
+    Raises InvalidInput for anything but a payment.
+    """
     if not isinstance(payment, PaymentLike) or not _are_transactions(payment.transactions):
         raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got {kind_of(payment)}.")
-    return read_whole(payment.raw)
+    decoded = [_decode(index, transaction) for index, transaction in enumerate(payment.transactions)]
+    read = {transaction.origin for transaction in payment.transactions}
+    for origin, fields in payment.whole.transactions:
+        if origin not in read:  # a batch is read by the model
+            decoded.append(_decode_elsewhere(len(decoded), origin, fields))
+    return tuple(decoded)
 
 
 def _are_transactions(value: object) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(each, TransactionLike) for each in value)
-
-
-def decode_payment(payment: PaymentLike, whole: WholeResponse | None = None) -> tuple[DecodedTransaction, ...]:
-    """Return the decoded transactions of a payment, then those that stand elsewhere in its response.
-
-    whole: the response, if it was walked through already. Raises InvalidInput for anything but a payment.
-    """
-    whole = read_payment_response(payment) if whole is None else whole
-    decoded = [_decode(index, transaction) for index, transaction in enumerate(payment.transactions)]
-    read = {transaction.origin for transaction in payment.transactions}
-    for origin, fields in whole.transactions:
-        if origin not in read:  # a batch is read by the model
-            decoded.append(_decode_elsewhere(len(decoded), origin, fields))
-    return tuple(decoded)
 
 
 def _decode(index: int, transaction: TransactionLike) -> DecodedTransaction:

@@ -28,20 +28,22 @@ _TYPED_MESSAGE = {"domain", "types"}
 
 
 class Member(NamedTuple):
-    """A member of an object, or an item of a list. path: where it stands, such as "metadata.chainId".
+    """A member of an object, or an item of a list, which has no name.
 
-    step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
+    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. step: the place in
+    `transactions` of the transaction that holds it; None if it stands elsewhere.
     """
 
-    path: str
+    holder: str
     name: str
+    path: str
     value: Any
     step: int | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class WholeResponse:
-    """What a response holds.
+    """What a response holds, not masked; so it does not show itself.
 
     transactions: those outside the member `transactions`, with their paths. typed_messages: paths of messages to sign.
     members: of all objects, the outermost first. is_complete: False if it is larger or deeper than is looked at.
@@ -72,10 +74,10 @@ def _outermost(raw: Mapping[str, Any]) -> list[Member]:
     listed = raw.get("transactions")
     items = listed[: MAX_MEMBERS + 1] if isinstance(listed, list) else []
     outside = {name: value for name, value in raw.items() if name != "transactions" or not items}
-    return _members(Member("", "", outside, None)) + [
+    return _members("", outside, None) + [
         member
         for step, item in enumerate(items)
-        for member in _members(Member(f"transactions[{step}]", "", item if isinstance(item, Mapping) else [item], step))
+        for member in _members(f"transactions[{step}]", item if isinstance(item, Mapping) else [item], step)
     ]
 
 
@@ -88,17 +90,17 @@ def _enter(whole: WholeResponse, member: Member) -> list[Member]:
         return []
     if is_object and _is_transaction(value):
         whole.transactions.append((member.path, value))
-    return _members(member._replace(value=value))
+    return _members(member.path, value, member.step)
 
 
-def _members(holder: Member) -> list[Member]:
+def _members(path: str, value: Any, step: int | None) -> list[Member]:
     """Return the members of an object or the items of a list."""
-    path, value, step = holder.path, holder.value, holder.step
     if isinstance(value, Mapping):
-        items = islice(value.items(), MAX_MEMBERS + 1)
-        return [Member(_join(path, str(name)), str(name), item, step) for name, item in items]
+        named = ((str(name), item) for name, item in islice(value.items(), MAX_MEMBERS + 1))
+        return [Member(path, name, _join(path, name), item, step) for name, item in named]
     if isinstance(value, list):
-        return [Member(f"{path}[{place}]", "", item, step) for place, item in enumerate(value[: MAX_MEMBERS + 1])]
+        items = enumerate(value[: MAX_MEMBERS + 1])
+        return [Member(path, "", f"{path}[{place}]", item, step) for place, item in items]
     return []
 
 
