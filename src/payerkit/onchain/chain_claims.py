@@ -20,8 +20,7 @@ def is_chain_name(name: str) -> bool:
 
 def chain_claims(whole: WholeResponse) -> list[Member]:
     """Return the members that name a network, wherever they stand; null names none."""
-    members = (each for each in whole.members if is_chain_name(each.name))
-    return [each for each in members if each.value is not None and not isinstance(each.value, dict | list)]
+    return [each for each in whole.members if each.value is not None and is_chain_name(each.name)]
 
 
 def claimed_networks(claims: Iterable[Member]) -> list[str]:

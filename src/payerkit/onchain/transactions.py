@@ -67,7 +67,7 @@ def _decode_elsewhere(index: int, origin: str, fields: Mapping[str, Any]) -> Dec
     """Decode a transaction that no model has read."""
     name = next((name for name in CALLDATA_NAMES if fields.get(name) is not None), "data")
     to, data = (text if isinstance(text := fields.get(each), str) else None for each in ("to", name))
-    extra = {other: value for other, value in fields.items() if other not in {"to", "value", name}}
+    extra = {str(other): value for other, value in fields.items() if other not in {"to", "value", name}}
     return _decode_fields(index, to, data, fields.get("value"), extra=extra, origin=origin)
 
 

@@ -58,6 +58,7 @@ class WholeResponse:
 def read_whole(raw: Mapping[str, Any]) -> WholeResponse:
     """Return what a response holds, also in text that is JSON itself; never raises."""
     whole = WholeResponse()
+    _note(whole, "response", raw)
     level = _outermost(raw)
     for _ in range(MAX_DEPTH):
         if not level or len(whole.members) + len(level) > MAX_MEMBERS:
@@ -65,7 +66,7 @@ def read_whole(raw: Mapping[str, Any]) -> WholeResponse:
         whole.members += level
         inside = (inner for member in level for inner in _enter(whole, member))
         level = [*islice(inside, MAX_MEMBERS + 1)]
-    whole.is_complete = not level
+    whole.is_complete = whole.is_complete and not level
     return whole
 
 
@@ -83,14 +84,25 @@ def _outermost(raw: Mapping[str, Any]) -> list[Member]:
 
 def _enter(whole: WholeResponse, member: Member) -> list[Member]:
     """Note what a member holds, and return the members inside it; none of a message, which is judged as a whole."""
-    value = _parsed(member.value)
-    is_object = isinstance(value, Mapping)
-    if (member.name == "paymentIntent" and value is not None) or (is_object and value.keys() >= _TYPED_MESSAGE):
+    try:
+        value = _parsed(member.value)
+    except RecursionError:
+        whole.is_complete = False
+        return []
+    if plain_name(member.name) == "paymentintent" and value is not None:
         whole.typed_messages.append(member.path)
         return []
-    if is_object and _is_transaction(value):
-        whole.transactions.append((member.path, value))
-    return _members(member.path, value, member.step)
+    return [] if _note(whole, member.path, value) else _members(member.path, value, member.step)
+
+
+def _note(whole: WholeResponse, path: str, value: Any) -> bool:
+    """Note what an object holds to sign; return True if it is a message."""
+    is_message = isinstance(value, Mapping) and value.keys() >= _TYPED_MESSAGE
+    if is_message:
+        whole.typed_messages.append(path)
+    elif isinstance(value, Mapping) and _is_transaction(value):
+        whole.transactions.append((path, value))
+    return is_message
 
 
 def _members(path: str, value: Any, step: int | None) -> list[Member]:
@@ -117,12 +129,15 @@ def _join(path: str, name: str) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    """Return the JSON that a text holds, as some services send objects; else the value itself."""
+    """Return the JSON that a text holds, as some services send objects; else the value itself.
+
+    Raises RecursionError for endless nesting. A float may have any number of digits.
+    """
     if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return json.loads(value, parse_int=float)
+    except ValueError:
         return value
 
 
