@@ -15,7 +15,7 @@ from payerkit.findings import Finding, Severity
 from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
+from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
 from payerkit.wire import our_name
@@ -53,7 +53,7 @@ class PaymentReview:
         now: datetime | None = None,
     ) -> Self:
         """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
-        policy = policy or NO_POLICY
+        policy = given_policy(policy)
         transactions = decode_payment(payment)
         expected = read_order(payment.order if order is None else order)
         return cls(
@@ -61,7 +61,7 @@ class PaymentReview:
             transactions=transactions,
             orders=() if expected is None else (expected,),
             network=network_of(expected, network or payment.network, policy),
-            rate=read_rate(rate),
+            rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
         )
@@ -126,7 +126,7 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
         severity=cast("Severity", row["severity"]),
         code=key.partition(".")[0],
         message=row["message"].format(**values),
-        hint=row["hint"],
+        hint=row["hint"].format(**values),
         basis=row["basis"],
         step=about.index if about else None,
     )
