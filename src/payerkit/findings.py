@@ -31,6 +31,7 @@ class Finding(FieldProblem):
         hint: What to do; "" if the message says it.
         basis: A section of the specification, or another public source.
         step: In findings about a payment, the index of the transaction; None for the payment as a whole.
+        unchecked: In findings about a payment, True for what could not be checked; it is then neither right nor wrong.
 
     Example:
         >>> finding = check_payer({**payer, "country": "UK"})[0]
@@ -42,6 +43,7 @@ class Finding(FieldProblem):
     hint: str = ""
     basis: str = ""
     step: int | None = None
+    unchecked: bool = False
 
     def __str__(self) -> str:
         words = f"{self.message} {self.hint}".rstrip()

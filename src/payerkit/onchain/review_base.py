@@ -129,4 +129,5 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
         hint=row["hint"].format(**values),
         basis=row["basis"],
         step=about.index if about else None,
+        unchecked={"yes": True, "": False}[row["unchecked"]],
     )
