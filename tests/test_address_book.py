@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from payerkit.errors import InvalidInput
-from payerkit.onchain.address_book import AddressBook, KnownAddress, is_lookalike
+from payerkit.onchain.address_book import AddressBook, KnownAddress
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 LOOKALIKE = "0x6923" + "0" * 32 + "c7d7"
@@ -129,14 +129,6 @@ def test_two_known_addresses_with_the_same_ends_are_no_lookalikes() -> None:
     known = KnownAddress(address=LOOKALIKE, name="Mine, too", network="base")
 
     assert AddressBook([KnownAddress(address=PAYEE), known]).lookalike(LOOKALIKE) is None
-
-
-@pytest.mark.parametrize(
-    ("other", "expected"), [(LOOKALIKE, True), (PAYEE.lower(), False), (OTHER, False), (None, False)]
-)
-def test_two_addresses_can_be_compared(other: str | None, expected: bool) -> None:
-    """The same address in other case is no look-alike."""
-    assert expected == is_lookalike(PAYEE, other)
 
 
 def test_a_book_shows_no_names() -> None:

@@ -19,7 +19,7 @@ PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 FEES = "0xfeE5000000000000000000000000000000000001"
 PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
 TEST_USDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # listed as fUSDC-sepolia
-NEW_TOKEN = {"id": "USDT0-matic", "network": "matic", "address": FEES, "decimals": 6}
+NEW_TOKEN: dict[str, Any] = {"id": "USDT0-matic", "network": "matic", "address": FEES, "decimals": 6}
 
 POLICY = PaymentPolicy(
     fees=(AgreedFee(address=FEES, max_percent=Decimal("0.1"), name='The "protocol" fee'),),
@@ -35,7 +35,7 @@ POLICY = PaymentPolicy(
         ]
     ),
     rates={("ETH-sepolia-sepolia", "USD"): Decimal("2500.50"), ("A/B-matic", "USD"): Decimal("1E-7")},
-    tokens=[NEW_TOKEN, NEW_TOKEN | {"id": "other-name-matic", "address": PAYEE, "symbol": "USDX"}],  # type: ignore[arg-type]
+    tokens=[NEW_TOKEN, NEW_TOKEN | {"id": "other-name-matic", "address": PAYEE, "symbol": "USDX"}],
     peg_tolerance=Decimal(1),
     batch_fee=Decimal("0.30"),
 )
@@ -202,6 +202,13 @@ MISTAKES = [
     ("a name that is none", fee(max_percent="1", name="7"), r"\[\[fees\]\] 1: name: expected text, got an int"),
     ("a fee twice", f"{fee(max_percent='1')}\n{fee(max_percent='2')}", "policy.toml: fees: entry 2 .* as entry 1"),
     (
+        "a token twice",
+        policy_lines.token_line("X-matic", "matic", FEES, 6)
+        + "\n"
+        + policy_lines.token_line("x-matic", "matic", PAYEE, 6),
+        "policy.toml: tokens: entry 2 is about the same as entry 1",
+    ),
+    (
         "an allowance without a limit by mistake",
         f'[[allowances]]\ntoken = "fUSDC-sepolia"\nspender = "{PROXY}"',
         r"\[\[allowances\]\] 1: most: missing",
@@ -221,7 +228,7 @@ MISTAKES = [
         "a token with a rate",
         policy_lines.token_line(**NEW_TOKEN) + "\nrate = 1",
         r"\[\[tokens\]\] 1: rate: not a member",
-    ),  # type: ignore[arg-type]
+    ),
     ("a token of nowhere", policy_lines.token_line("X", "nowhere", FEES, 6), r"\[\[tokens\]\] 1: network: expected"),
     (
         "a listed token with other decimals",  # amounts would be wrong by a million million
@@ -306,7 +313,7 @@ def test_a_policy_made_in_python_is_checked_as_well(members: dict[str, Any], mes
 
 def test_a_rate_source_is_asked_last() -> None:
     """A rate by hand wins; a source may know none, and what it returns is checked."""
-    known = {("ETH-mainnet", "USD"): 2500, ("ETH-mainnet", "EUR"): 2300.5}
+    known: dict[Any, Any] = {("ETH-mainnet", "USD"): 2500, ("ETH-mainnet", "EUR"): 2300.5}
     policy = PaymentPolicy(rates={("ETH-mainnet", "USD"): Decimal(2400)}, rate_source=lambda *ids: known.get(ids))
 
     assert Decimal(2400) == policy.rate("ETH-mainnet", "USD")
@@ -317,7 +324,7 @@ def test_a_rate_source_is_asked_last() -> None:
 
 def test_a_further_token_may_be_another_id_of_a_listed_one() -> None:
     """The service's newer ids name tokens that the list has under another id: they are the same currency."""
-    policy = PaymentPolicy(tokens=[{"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}])  # type: ignore[list-item]
+    policy = PaymentPolicy(tokens=[{"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}])
     listed = find_currency("fUSDC-sepolia")
 
     assert listed == policy.find_currency("usdc-sepolia") == policy.find_token("sepolia", TEST_USDC.lower())
@@ -336,8 +343,8 @@ def test_a_further_token_is_found_by_id_and_address() -> None:
 def test_an_accepted_allowance_is_found_by_any_id_of_its_token() -> None:
     """An allowance is accepted for a token, whichever of its ids the policy uses."""
     policy = PaymentPolicy(
-        tokens=[{"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}],  # type: ignore[list-item]
-        allowances=[AcceptedAllowance(token="USDC-sepolia", spender=PROXY, most="1000")],  # type: ignore[arg-type]
+        tokens=[{"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}],
+        allowances=[AcceptedAllowance(token="USDC-sepolia", spender=PROXY, most="1000")],
     )
 
     assert policy.allowances[0] == policy.accepted_allowance("fUSDC-sepolia", PROXY.lower())
@@ -347,7 +354,7 @@ def test_an_accepted_allowance_is_found_by_any_id_of_its_token() -> None:
 
 def test_names_come_from_the_address_book_and_the_fees() -> None:
     """A wallet is called as the address book calls it; the recipient of a fee has at least the name of the fee."""
-    policy = PaymentPolicy(fees=POLICY.fees, addresses={PAYEE: "Example Payee"})  # type: ignore[arg-type]
+    policy = PaymentPolicy(fees=POLICY.fees, addresses={PAYEE: "Example Payee"})
 
     assert ("Example Payee", 'The "protocol" fee', None) == tuple(
         policy.name_of(address, "sepolia") for address in (PAYEE.lower(), FEES, PROXY)

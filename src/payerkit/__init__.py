@@ -44,6 +44,7 @@ _MODULES = {
     "KnownAddress": "onchain.address_book",
     "NotFound": "errors",
     "NotSent": "errors",
+    "PayeeWarning": "errors",
     "Payer": "models",
     "PayerForm": "forms",
     "PayerStatus": "models",

@@ -53,6 +53,7 @@ from payerkit.errors import (
     InvalidInput as InvalidInput,
     NotFound as NotFound,
     NotSent as NotSent,
+    PayeeWarning as PayeeWarning,
     PayerkitError as PayerkitError,
     RateLimited as RateLimited,
     RealMoneyWarning as RealMoneyWarning,

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from payerkit.checks.inputs import is_blank
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.onchain.addresses import is_same, read_address
+from payerkit.onchain.addresses import read_address
+from payerkit.onchain.lookalikes import shown_ends
 from payerkit.onchain.networks import networks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    AddressSource = str | Path | pd.DataFrame | Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +69,11 @@ class AddressBook:
         self._by_ends: dict[tuple[str, str], KnownAddress] = {}
         for entry in self._entries:
             self._by_address.setdefault(entry.address.lower(), []).append(entry)
-            self._by_ends.setdefault(_ends(entry.address), entry)
+            self._by_ends.setdefault(shown_ends(entry.address), entry)
 
     @classmethod
     @without_internal_frames
-    def read(cls, source: str | Path | pd.DataFrame | Mapping[str, str]) -> Self:
+    def read(cls, source: AddressSource) -> Self:
         """Read an address book.
 
         Args:
@@ -133,7 +136,7 @@ class AddressBook:
             >>> book.lookalike("0x692300000000000000000000000000000000C7D7").name
             'Example Payee'
         """
-        return None if address is None or self._at(address) else self._by_ends.get(_ends(address))
+        return None if address is None or self._at(address) else self._by_ends.get(shown_ends(address))
 
     def _at(self, address: str | None) -> Sequence[KnownAddress]:
         return self._by_address.get((address or "").lower(), ())
@@ -152,16 +155,6 @@ class AddressBook:
 
     def __repr__(self) -> str:
         return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}>"
-
-
-def is_lookalike(one: str | None, other: str | None) -> bool:
-    """Return True if two addresses are different, but have the same first and last four hex digits."""
-    return one is not None and other is not None and not is_same(one, other) and _ends(one) == _ends(other)
-
-
-def _ends(address: str) -> tuple[str, str]:
-    """Return what people compare of an address: the first and the last four hex digits."""
-    return address[2:6].lower(), address[-4:].lower()
 
 
 def _read_csv(path: Path) -> list[KnownAddress]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.onchain import policy_lines
@@ -16,11 +16,14 @@ from payerkit.onchain.amounts import positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
 from payerkit.onchain.further_tokens import read_token, token_members
 
+if TYPE_CHECKING:
+    from payerkit.onchain.address_book import AddressSource
+
 RateSource = Callable[[str, str], Decimal | str | int | None]
 """Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class AgreedFee:
     """A fee that was agreed.
 
@@ -41,13 +44,16 @@ class AgreedFee:
     max_percent: Decimal
     name: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "address", read_address(self.address, "address"))
-        object.__setattr__(self, "max_percent", _read_percentage(self.max_percent, "max_percent"))
-        _check_text(self.name, "name")
+    def __init__(self, *, address: str, max_percent: Decimal | int | str, name: str = "") -> None:
+        _set(
+            self,
+            address=read_address(address, "address"),
+            max_percent=_read_percentage(max_percent, "max_percent"),
+            name=_read_text(name, "name"),
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class AcceptedAllowance:
     """An allowance that is accepted although it is more than a payment needs.
 
@@ -69,16 +75,15 @@ class AcceptedAllowance:
     spender: str
     most: Decimal | None = None
 
-    def __post_init__(self) -> None:
-        _check_text(self.token, "token")
-        object.__setattr__(self, "spender", read_address(self.spender, "spender"))
-        most = None if self.most in (None, policy_lines.UNLIMITED_WORD) else positive_number(self.most)
-        if most is None and self.most not in (None, policy_lines.UNLIMITED_WORD):
+    def __init__(self, *, token: str, spender: str, most: Decimal | int | str | None = None) -> None:
+        is_limited = most not in (None, policy_lines.UNLIMITED_WORD)
+        limit = positive_number(most) if is_limited else None
+        if is_limited and limit is None:
             raise InvalidInput('most: expected a positive number, such as "1000", or "unlimited".')
-        object.__setattr__(self, "most", most)
+        _set(self, token=_read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class PaymentPolicy:
     """What you agreed to once, for all payments; `check_payment` compares with it what an order does not name.
 
@@ -112,32 +117,45 @@ class PaymentPolicy:
         max_percent = "1"
     """
 
-    fees: tuple[AgreedFee, ...] = ()
-    allowances: tuple[AcceptedAllowance, ...] = ()
-    addresses: AddressBook | None = None
-    rates: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)
-    tokens: tuple[Currency, ...] = ()
-    peg_tolerance: Decimal | None = None
-    batch_fee: Decimal | None = None
-    rate_source: RateSource | None = None
-    source: str = field(default="", compare=False)
+    fees: tuple[AgreedFee, ...]
+    allowances: tuple[AcceptedAllowance, ...]
+    addresses: AddressBook | None
+    rates: Mapping[tuple[str, str], Decimal]
+    tokens: tuple[Currency, ...]
+    peg_tolerance: Decimal | None
+    batch_fee: Decimal | None
+    rate_source: RateSource | None
+    source: str = field(compare=False)
 
-    def __post_init__(self) -> None:
-        converted: dict[str, Any] = {
-            "fees": _read_all(self.fees, AgreedFee, "fees"),
-            "allowances": _read_all(self.allowances, AcceptedAllowance, "allowances"),
-            "rates": dict(_read_rate(currencies, rate) for currencies, rate in self.rates.items()),
-            "tokens": tuple(read_token(each) for each in self.tokens),
-        }
-        if self.addresses is not None and not isinstance(self.addresses, AddressBook):
-            converted["addresses"] = AddressBook.read(self.addresses)
-        for name in ("peg_tolerance", "batch_fee"):
-            value = getattr(self, name)
-            converted[name] = None if value is None else _read_percentage(value, name)
-        for name, value in converted.items():
-            object.__setattr__(self, name, value)
+    def __init__(  # noqa: PLR0913 - each has a name
+        self,
+        *,
+        fees: Iterable[AgreedFee] = (),
+        allowances: Iterable[AcceptedAllowance] = (),
+        addresses: AddressBook | AddressSource | None = None,
+        rates: Mapping[tuple[str, str], Decimal | int | str] | None = None,
+        tokens: Iterable[Currency | Mapping[str, Any]] = (),
+        peg_tolerance: Decimal | int | str | None = None,
+        batch_fee: Decimal | int | str | None = None,
+        rate_source: RateSource | None = None,
+        source: str = "",
+    ) -> None:
+        is_read = addresses is None or isinstance(addresses, AddressBook)
+        _set(
+            self,
+            fees=_read_all(fees, AgreedFee, "fees"),
+            allowances=_read_all(allowances, AcceptedAllowance, "allowances"),
+            addresses=addresses if is_read else AddressBook.read(addresses),
+            rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
+            tokens=tuple(map(read_token, tokens)),
+            peg_tolerance=None if peg_tolerance is None else _read_percentage(peg_tolerance, "peg_tolerance"),
+            batch_fee=None if batch_fee is None else _read_percentage(batch_fee, "batch_fee"),
+            rate_source=rate_source,
+            source=source,
+        )
         _check_single("fees", [each.address for each in self.fees])
         _check_single("allowances", [(each.token.lower(), each.spender) for each in self.allowances])
+        _check_single("tokens", [each.id.lower() for each in self.tokens])
 
     @classmethod
     @without_internal_frames
@@ -247,6 +265,12 @@ class PaymentPolicy:
         return (known.name if known else "") or (fee.name if fee else "") or None
 
 
+def _set(instance: object, **members: Any) -> None:
+    """Set the members of a frozen object that is being made."""
+    for name, value in members.items():
+        object.__setattr__(instance, name, value)
+
+
 def _read_all(values: Iterable[Any], kind: type[Any], name: str) -> tuple[Any, ...]:
     values = tuple(values)
     for each in values:
@@ -273,9 +297,10 @@ def _read_percentage(value: object, name: str) -> Decimal:
     return number
 
 
-def _check_text(value: object, name: str) -> None:
+def _read_text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{name}: expected text, got {kind_of(value)}.")
+    return value
 
 
 def _check_single(name: str, keys: list[Any]) -> None:

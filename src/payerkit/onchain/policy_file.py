@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,16 @@ _ENTRIES: Mapping[str, Callable[..., Any]] = {
     "fees": AgreedFee,
     "allowances": AcceptedAllowance,
     "addresses": KnownAddress,
-    "tokens": lambda **members: read_token(members),
+    "tokens": lambda **members: read_token(members),  # it checks the names itself
 }
 """What makes an entry of each table, which begins with [[name]]."""
 
-_REQUIRED_IN_FILES = {"allowances": {"most"}}
-"""What must be written out: a forgotten line must not be an unlimited allowance."""
+_REQUIRED = {
+    "fees": ("address", "max_percent"),
+    "allowances": ("token", "spender", "most"),  # a forgotten line must not be an unlimited allowance
+    "addresses": ("address",),
+}
+"""What cannot be left out."""
 
 
 def read_policy_file(path: Path) -> dict[str, Any]:
@@ -38,7 +42,7 @@ def read_policy_file(path: Path) -> dict[str, Any]:
             known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
             raise InvalidInput(f"{path.name}: {visible(name)}: not a member of a policy. There are {known}.")
     entries = {name: _read_entries(path, name, content.get(name, [])) for name in _ENTRIES}
-    settings = {name: content[name] for name in ("peg_tolerance", "batch_fee") if name in content}
+    settings: dict[str, Any] = {name: content[name] for name in ("peg_tolerance", "batch_fee") if name in content}
     rates = _read_rates(path, content.get("rates", {}))
     book = _read_book(path, content["address_book"]) if "address_book" in content else ()
     has_book = "addresses" in content or "address_book" in content
@@ -72,9 +76,7 @@ def _read_entry(path: Path, table: str, number: int, entry: Mapping[str, Any]) -
     where = f"{path.name}: [[{table}]] {number}"
     make = _ENTRIES[table]
     if isinstance(make, type):
-        known = {each.name: each.default is MISSING for each in fields(make)}
-        required = {name for name, is_required in known.items() if is_required} | _REQUIRED_IN_FILES.get(table, set())
-        _check_members(where, entry, known, required)
+        _check_members(where, entry, [each.name for each in fields(make)], _REQUIRED[table])
     try:
         return make(**entry)
     except InvalidInput as error:
@@ -85,8 +87,8 @@ def _check_members(where: str, entry: Mapping[str, Any], known: Collection[str],
     for name in entry:
         if name not in known:
             raise InvalidInput(f"{where}: {visible(name)}: not a member. There are {', '.join(known)}.")
-    for name in known:
-        if name in required and name not in entry:
+    for name in required:
+        if name not in entry:
             raise InvalidInput(f"{where}: {name}: missing. Add it.")
 
 

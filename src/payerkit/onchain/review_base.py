@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any, Self, cast
 
 from payerkit._tables import rows
-from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
 from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
+from payerkit.onchain.orders import ExpectedPayment, read_order
 from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
-from payerkit.wire import our_name
 
 UNLIMITED = 2**256 - 1
 """An amount without a limit: the largest that a contract can hold."""
@@ -87,29 +86,6 @@ class PaymentReview:
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
         return resolve_currency(token, self.network, self.policy)
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedPayment:
-    """An order as text, from an object or a dict. payee: None if the order does not name one."""
-
-    payee: str | None
-    amount: str
-    invoice_currency: str
-    payment_currency: str
-
-
-def read_order(order: OrderLike | Mapping[str, Any] | None) -> ExpectedPayment | None:
-    """Return an order; None without one. Raises InvalidInput if a field is missing."""
-    if order is None:
-        return None
-    names = [each.name for each in fields(ExpectedPayment)]
-    given = {our_name(str(name)): value for name, value in order.items()} if isinstance(order, Mapping) else {}
-    given |= {name: getattr(order, name) for name in names if hasattr(order, name)}
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise InvalidInput(f"order: give a PaymentOrder or a dict with its fields; {missing[0]} is missing.")
-    return ExpectedPayment(**{name: str(given[name]) for name in names})
 
 
 @cache
