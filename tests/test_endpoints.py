@@ -216,7 +216,7 @@ def test_an_email_as_id_is_not_repeated(shared: Client) -> None:
 
 def test_service_names_the_members_it_refuses(shared: Client) -> None:
     """What only the service can refuse comes back by our names."""
-    with pytest.raises(Refused) as caught:
+    with pytest.warns(PayeeWarning), pytest.raises(Refused) as caught:
         payerkit.initiate_payment(shared, {**ORDER, "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7d7"})
 
     assert [("payee", "address_checksum")] == [(problem.field, problem.code) for problem in caught.value.fields]

@@ -42,10 +42,10 @@ def symbol_in(currency_id: str, network: str) -> str:
 
 
 def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = "") -> Currency:  # noqa: A002 - a member
-    for name, text in {"id": id, "symbol": symbol}.items():
+    for name, text in {"id": id, "network": network, "symbol": symbol}.items():
         if not isinstance(text, str):
             raise InvalidInput(f"{name}: expected text, got {kind_of(text)}.")
-    if not isinstance(network, str) or network not in networks():
+    if network not in networks():
         raise InvalidInput('network: expected a name as in currency ids, such as "sepolia".')
     if type(decimals) is not int or not 0 <= decimals <= 36:
         raise InvalidInput("decimals: expected a number from 0 to 36, as the token's contract has it.")

@@ -41,8 +41,13 @@ def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
     for name in PAYMENT_ORDER.fields:
         if name != "payee" and name not in given:
             raise InvalidInput(f"order: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
-    text = {name: str(value) for name, value in given.items()}
-    return ExpectedPayment(**{"payee": None, **text, "amount": _read_amount(given["amount"])})
+    payee = given.get("payee")
+    return ExpectedPayment(
+        payee=None if payee is None else str(payee),
+        amount=_read_amount(given["amount"]),
+        invoice_currency=str(given["invoice_currency"]),
+        payment_currency=str(given["payment_currency"]),
+    )
 
 
 def _members(order: Any) -> Mapping[str, Any]:

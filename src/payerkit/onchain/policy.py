@@ -140,12 +140,13 @@ class PaymentPolicy:
         rate_source: RateSource | None = None,
         source: str = "",
     ) -> None:
-        is_read = addresses is None or isinstance(addresses, AddressBook)
+        if addresses is not None and not isinstance(addresses, AddressBook):
+            addresses = AddressBook.read(addresses)
         _set(
             self,
             fees=_read_all(fees, AgreedFee, "fees"),
             allowances=_read_all(allowances, AcceptedAllowance, "allowances"),
-            addresses=addresses if is_read else AddressBook.read(addresses),
+            addresses=addresses,
             rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
             tokens=tuple(map(read_token, tokens)),
             peg_tolerance=None if peg_tolerance is None else _read_percentage(peg_tolerance, "peg_tolerance"),
@@ -240,8 +241,8 @@ class PaymentPolicy:
         for (payment, invoice), rate in self.rates.items():
             if _is_same_id(payment, payment_currency) and _is_same_id(invoice, invoice_currency):
                 return rate
-        rate = None if self.rate_source is None else self.rate_source(payment_currency, invoice_currency)
-        return None if rate is None else read_rate(rate, "rate_source")
+        found = None if self.rate_source is None else self.rate_source(payment_currency, invoice_currency)
+        return None if found is None else read_rate(found, "rate_source")
 
     def find_currency(self, currency_id: str) -> Currency | None:
         """Return a currency by its id, from payerkit's table or from the further tokens; None if neither has it.
