@@ -116,6 +116,14 @@ def test_a_name_holds_on_its_network() -> None:
     assert ["here", "anywhere", "anywhere", "there", None, None] == [each and each.name for each in found]
 
 
+def test_a_book_tells_what_it_holds() -> None:
+    """An address is in the book if it is known on any network, in any case."""
+    book = AddressBook([KnownAddress(address=PAYEE, network="base")])
+
+    assert [True, False, False] == [each in book for each in (PAYEE.lower(), OTHER, None)]
+    assert (1, True) == (len(book), book == AddressBook([*book]))
+
+
 def test_a_lookalike_is_another_address_with_the_same_ends() -> None:
     """Wallets show the first and last four digits only, so that is what an attacker copies."""
     book = AddressBook.read({PAYEE: "Example Payee"})

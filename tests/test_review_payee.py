@@ -196,6 +196,15 @@ def test_the_line_that_a_finding_tells_makes_the_payment_ok(payee: str | None) -
     assert "ok" == check(STRANGER, payee, policy=policy).verdict
 
 
+def test_the_lines_of_a_finding_can_be_copied() -> None:
+    """They are lines of their own in a terminal, where TOML ignores blanks in front, and in a notebook."""
+    findings = check(STRANGER, STRANGER, policy=BOOK)
+    copied = [each.strip() for each in str(findings).split("\n")]
+
+    assert {"[[addresses]]", 'network = "sepolia"'} <= {*copied}
+    assert "<br>[[addresses]]<br>" in findings._repr_html_()
+
+
 def test_a_lookalike_names_both_addresses_and_no_person() -> None:
     """Findings are saved with notebooks, so they have addresses, but no names."""
     findings = check(LOOKALIKE, LOOKALIKE, policy=BOOK)

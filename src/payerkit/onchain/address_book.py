@@ -54,6 +54,8 @@ class AddressBook:
     Args:
         entries: `KnownAddress` objects. `AddressBook.read` takes a file, a DataFrame or a dict.
 
+    It can be iterated, has a length, and `address in book` is True for an address that is known on any network.
+
     Example:
         >>> payee = KnownAddress(address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", name="Example Payee")
         >>> book = AddressBook([payee])
@@ -140,6 +142,9 @@ class AddressBook:
 
     def _at(self, address: str | None) -> Sequence[KnownAddress]:
         return self._by_address.get((address or "").lower(), ())
+
+    def __contains__(self, address: object) -> bool:
+        return isinstance(address, str) and address.lower() in self._by_address
 
     def __iter__(self) -> Iterator[KnownAddress]:
         return iter(self._entries)

@@ -55,13 +55,18 @@ def _compare_with_book(
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
     given = review.policy.addresses
     book = AddressBook() if given is None else given
-    lines = "\n" + address_line(recipient, "", review.network)
     if book.find(recipient, review.network):
         yield finding("payee_known", transaction)
     elif alike := book.lookalike(recipient):
         yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike.address)
     elif order is not None and order.payee is None:
-        yield finding("payee_unnamed", transaction, lines=lines)
+        yield finding("payee_unnamed", transaction, lines=_lines(review, recipient))
     elif given is not None:
-        key = "payee_new.network" if any(is_same(each.address, recipient) for each in book) else "payee_new"
-        yield finding(key, transaction, network=review.network or "this network", lines=lines)
+        key = "payee_new.network" if recipient in book else "payee_new"
+        words = {"network": review.network or "this network", "lines": _lines(review, recipient)}
+        yield finding(key, transaction, **words)
+
+
+def _lines(review: PaymentReview, recipient: str) -> str:
+    """Return the lines that add a recipient to a policy; its name is for the user to fill in."""
+    return "\n" + address_line(recipient, "", review.network)
