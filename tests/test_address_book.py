@@ -50,8 +50,8 @@ def test_frames_and_dicts_are_read(source: Any, network: str | None) -> None:
 
 MISTAKES = [
     ("a missing column", "address,chainId\n", "book.csv: the column name is missing"),
-    ("no header", f"{PAYEE},Example,1\n", "book.csv: the column (address|name) is missing"),
-    ("an empty file", "", "book.csv: the column (address|name) is missing"),
+    ("no header", f"{PAYEE},Example,1\n", "book.csv: the column address is missing"),
+    ("an empty file", "", "book.csv: the column address is missing"),
     ("a short address", "address,name,chainId\n0x12,Example,1\n", "book.csv, row 2: address: expected an address"),
     (
         "a mistyped address",

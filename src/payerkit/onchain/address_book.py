@@ -181,8 +181,10 @@ def _read_csv(path: Path) -> list[KnownAddress]:
 
 
 def _check_columns(columns: Iterable[object], where: str) -> None:
-    for name in {"address", "name"} - {*columns}:
-        raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
+    given = {*columns}
+    for name in ("address", "name"):
+        if name not in given:
+            raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
 
 
 def _entries(rows: Iterable[Mapping[Any, Any]], where: str, *, first: int = 1) -> list[KnownAddress]:
