@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 import payerkit
 from far_end import FarEnd, reply
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, RateLimited, RealMoneyWarning, Refused, UnreadableAnswer
+from payerkit.errors import (
+    InvalidInput,
+    NotFound,
+    PayeeWarning,
+    PayerkitError,
+    RateLimited,
+    RealMoneyWarning,
+    Refused,
+    UnreadableAnswer,
+)
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ODD_IDS = [
@@ -136,6 +145,26 @@ def test_real_money_can_be_forbidden(connected: Callable[..., Client], address: 
         payerkit.initiate_payment(connected(address), {**ORDER, "paymentCurrency": "USDC-mainnet"})
 
 
+PAYEES = {
+    "mistyped": ("0x6923831aCf5c327260D7ac7C9DfF5b1c3cB3C7D7", "do not match the checksum"),
+    "burnt": ("0x000000000000000000000000000000000000dEaD", "a burn address, which no one controls"),
+    "token": ("0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "the token fUSDC-sepolia, not a wallet"),
+}
+"""Payees that look wrong, and what is said of them."""
+
+
+@pytest.mark.parametrize(("payee", "words"), PAYEES.values(), ids=PAYEES)
+def test_a_wrong_payee_is_told_before_the_order_is_sent(
+    connected: Callable[..., Client], payee: str, words: str
+) -> None:
+    """The warning is at the caller's line, and comes before anything is sent: this address would not answer."""
+    client = connected("http://127.0.0.1:9")
+    with pytest.warns(PayeeWarning, match=words) as caught, pytest.raises(PayerkitError):
+        payerkit.initiate_payment(client, {**ORDER, "payee": payee})
+
+    assert [__file__] == [warning.filename for warning in caught]
+
+
 def test_listing_filters_by_id(shared: Client) -> None:
     """One id gives one row; an unknown id none, with the columns in place."""
     payerkit.create_payer(shared, {**PAYER, "clientUserId": "filter"})
@@ -187,7 +216,7 @@ def test_an_email_as_id_is_not_repeated(shared: Client) -> None:
 
 def test_service_names_the_members_it_refuses(shared: Client) -> None:
     """What only the service can refuse comes back by our names."""
-    with pytest.raises(Refused) as caught:
+    with pytest.warns(PayeeWarning), pytest.raises(Refused) as caught:
         payerkit.initiate_payment(shared, {**ORDER, "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7d7"})
 
     assert [("payee", "address_checksum")] == [(problem.field, problem.code) for problem in caught.value.fields]

@@ -16,7 +16,15 @@ from far_end import FarEnd, close, drip, message, reply
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.checks import schema
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, PayerkitError, RealMoneyWarning, Refused, UnknownOutcome
+from payerkit.errors import (
+    InvalidInput,
+    NotFound,
+    PayeeWarning,
+    PayerkitError,
+    RealMoneyWarning,
+    Refused,
+    UnknownOutcome,
+)
 from payerkit.forms import lookups
 from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form, form_sections
@@ -562,6 +570,21 @@ def test_python_is_warned_of_real_money(client: Client) -> None:
     with pytest.warns(RealMoneyWarning, match="although the service is a sandbox") as caught:
         form.submit()
 
+    assert [__file__] == [warning.filename for warning in caught]
+
+
+def test_a_wrong_payee_is_told_as_soon_as_it_is_entered(client: Client) -> None:
+    """A note is at the payee until another one is entered; from Python, submitting warns at the caller's line."""
+    form = PaymentForm(client)
+    browser = Browser(form)
+    typed = browser.post("change", {"payee": TOKEN})["notes"]
+    other = browser.post("change", {"payee": ORDER["payee"]})["notes"]
+    form.fill({**ORDER, "payee": TOKEN})
+    with pytest.warns(PayeeWarning, match="The payee is the token fUSDC-sepolia") as caught:
+        form.submit()
+
+    assert ["The payee is the token fUSDC-sepolia"] == [text.partition(",")[0] for _, text, _ in typed["payee"]]
+    assert {} == other
     assert [__file__] == [warning.filename for warning in caught]
 
 

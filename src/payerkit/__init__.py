@@ -26,6 +26,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = {
+    "AcceptedAllowance": "onchain.policy",
+    "AddressBook": "onchain.address_book",
+    "AgreedFee": "onchain.policy",
     "AgreementUpdate": "models",
     "BankDetails": "models",
     "BankDetailsForm": "forms",
@@ -38,8 +41,10 @@ _MODULES = {
     "InterruptedCall": "errors",
     "InterruptedRun": "errors",
     "InvalidInput": "errors",
+    "KnownAddress": "onchain.address_book",
     "NotFound": "errors",
     "NotSent": "errors",
+    "PayeeWarning": "errors",
     "Payer": "models",
     "PayerForm": "forms",
     "PayerStatus": "models",
@@ -50,6 +55,7 @@ _MODULES = {
     "PaymentForm": "forms",
     "PaymentMetadata": "models",
     "PaymentOrder": "models",
+    "PaymentPolicy": "onchain.policy",
     "Plan": "bulk.plan",
     "RateLimited": "errors",
     "RealMoneyWarning": "errors",

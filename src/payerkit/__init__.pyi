@@ -53,6 +53,7 @@ from payerkit.errors import (
     InvalidInput as InvalidInput,
     NotFound as NotFound,
     NotSent as NotSent,
+    PayeeWarning as PayeeWarning,
     PayerkitError as PayerkitError,
     RateLimited as RateLimited,
     RealMoneyWarning as RealMoneyWarning,
@@ -91,9 +92,18 @@ from payerkit.models import (
     Transaction as Transaction,
 )
 from payerkit.models.files import read_payment as read_payment
+from payerkit.onchain.address_book import (
+    AddressBook as AddressBook,
+    KnownAddress as KnownAddress,
+)
 from payerkit.onchain.currency_table import currencies as currencies
 from payerkit.onchain.frames import decode_calldata as decode_calldata
 from payerkit.onchain.frames import decode_transactions as decode_transactions
+from payerkit.onchain.policy import (
+    AcceptedAllowance as AcceptedAllowance,
+    AgreedFee as AgreedFee,
+    PaymentPolicy as PaymentPolicy,
+)
 from payerkit.onchain.review import check_payment as check_payment
 from payerkit.retry import Retries as Retries
 from payerkit.sandbox_controls import SandboxControls as SandboxControls

@@ -12,7 +12,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client import Call, Client, RequestBody, check_client
-from payerkit.errors import InvalidInput, RealMoneyWarning, without_internal_frames
+from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, without_internal_frames
 from payerkit.models import (
     AgreementUpdate,
     BankDetails,
@@ -22,6 +22,7 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
+from payerkit.onchain.payees import payee_note
 from payerkit.onchain.real_money import real_money_note
 from payerkit.wire import check_id, first
 
@@ -252,14 +253,18 @@ def initiate_payment(
     Warns:
         RealMoneyWarning: Before sending, if the payment currency is not of a test network and the service is not live:
             a sandbox's key does not make the money a sandbox's.
+        PayeeWarning: Before sending, if the capital letters of the payee do not match its checksum, or if it is an
+            address that nobody should pay, such as a token or a burn address.
 
     Example:
         >>> len(initiate_payment(client, order).transactions)
         1
     """
     order = PaymentOrder.of(order, fields)
+    if note := payee_note(order.payee):
+        warnings.warn(note, PayeeWarning, stacklevel=4)  # the caller is above two decorators
     if note := real_money_note(order.payment_currency, client.environment):
-        warnings.warn(note, RealMoneyWarning, stacklevel=4)  # the caller is above two decorators
+        warnings.warn(note, RealMoneyWarning, stacklevel=4)
     return client.send(payment_call(order, client.environment))
 
 

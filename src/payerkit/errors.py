@@ -219,6 +219,22 @@ class RealMoneyWarning(UserWarning):
     """
 
 
+class PayeeWarning(UserWarning):
+    """An order names a payee that looks wrong: its checksum does not match, or nobody should pay such an address.
+
+    `warnings.simplefilter("error", PayeeWarning)` turns it into an error: then nothing is sent.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", PayeeWarning)
+        ...     initiate_payment(client, {**order, "payee": "0x000000000000000000000000000000000000dEaD"})
+        Traceback (most recent call last):
+            ...
+        payerkit.errors.PayeeWarning: The payee is a burn address, which no one controls: ...
+    """
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -146,7 +146,7 @@ class PaymentFindings(Findings):
         return "stop" if self.errors else "look" if self.warnings else "ok"
 
     def __str__(self) -> str:
-        lines = (f"  {_step_label(item):<14}  {item.severity:<7}  {item}  [{item.code}: {item.basis}]" for item in self)
+        lines = (_with_source(item, f"  {_step_label(item):<14}  {item.severity:<7}") for item in self)
         return "\n".join([f"{self._summary()}.", *lines])
 
     __repr__ = __str__
@@ -161,6 +161,12 @@ class PaymentFindings(Findings):
 
     def _summary(self) -> str:
         return f"{self.verdict.upper()}: {super()._summary()}"
+
+
+def _with_source(finding: Finding, start: str) -> str:
+    """Return a finding as text, with its source behind the first line; more lines are to be copied, as they stand."""
+    first, *lines = str(finding).split("\n")
+    return "\n".join([f"{start}  {first}  [{finding.code}: {finding.basis}]", *(f"      {line}" for line in lines)])
 
 
 def _step_label(finding: Finding) -> str:

@@ -71,9 +71,14 @@ def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
     return _table(f"<tbody>{body}</tbody>", caption)
 
 
+def _escape_lines(value: object) -> str:
+    """Return a value escaped for HTML, with its line breaks."""
+    return "<br>".join(map(escape, value.split("\n"))) if isinstance(value, str) else escape(value)
+
+
 def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
     """Return a table with a header; everything is escaped here. Without rows, return only the caption."""
-    cells = ("".join(f'<td style="{_LEFT}">{escape(cell)}</td>' for cell in row) for row in rows)
+    cells = ("".join(f'<td style="{_LEFT}">{_escape_lines(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     if not body:
         return f"<div><b>{escape(caption)}</b></div>"

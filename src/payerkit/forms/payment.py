@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 
 from payerkit.endpoints import payment_call
-from payerkit.errors import RealMoneyWarning, without_internal_frames
+from payerkit.errors import PayeeWarning, RealMoneyWarning, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms.form import Button, Form, FormState
 from payerkit.models import Payment, PaymentOrder
+from payerkit.onchain.payees import payee_note
 from payerkit.onchain.real_money import real_money_note
 from payerkit.onchain.review import check_payment
 
@@ -66,7 +67,8 @@ class PaymentForm(Form):
             PayerkitError: The call failed, as `initiate_payment` would raise it. Also kept as `error`.
 
         Warns:
-            RealMoneyWarning: Before sending, as `initiate_payment` does. In the browser, a note at the field says it.
+            PayeeWarning, RealMoneyWarning: Before sending, as `initiate_payment` does. In the browser, notes at the
+                fields say it.
 
         Example:
             >>> form = PaymentForm(client)
@@ -75,22 +77,31 @@ class PaymentForm(Form):
             >>> payment is form.result
             True
         """
-        if not self.done and (note := self._real_money_note()):
-            warnings.warn(note, RealMoneyWarning, stacklevel=3)  # the caller is above one decorator
+        for category, note in self._warnings().values():
+            warnings.warn(note, category, stacklevel=3)  # the caller is above one decorator
         payment: Payment = super().submit(anyway=anyway)
         return payment
 
-    def _real_money_note(self) -> str:
-        """Return a warning if the chosen payment currency moves real money, but the service is not live; else ""."""
+    def _warnings(self) -> dict[str, tuple[type[UserWarning], str]]:
+        """Return the warnings about an order that was not sent yet, by field: of a wrong payee, and of real money."""
+        if self.done:
+            return {}
         with self._lock:
-            currency = self._entries.visible_values()["payment_currency"]
-        return real_money_note(currency, self._client.environment)
+            order = self._entries.visible_values()
+        found: dict[str, tuple[type[UserWarning], str]] = {
+            "payee": (PayeeWarning, payee_note(order["payee"])),
+            "payment_currency": (
+                RealMoneyWarning,
+                real_money_note(order["payment_currency"], self._client.environment),
+            ),
+        }
+        return {name: warning for name, warning in found.items() if warning[1]}
 
     def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
-        """Return the notes beside the fields; a note about real money appears as soon as the currency is chosen."""
+        """Return the notes beside the fields; those of the warnings appear as soon as a value is entered."""
         notes = super()._notes(findings)
-        if not self.done and (note := self._real_money_note()):
-            notes.setdefault("payment_currency", []).append(("warning", note, ""))
+        for name, (_, note) in self._warnings().items():
+            notes.setdefault(name, []).append(("warning", note, ""))
         return notes
 
     def _call(self, request: PaymentOrder) -> Payment:

@@ -2,40 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-from payerkit.onchain.addresses import is_same
+from payerkit.checks.inputs import is_blank
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.onchain.addresses import read_address
+from payerkit.onchain.lookalikes import shown_ends
+from payerkit.onchain.networks import networks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    AddressSource = str | Path | pd.DataFrame | Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownAddress:
-    """A wallet with its name. network: None if the name holds on every network."""
+    """A wallet with its name.
+
+    Attributes:
+        address: With its EIP-55 checksum. Given in capitals and small letters, it must have the right checksum.
+        name: What people call it; may be empty.
+        network: Where it is known, as in currency ids, or by its chain id; None if it is known on every network.
+
+    Raises:
+        InvalidInput: The address or the network is not one.
+
+    Example:
+        >>> KnownAddress(address="0x6923831acf5c327260d7ac7c9dff5b1c3cb3c7d7", name="Example Payee", network="sepolia")
+        KnownAddress(address='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', name='Example Payee', network='sepolia')
+    """
 
     address: str
-    name: str
+    name: str = ""
     network: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidInput(f"name: expected text, got {kind_of(self.name)}.")
+        object.__setattr__(self, "address", read_address(self.address, "address"))
+        object.__setattr__(self, "network", _read_network(self.network))
 
 
 class AddressBook:
-    """Known wallets with their names."""
+    """Known wallets with their names, for a `PaymentPolicy`.
+
+    Args:
+        entries: `KnownAddress` objects. `AddressBook.read` takes a file, a DataFrame or a dict.
+
+    It can be iterated, has a length, and `address in book` is True for an address that is known on any network.
+
+    Example:
+        >>> payee = KnownAddress(address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", name="Example Payee")
+        >>> book = AddressBook([payee])
+        >>> book
+        <AddressBook: 1 address>
+        >>> [entry.name for entry in book]
+        ['Example Payee']
+    """
 
     def __init__(self, entries: Iterable[KnownAddress] = ()) -> None:
         self._entries = tuple(entries)
+        self._by_address: dict[str, list[KnownAddress]] = {}
+        self._by_ends: dict[tuple[str, str], KnownAddress] = {}
+        for entry in self._entries:
+            self._by_address.setdefault(entry.address.lower(), []).append(entry)
+            self._by_ends.setdefault(shown_ends(entry.address), entry)
+
+    @classmethod
+    @without_internal_frames
+    def read(cls, source: AddressSource) -> Self:
+        """Read an address book.
+
+        Args:
+            source: The path of a CSV file with the columns `address`, `name` and `chainId`, as Safe exports it; a
+                DataFrame with these columns, or with `network` in place of `chainId`; or a dict of names by address.
+                Without a network, an address is known on every network.
+
+        Returns:
+            The address book.
+
+        Raises:
+            InvalidInput: The source cannot be read, a column is missing, or a row has no address or network.
+
+        Example:
+            >>> rows = [("0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "Example Payee", 11155111)]
+            >>> pd.DataFrame(rows, columns=["address", "name", "chainId"]).to_csv("addresses.csv", index=False)
+            >>> AddressBook.read("addresses.csv")
+            <AddressBook: 1 address>
+        """
+        if isinstance(source, str | Path):
+            return cls(_read_csv(Path(source)))
+        if isinstance(source, Mapping):
+            return cls(_entries([{"address": key, "name": name} for key, name in source.items()], "addresses"))
+        if hasattr(source, "columns"):
+            _check_columns(source.columns, "addresses")
+            return cls(_entries(source.to_dict("records"), "addresses"))
+        raise InvalidInput(f"addresses: give a path, a DataFrame or a dict of names by address; got {kind_of(source)}.")
 
     def find(self, address: str | None, network: str | None) -> KnownAddress | None:
-        """Return the entry of an address, one of this network first; None if it has none for this network."""
-        found = [each for each in self._entries if is_same(each.address, address) and each.network in {None, network}]
+        """Return the entry of an address.
+
+        Args:
+            address: In any case.
+            network: The network on which it must be known; None for an unknown network, on which only entries without
+                a network count.
+
+        Returns:
+            The entry for this network first, else one for every network; None if there is none.
+
+        Example:
+            >>> book = AddressBook.read({"0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7": "Example Payee"})
+            >>> book.find("0x6923831acf5c327260d7ac7c9dff5b1c3cb3c7d7", "sepolia").name
+            'Example Payee'
+        """
+        found = [each for each in self._at(address) if each.network in {None, network}]
         return min(found, key=lambda each: each.network is None, default=None)
 
     def lookalike(self, address: str | None) -> KnownAddress | None:
-        """Return a known address with the same first and last four hex digits, if it is another one; else None."""
-        shown = _ends(address or "")
-        if any(is_same(each.address, address) for each in self._entries):
-            return None
-        return next((each for each in self._entries if _ends(each.address) == shown), None)
+        """Return a known address that an address is easily taken for.
+
+        Args:
+            address: In any case.
+
+        Returns:
+            A known address with the same first and last four hex digits, if it is another one. None if there is none,
+            or if the address itself is known, on any network.
+
+        Example:
+            >>> book = AddressBook.read({"0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7": "Example Payee"})
+            >>> book.lookalike("0x692300000000000000000000000000000000C7D7").name
+            'Example Payee'
+        """
+        return None if address is None or self._at(address) else self._by_ends.get(shown_ends(address))
+
+    def _at(self, address: str | None) -> Sequence[KnownAddress]:
+        return self._by_address.get((address or "").lower(), ())
+
+    def __contains__(self, address: object) -> bool:
+        return isinstance(address, str) and address.lower() in self._by_address
+
+    def __iter__(self) -> Iterator[KnownAddress]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AddressBook) and self._entries == other._entries
+
+    def __hash__(self) -> int:
+        return hash(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}>"
 
 
-def _ends(address: str) -> tuple[str, str]:
-    """Return what people compare of an address: the first and the last four hex digits."""
-    return address[2:6].lower(), address[-4:].lower()
+def _read_csv(path: Path) -> list[KnownAddress]:
+    """Return the entries of a CSV file. Raises InvalidInput."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            columns, rows = reader.fieldnames or (), list(reader)
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+    except UnicodeDecodeError:
+        problem = "is not UTF-8"
+    except csv.Error as error:
+        problem = f"is not CSV ({error})"
+    else:
+        _check_columns(columns, path.name)
+        return _entries(rows, path.name, first=2)
+    raise InvalidInput(f"addresses: {path.name} {problem}.")
+
+
+def _check_columns(columns: Iterable[object], where: str) -> None:
+    given = {*columns}
+    for name in ("address", "name"):
+        if name not in given:
+            raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
+
+
+def _entries(rows: Iterable[Mapping[Any, Any]], where: str, *, first: int = 1) -> list[KnownAddress]:
+    """Return the entries of a table. first: the number of its first row, for messages."""
+    entries = []
+    for number, row in enumerate(rows, first):
+        place = next((row[name] for name in _NETWORK_COLUMNS if name in row), None)
+        try:
+            entries.append(KnownAddress(address=row["address"], name=_text(row["name"]), network=place))
+        except InvalidInput as error:
+            raise InvalidInput(f"{where}, row {number}: {error.message}") from None
+    return entries
+
+
+_NETWORK_COLUMNS = ("network", "chainId", "chain_id")
+"""The names of the column with the network, in any of its forms."""
+
+
+def _text(value: Any) -> str:
+    """Return a cell's text; "" for an empty cell."""
+    return "" if is_blank(value) else str(value)
+
+
+def _read_network(value: Any) -> str | None:
+    """Return a network by its name, or by its chain id if it has no name here. Raises InvalidInput."""
+    if is_blank(value) or value == "":
+        return None
+    if isinstance(value, str) and value in networks():
+        return value
+    text = str(value).removesuffix(".0")  # a column of numbers with an empty cell is one of floats
+    if text.isascii() and text.isdigit() and len(text) <= 18:
+        return next((each.name for each in networks().values() if each.chain_id == int(text)), str(int(text)))
+    raise InvalidInput('network: expected a name as in currency ids, such as "sepolia", or a chain id.')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from payerkit.errors import InvalidInput
 from payerkit.html import visible
 
 BURN_ADDRESSES = frozenset({f"0x{0:040x}", f"0x{0xDEAD:040x}"})
@@ -29,6 +30,19 @@ def with_checksum(address: Any) -> Any:
     if not isinstance(address, str):
         return address
     return str(to_checksum_address(address)) if _ADDRESS(address) else visible(address)
+
+
+def read_address(address: object, name: str) -> str:
+    """Return an address with its checksum. Raises InvalidInput for any other value. name: of what it is given for."""
+    problem = address_problem(address)
+    if problem == "address_malformed":
+        raise InvalidInput(f"{name}: expected an address, 0x and 40 hex digits.")
+    if problem:
+        raise InvalidInput(
+            f"{name}: the capital letters do not match the checksum of the address, so it may be mistyped. Compare it "
+            "with a trusted source."
+        )
+    return str(with_checksum(address))
 
 
 def is_same(one: object, other: object) -> bool:

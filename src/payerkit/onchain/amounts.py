@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Context, Decimal, DecimalException
+from numbers import Integral
 from typing import Any
 
 from payerkit.errors import InvalidInput
@@ -14,21 +15,33 @@ EXACT = Context(prec=200)
 """More digits than any product of an amount and a rate has here, so nothing is rounded."""
 
 
-def read_rate(rate: object) -> Decimal | None:
-    """Return a rate as an exact number. Raises InvalidInput for a float and for anything but a positive number."""
-    if rate is None:
-        return None
-    number = positive_number(rate) if isinstance(rate, str | int | Decimal) and not isinstance(rate, bool) else None
+def read_rate(rate: object, name: str = "rate") -> Decimal:
+    """Return a rate as an exact number. Raises InvalidInput for a float and for anything but a positive number.
+
+    name: of what it is given for.
+    """
+    number = positive_number(rate)
     if number is None:
-        raise InvalidInput('rate: give a positive number as text, Decimal or int, such as "2500".')
+        raise InvalidInput(f'{name}: give a positive number as text, Decimal or int, such as "2500".')
     return number
 
 
+_NUMBER = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100})?")
+
+
 def positive_number(value: object) -> Decimal | None:
-    """Return a number exactly; None for anything but a positive number of a reasonable size."""
-    try:
-        number = Decimal(str(value))
-    except (DecimalException, ValueError):  # ValueError: an int of more than 4,300 digits
+    """Return an amount or a rate exactly; None for anything but a positive number of a reasonable size.
+
+    Text is a plain decimal number, such as "10.50": Python would also read "1_0", "1e1" and the digits of any script.
+    A float is no number here, since it is not exact.
+    """
+    if isinstance(value, str):
+        number = Decimal(value) if _NUMBER.fullmatch(value) else Decimal(0)
+    elif isinstance(value, Decimal):
+        number = value
+    elif isinstance(value, Integral) and not isinstance(value, bool):
+        number = Decimal(int(value))
+    else:
         return None
     return number if number.is_finite() and number > 0 and abs(number.adjusted()) < 100 else None
 

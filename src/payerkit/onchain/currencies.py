@@ -44,9 +44,9 @@ def find_token(network: str, address: str) -> Currency | None:
     return _tokens().get((network, address.lower()))
 
 
-def tokens_at(address: str) -> list[Currency]:
+def tokens_at(address: str) -> tuple[Currency, ...]:
     """Return the tokens at an address, on any network."""
-    return [token for (_, place), token in _tokens().items() if place == address.lower()]
+    return _by_address().get(address.lower(), ())
 
 
 @cache
@@ -63,6 +63,14 @@ def find_by_hash(digest: str) -> Currency | None:
 @cache
 def _tokens() -> Mapping[tuple[str, str], Currency]:
     return {(each.network, each.address.lower()): each for each in token_list().values() if each.kind == "erc20"}
+
+
+@cache
+def _by_address() -> Mapping[str, tuple[Currency, ...]]:
+    found: dict[str, tuple[Currency, ...]] = {}
+    for (_, address), token in _tokens().items():
+        found[address] = (*found.get(address, ()), token)
+    return found
 
 
 @cache

@@ -13,6 +13,7 @@ from payerkit.onchain.amounts import to_units
 from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
 from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect, read_effects
+from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.protocols import PaymentLike
 from payerkit.onchain.transactions import (
     DecodedTransaction,
@@ -33,11 +34,13 @@ TRANSACTION_COLUMNS = {
     "does": "string",
     "token": "string",
     "recipient": "string",
+    "recipient_name": "string",
     "amount": "object",
     "amount_base": "object",
     "fee": "object",
     "fee_base": "object",
     "fee_recipient": "string",
+    "fee_recipient_name": "string",
     "reference": "string",
     "value": "object",
     "spender": "string",
@@ -70,12 +73,15 @@ CALLDATA_COLUMNS = {
 
 
 @without_internal_frames
-def decode_transactions(payment: PaymentLike, *, network: str | None = None) -> pd.DataFrame:
+def decode_transactions(
+    payment: PaymentLike, *, network: str | None = None, policy: PaymentPolicy | None = None
+) -> pd.DataFrame:
     """Decode the transactions of a payment: who is paid or allowed how much, through which contract.
 
     Args:
         payment: A `Payment`, from `initiate_payment` or `read_payment`.
         network: The network that the transactions are for, such as "matic"; by default, that of the order.
+        policy: Its address book and fees name wallets, and it may know further tokens.
 
     Returns:
         One row per call, and one per payment of a batch. A call that cannot be decoded is a row with a note.
@@ -84,6 +90,7 @@ def decode_transactions(payment: PaymentLike, *, network: str | None = None) -> 
         - network, contract, to (string): contract is the name and version deployed at `to`, or the token there
         - function, selector, does (string): does is the effect in words, such as "pay" or "approve"
         - token, recipient, fee_recipient, reference, spender (string): token as a currency id, or as an address
+        - recipient_name, fee_recipient_name (string): as the policy calls them; missing if it does not
         - amount, fee (object, Decimal): in whole units of the token; None if its decimals are not known. If the
           payment is converted on execution, in units of the request's currency, and the note tells so
         - amount_base, fee_base, allowance, max_to_spend, value (object, int): in base units, value in wei
@@ -92,7 +99,7 @@ def decode_transactions(payment: PaymentLike, *, network: str | None = None) -> 
           canonical, would be rejected, or is converted
 
     Raises:
-        InvalidInput: `payment` is not a payment, or the network is not known.
+        InvalidInput: `payment` is not a payment, `policy` is not a policy, or the network is not known.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -100,18 +107,21 @@ def decode_transactions(payment: PaymentLike, *, network: str | None = None) -> 
            step does                token                amount
         0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
+    known = given_policy(policy)
     transactions = decode_payment(payment)
-    where = network_of(payment.order, network or payment.network)
-    rows = [row for transaction in transactions for row in _transaction_rows(transaction, where)]
+    where = network_of(payment.order, network or payment.network, known)
+    rows = [row for transaction in transactions for row in _transaction_rows(transaction, where, known)]
     return pd.DataFrame(rows, columns=list(TRANSACTION_COLUMNS), dtype="object").astype(TRANSACTION_COLUMNS)
 
 
-def _transaction_rows(transaction: DecodedTransaction, network: str | None) -> list[dict[str, Any]]:
+def _transaction_rows(
+    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy
+) -> list[dict[str, Any]]:
     call = transaction.call
     shared = {
         "step": transaction.index,
         "network": network,
-        "contract": contract_name(transaction, network),
+        "contract": contract_name(transaction, network, policy),
         "to": None if transaction.to is None else visible(transaction.to),
         "function": call.function.name if call.function else None,
         "selector": call.selector or None,
@@ -119,7 +129,7 @@ def _transaction_rows(transaction: DecodedTransaction, network: str | None) -> l
         "canonical": call.canonical,
         "note": (note := _note(transaction)),
     }
-    effects = [_effect_columns(effect, network, note) for effect in transaction.effects]
+    effects = [_effect_columns(effect, network, policy, note) for effect in transaction.effects]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
 
 
@@ -129,8 +139,8 @@ def _note(transaction: DecodedTransaction) -> str:
     return f"{origin} {NOTES[transaction.call.code]}".strip()
 
 
-def _effect_columns(effect: Effect, network: str | None, note: str) -> dict[str, Any]:
-    token = resolve_currency(effect.token, network)
+def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, note: str) -> dict[str, Any]:
+    token = resolve_currency(effect.token, network, policy)
     is_converted = effect.unit == "request"
     decimals = _decimals(effect.request_currency if is_converted else token, is_converted=is_converted)
     converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
@@ -139,17 +149,24 @@ def _effect_columns(effect: Effect, network: str | None, note: str) -> dict[str,
         "does": effect.kind.value,
         "token": token.id if token else with_checksum(effect.token),
         "recipient": with_checksum(effect.recipient),
+        "recipient_name": _name(effect.recipient, network, policy),
         "amount": to_units(effect.amount, decimals),
         "amount_base": effect.amount,
         "fee": to_units(effect.fee, decimals),
         "fee_base": effect.fee,
         "fee_recipient": with_checksum(effect.fee_recipient),
+        "fee_recipient_name": _name(effect.fee_recipient, network, policy),
         "reference": _hex(effect.reference),
         "spender": with_checksum(effect.spender),
         "allowance": effect.allowance,
         "max_to_spend": effect.max_to_spend,
         "note": " ".join(words for words in (converted, effect.revert_reason, note) if words),
     }
+
+
+def _name(address: str | None, network: str | None, policy: PaymentPolicy) -> str | None:
+    name = policy.name_of(address, network)
+    return None if name is None else visible(name)
 
 
 def _decimals(currency: Currency | None, *, is_converted: bool) -> int | None:

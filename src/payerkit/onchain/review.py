@@ -19,8 +19,10 @@ from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.review_approvals import review_approval
 from payerkit.onchain.review_base import PaymentReview, finding
 from payerkit.onchain.review_metadata import review_metadata
+from payerkit.onchain.review_payee import review_order_payees
 from payerkit.onchain.review_payments import review_payment
 from payerkit.onchain.review_response import review_members, review_response
+from payerkit.onchain.review_tokens import review_order_currencies, review_token_contract
 from payerkit.onchain.transactions import DecodedTransaction, contract_at, network_of
 
 MAX_TRANSACTIONS = 50
@@ -43,7 +45,8 @@ def check_payment(
 
     Args:
         payment: A `Payment`, from `initiate_payment` or `read_payment`.
-        order: A `PaymentOrder`, or a dict with its fields; by default, the order that the payment remembers.
+        order: A `PaymentOrder`, or a dict or Series with its fields; by default, the order that the payment remembers.
+            It need not name a payee, as an order that pays out to a bank account does not.
         rate: The price of one unit of the payment currency in the invoice currency, such as "2500" for an invoice in
             USD that is paid in ETH. Without it, the amount is only checked if both currencies are the same.
         network: The network that the transactions are for, such as "matic"; by default, that of the order.
@@ -55,8 +58,8 @@ def check_payment(
         can be checked matches, "look" if a person must decide, and "stop" if something contradicts the order.
 
     Raises:
-        InvalidInput: The payment or the order is not one, the rate is not positive, the network is not known, or `now`
-            has no time zone.
+        InvalidInput: The payment, the order or the policy is not one, the order has a member that is not compared, the
+            rate is not positive, the network is not known, or `now` has no time zone.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -91,11 +94,8 @@ def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[F
         yield finding("network_unknown")
     else:
         yield finding("network", network=networks()[review.network])
-    currencies = [review.currency(order) for order in review.orders]
-    if None in currencies:
-        yield finding("currency_unknown")
-    if any(currency and currency.kind == "trc20" for currency in currencies):
-        yield finding("network_unsupported")
+    yield from review_order_currencies(review)
+    yield from review_order_payees(review)
     if not review.payments:
         yield finding("no_payment")
     if len(review.payments) > 1:
@@ -136,7 +136,7 @@ def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> I
     if function is None or review.network is None or problem == "address_malformed":
         return
     if function.contracts == ("ERC20",):
-        yield _check_token_contract(review, transaction)
+        yield review_token_contract(review, transaction)
         return
     others = ", ".join(sorted({each.network for each in deployments_at(transaction.to)} - {review.network}))
     found = contract_at(transaction.to, review.network, function.contracts)
@@ -148,16 +148,6 @@ def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> I
         known = f" It is {found.contract}." if found else ""
         known += f" It is a known contract on {others}." if others else ""
         yield finding("contract_unknown", transaction, network=review.network, known=known)
-
-
-def _check_token_contract(review: PaymentReview, transaction: DecodedTransaction) -> Finding:
-    token = review.token(transaction.to)
-    expected = next((review.currency(order) for order in review.orders), None)
-    if token is None:
-        return finding("token_unknown.contract", transaction, network=review.network)
-    if expected and token != expected:
-        return finding("token_differs.contract", transaction, token=token.id, expected=expected.id)
-    return finding("token", transaction, token=token.id)
 
 
 def _check_value(transaction: DecodedTransaction) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property
@@ -16,16 +16,11 @@ from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.chain_claims import chain_claims, claimed_networks
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
+from payerkit.onchain.orders import ExpectedPayment, read_order
+from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
-from payerkit.onchain.transactions import (
-    DecodedTransaction,
-    decode_payment,
-    network_of,
-    resolve_currency,
-)
+from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
 from payerkit.onchain.whole_response import Member, WholeResponse
-from payerkit.wire import our_name
 
 UNLIMITED = 2**256 - 1
 """An amount without a limit: the largest that a contract can hold."""
@@ -61,7 +56,7 @@ class PaymentReview:
         now: datetime | None = None,
     ) -> Self:
         """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
-        policy = policy or NO_POLICY
+        policy = given_policy(policy)
         if now is not None and now.tzinfo is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
         transactions = decode_payment(payment)
@@ -71,7 +66,7 @@ class PaymentReview:
             transactions=transactions,
             orders=() if expected is None else (expected,),
             network=network_of(expected, network or payment.network, policy) or _claimed_network(payment.whole),
-            rate=read_rate(rate),
+            rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
         )
@@ -115,29 +110,6 @@ def _claimed_network(whole: WholeResponse) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedPayment:
-    """An order as text, from an object or a dict. payee: None if the order does not name one."""
-
-    payee: str | None
-    amount: str
-    invoice_currency: str
-    payment_currency: str
-
-
-def read_order(order: OrderLike | Mapping[str, Any] | None) -> ExpectedPayment | None:
-    """Return an order; None without one. Raises InvalidInput if a field is missing."""
-    if order is None:
-        return None
-    names = [each.name for each in fields(ExpectedPayment)]
-    given = {our_name(str(name)): value for name, value in order.items()} if isinstance(order, Mapping) else {}
-    given |= {name: getattr(order, name) for name in names if hasattr(order, name)}
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise InvalidInput(f"order: give a PaymentOrder or a dict with its fields; {missing[0]} is missing.")
-    return ExpectedPayment(**{name: str(given[name]) for name in names})
-
-
 @cache
 def _messages() -> Mapping[str, Mapping[str, str]]:
     return {row["key"]: row for row in rows(__package__, "review")}
@@ -152,7 +124,7 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
         severity=cast("Severity", row["severity"]),
         code=key.partition(".")[0],
         message=row["message"].format(**values),
-        hint=row["hint"],
+        hint=row["hint"].format(**values),
         basis=row["basis"],
         step=about.index if about else None,
         unchecked={"yes": True, "": False}[row["unchecked"]],

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from decimal import ROUND_UP, Context, Decimal
 
 from payerkit.findings import Finding
-from payerkit.onchain.addresses import BURN_ADDRESSES, is_same, with_checksum
+from payerkit.onchain.addresses import is_same
 from payerkit.onchain.amounts import EXACT, format_amount, positive_number, to_units
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.review_base import UNLIMITED, PaymentReview, finding
 from payerkit.onchain.review_fees import review_fee
+from payerkit.onchain.review_payee import review_payee
+from payerkit.onchain.review_tokens import review_token
 from payerkit.onchain.transactions import DecodedTransaction
 
 _TOLERANCE = Decimal("0.01")
@@ -21,8 +23,8 @@ _TOLERANCE = Decimal("0.01")
 
 def review_payment(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
     """Yield the findings about a payment."""
-    yield _check_recipient(review, transaction, payment)
-    yield from _check_token(review, transaction, payment)
+    yield from review_payee(review, transaction, payment)
+    yield from review_token(review, transaction, payment)
     yield from _check_amount(review, transaction, payment)
     yield from review_fee(review, transaction, payment)
     yield _check_reference(review, transaction, payment)
@@ -34,30 +36,6 @@ def review_payment(review: PaymentReview, transaction: DecodedTransaction, payme
         yield finding("batch", transaction)
     if payment.unit == "request":
         yield _check_maximum(review, transaction, payment)
-
-
-def _check_recipient(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
-    if payment.recipient is None:
-        return finding("recipient_unknown", transaction)
-    if payment.recipient.lower() in BURN_ADDRESSES:
-        return finding("recipient_burned", transaction)
-    order = review.order_of(payment)
-    if order and is_same(payment.recipient, order.payee):
-        return finding("payee_matches", transaction)
-    recipient = with_checksum(payment.recipient)
-    return finding("payee_differs" if order else "recipient", transaction, recipient=recipient)
-
-
-def _check_token(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
-    if review.network is None:
-        return
-    token, expected = review.token(payment.token), review.currency(review.order_of(payment))
-    if token is None:
-        yield finding("token_unknown", transaction, network=review.network)
-    elif expected and token != expected:
-        yield finding("token_differs", transaction, token=token.id, expected=expected.id)
-    else:
-        yield finding("token_matches", transaction, token=token.id)
 
 
 def _check_amount(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:

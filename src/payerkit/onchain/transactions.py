@@ -12,7 +12,7 @@ from payerkit.onchain.calldata import DecodedCall, read_call
 from payerkit.onchain.currencies import Currency, currency_hash, native_currency, tokens_at
 from payerkit.onchain.deployments import Deployment, deployments_at
 from payerkit.onchain.effects import NATIVE, Effect, read_effects
-from payerkit.onchain.networks import networks
+from payerkit.onchain.networks import network_in_id, networks
 from payerkit.onchain.policy import NO_POLICY, PaymentPolicy
 from payerkit.onchain.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
 from payerkit.onchain.whole_response import CALLDATA_NAMES
@@ -86,6 +86,8 @@ def network_of(
 ) -> str | None:
     """Return the given network, else that of the order's payment currency; None if neither is known.
 
+    The id of a currency that is not listed tells the network, too.
+
     Raises InvalidInput for a network that is not in networks.tsv.
     """
     if network is not None:
@@ -94,8 +96,13 @@ def network_of(
                 f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
             )
         return str(network)
-    currency = None if order is None else policy.find_currency(str(order.payment_currency))
-    return currency.network if currency and currency.kind != "fiat" else None
+    if order is None:
+        return None
+    currency = policy.find_currency(order.payment_currency)
+    if currency is None:
+        of_id = network_in_id(order.payment_currency)
+        return of_id.name if of_id else None
+    return None if currency.kind == "fiat" else currency.network
 
 
 def resolve_currency(token: str | None, network: str | None, policy: PaymentPolicy = NO_POLICY) -> Currency | None:

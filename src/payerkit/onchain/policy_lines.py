@@ -1,0 +1,72 @@
+"""The lines of a policy file, as `PaymentPolicy.save` writes them and as findings tell a user to add them."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+from payerkit.html import visible
+from payerkit.onchain.addresses import with_checksum
+
+UNLIMITED_WORD = "unlimited"
+"""What stands for an allowance without a limit."""
+
+
+def fee_line(address: str, percent: Decimal | str, name: str = "") -> str:
+    """Return the lines that agree to a fee, up to a percentage of the amount."""
+    return _table("[[fees]]", address=with_checksum(address), max_percent=_number(percent), name=name or None)
+
+
+def allowance_line(token: str, spender: str, most: Decimal | str | int | None) -> str:
+    """Return the lines that accept an allowance of a token, by its id. most: in whole units; None for no limit."""
+    limit = UNLIMITED_WORD if most is None else _number(most)
+    return _table("[[allowances]]", token=token, spender=with_checksum(spender), most=limit)
+
+
+def address_line(address: str, name: str, network: str | None = None) -> str:
+    """Return the lines of a known wallet. network: None if the name holds on every network."""
+    return _table("[[addresses]]", address=with_checksum(address), name=name, network=network)
+
+
+def token_line(id: str, network: str, address: str, decimals: int | None, symbol: str | None = None) -> str:  # noqa: A002 - the member's name
+    """Return the lines of a further token. decimals: None to let the user fill them in."""
+    known = "?" if decimals is None else decimals
+    members = {"id": id, "network": network, "address": with_checksum(address), "decimals": known, "symbol": symbol}
+    return _table("[[tokens]]", **members)
+
+
+def rate_line(payment: str, invoice: str, rate: Decimal | str | int) -> str:
+    """Return the lines with the price of one unit of a payment currency in an invoice currency, both by id."""
+    return f"[rates]\n{rate_member(payment, invoice, rate)}"
+
+
+def rate_member(payment: str, invoice: str, rate: Decimal | str | int) -> str:
+    """Return the line of a rate, without the line that begins the table."""
+    return f"{_quoted(f'{payment}/{invoice}')} = {_quoted(_number(rate))}"
+
+
+def setting_line(name: str, value: Decimal | str) -> str:
+    """Return the line of a percentage that belongs to no table, such as `batch_fee`."""
+    return f"{name} = {_quoted(_number(value))}"
+
+
+def _table(head: str, **members: str | int | None) -> str:
+    lines = (f"{name} = {_value(value)}" for name, value in members.items() if value is not None)
+    return "\n".join([head, *lines])
+
+
+def _value(value: str | int) -> str:
+    return str(value) if isinstance(value, int) else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML. JSON escapes quotes and backslashes alike; what is invisible is written out."""
+    return json.dumps(visible(text), ensure_ascii=False)
+
+
+def _number(number: Decimal | str | int) -> str:
+    """Return a number as a person writes it, without an exponent or idle zeros."""
+    if not isinstance(number, Decimal):
+        return str(number)
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,361 @@
+"""A policy: made in Python or read from a file that a person can read, and every mistake in it named."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from payerkit.errors import InvalidInput
+from payerkit.onchain import policy_lines
+from payerkit.onchain.address_book import AddressBook, KnownAddress
+from payerkit.onchain.currencies import find_currency
+from payerkit.onchain.policy import NO_POLICY, AcceptedAllowance, AgreedFee, PaymentPolicy
+
+PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+FEES = "0xfeE5000000000000000000000000000000000001"
+PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+TEST_USDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # listed as fUSDC-sepolia
+NEW_TOKEN: dict[str, Any] = {"id": "USDT0-matic", "network": "matic", "address": FEES, "decimals": 6}
+
+POLICY = PaymentPolicy(
+    fees=(AgreedFee(address=FEES, max_percent=Decimal("0.1"), name='The "protocol" fee'),),
+    allowances=(
+        AcceptedAllowance(token="fUSDC-sepolia", spender=PROXY, most=Decimal(1000)),
+        AcceptedAllowance(token="fUSDT-sepolia", spender=PROXY),
+    ),
+    addresses=AddressBook(
+        [
+            KnownAddress(address=PAYEE, name="Example Payee é", network="sepolia"),
+            KnownAddress(address=FEES, name="Everywhere"),
+            KnownAddress(address=PROXY, name="On a chain without a name here", network="59144"),
+        ]
+    ),
+    rates={("ETH-sepolia-sepolia", "USD"): Decimal("2500.50"), ("A/B-matic", "USD"): Decimal("1E-7")},
+    tokens=[NEW_TOKEN, NEW_TOKEN | {"id": "other-name-matic", "address": PAYEE, "symbol": "USDX"}],
+    peg_tolerance=Decimal(1),
+    batch_fee=Decimal("0.30"),
+)
+
+WRITTEN = """\
+peg_tolerance = "1"
+batch_fee = "0.3"
+
+[[fees]]
+address = "0xfeE5000000000000000000000000000000000001"
+max_percent = "0.1"
+name = "The \\"protocol\\" fee"
+
+[[allowances]]
+token = "fUSDC-sepolia"
+spender = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+most = "1000"
+
+[[allowances]]
+token = "fUSDT-sepolia"
+spender = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+most = "unlimited"
+
+[[addresses]]
+address = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+name = "Example Payee é"
+network = "sepolia"
+
+[[addresses]]
+address = "0xfeE5000000000000000000000000000000000001"
+name = "Everywhere"
+
+[[addresses]]
+address = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+name = "On a chain without a name here"
+network = "59144"
+
+[[tokens]]
+id = "USDT0-matic"
+network = "matic"
+address = "0xfeE5000000000000000000000000000000000001"
+decimals = 6
+
+[[tokens]]
+id = "other-name-matic"
+network = "matic"
+address = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+decimals = 6
+symbol = "USDX"
+
+[rates]
+"ETH-sepolia-sepolia/USD" = "2500.5"
+"A/B-matic/USD" = "0.0000001"
+"""
+
+
+def read(folder: Path, text: str) -> PaymentPolicy:
+    """Return the policy of a file with this text."""
+    file = folder / "policy.toml"
+    file.write_text(text, "utf-8")
+    return PaymentPolicy.read(file)
+
+
+def test_a_saved_policy_is_read_back(tmp_path: Path) -> None:
+    """A file holds all that a policy has, and knows where it came from."""
+    POLICY.save(tmp_path / "policy.toml")
+    again = PaymentPolicy.read(str(tmp_path / "policy.toml"))
+
+    assert again == POLICY
+    assert str(tmp_path / "policy.toml") == again.source
+
+
+def test_a_person_can_read_a_policy(tmp_path: Path) -> None:
+    """A table has a member a line, so that lines can be added at the end of the file."""
+    POLICY.save(tmp_path / "policy.toml")
+
+    assert (tmp_path / "policy.toml").read_text("utf-8") == WRITTEN
+    assert str(POLICY) == WRITTEN.rstrip()
+
+
+def test_an_empty_policy_is_an_empty_file(tmp_path: Path) -> None:
+    """A policy that agrees to nothing can be saved and read, too."""
+    NO_POLICY.save(tmp_path / "policy.toml")
+
+    assert PaymentPolicy.read(tmp_path / "policy.toml") == NO_POLICY
+    assert NO_POLICY.addresses is None
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A missing folder is an InvalidInput, not an OSError."""
+    with pytest.raises(InvalidInput, match="path: the file cannot be written"):
+        POLICY.save(tmp_path / "missing" / "policy.toml")
+
+
+@pytest.mark.parametrize(
+    ("lines", "table", "members"),
+    [
+        (policy_lines.fee_line(FEES.lower(), "0.1"), "fees", {"address": FEES, "max_percent": "0.1"}),
+        (
+            policy_lines.allowance_line("fUSDC-sepolia", PROXY, None),
+            "allowances",
+            {"token": "fUSDC-sepolia", "spender": PROXY, "most": "unlimited"},
+        ),
+        (
+            policy_lines.allowance_line("fUSDC-sepolia", PROXY, Decimal("1E+3")),
+            "allowances",
+            {"token": "fUSDC-sepolia", "spender": PROXY, "most": "1000"},
+        ),
+        (
+            policy_lines.address_line(PAYEE, 'A "name" \\ of\x07 mine', "sepolia"),
+            "addresses",
+            {"address": PAYEE, "name": 'A "name" \\ of\\x07 mine', "network": "sepolia"},
+        ),
+        (policy_lines.token_line("USDT0-matic", "matic", FEES, 6), "tokens", NEW_TOKEN),
+    ],
+)
+def test_the_lines_that_findings_tell_are_those_of_a_file(lines: str, table: str, members: dict[str, Any]) -> None:
+    """Lines that a finding tells a user to add can be added at the end of a saved policy, as they are."""
+    content = tomllib.loads(f"{WRITTEN}\n{lines}\n")
+
+    assert members == content[table][-1]
+
+
+def test_a_rate_is_a_table_of_its_own() -> None:
+    """The line of a rate goes under [rates], which a file has once."""
+    line = policy_lines.rate_line("ETH-sepolia-sepolia", "USD", Decimal(2500))
+
+    assert {"rates": {"ETH-sepolia-sepolia/USD": "2500"}} == tomllib.loads(line)
+
+
+def test_an_unfinished_line_is_refused(tmp_path: Path) -> None:
+    """Where payerkit does not know the decimals of a token, its line cannot be used before a person fills them in."""
+    with pytest.raises(InvalidInput, match=r"policy.toml: \[\[tokens\]\] 1: decimals: expected a number"):
+        read(tmp_path, policy_lines.token_line("USDT0-matic", "matic", FEES, None))
+
+
+def fee(**members: str) -> str:
+    """Return the lines of a fee, with other members."""
+    return "\n".join(
+        ["[[fees]]", *(f"{name} = {value}" for name, value in {"address": f'"{FEES}"', **members}.items())]
+    )
+
+
+MISTAKES = [
+    ("not TOML", "[[fees]", r"policy.toml: not valid TOML: .*line 1"),
+    ("two tables of rates", "[rates]\n[rates]", "not valid TOML: .*twice"),
+    (
+        "an unknown table",
+        "[[fee]]\n",
+        r"policy.toml: fee: not a member of a policy. There are peg_tolerance, .*\[\[fees",
+    ),
+    ("a table in place of tables", '[fees]\naddress = "x"', r"fees: expected tables. Write \[\[fees\]\]"),
+    ("a list of texts", 'fees = ["x"]', "fees: expected tables"),
+    ("no address", '[[fees]]\nmax_percent = "1"', r"\[\[fees\]\] 1: address: missing"),
+    (
+        "a short address",
+        '[[fees]]\naddress = "0x12"\nmax_percent = "1"',
+        r"\[\[fees\]\] 1: address: expected an address",
+    ),
+    ("a mistyped address", fee(max_percent='"1"').replace("feE5", "FeE5"), r"1: address: the capital letters"),
+    ("no percentage", fee(), r"\[\[fees\]\] 1: max_percent: missing"),
+    ("more than all", fee(max_percent='"101"'), "max_percent: expected a percentage from 0 to 100"),
+    ("a setting below a table", fee(max_percent="1", batch_fee='"0.3"'), r"\[\[fees\]\] 1: batch_fee: not a member"),
+    ("a name that is none", fee(max_percent="1", name="7"), r"\[\[fees\]\] 1: name: expected text, got an int"),
+    ("a fee twice", f"{fee(max_percent='1')}\n{fee(max_percent='2')}", "policy.toml: fees: entry 2 .* as entry 1"),
+    (
+        "a token twice",
+        policy_lines.token_line("X-matic", "matic", FEES, 6)
+        + "\n"
+        + policy_lines.token_line("x-matic", "matic", PAYEE, 6),
+        "policy.toml: tokens: entry 2 is about the same as entry 1",
+    ),
+    (
+        "an allowance without a limit by mistake",
+        f'[[allowances]]\ntoken = "fUSDC-sepolia"\nspender = "{PROXY}"',
+        r"\[\[allowances\]\] 1: most: missing",
+    ),
+    (
+        "an allowance in words",
+        f'[[allowances]]\ntoken = "fUSDC-sepolia"\nspender = "{PROXY}"\nmost = "all"',
+        'most: expected a positive number, such as "1000", or "unlimited"',
+    ),
+    ("a network by another name", f'[[addresses]]\naddress = "{PAYEE}"\nnetwork = "polygon"', r"1: network: expected"),
+    (
+        "a token without decimals",
+        '[[tokens]]\nid = "X-matic"\nnetwork = "matic"\naddress = "0x"',
+        "1: decimals: missing",
+    ),
+    (
+        "a token with a rate",
+        policy_lines.token_line(**NEW_TOKEN) + "\nrate = 1",
+        r"\[\[tokens\]\] 1: rate: not a member",
+    ),
+    ("a token of nowhere", policy_lines.token_line("X", "nowhere", FEES, 6), r"\[\[tokens\]\] 1: network: expected"),
+    (
+        "a listed token with other decimals",  # amounts would be wrong by a million million
+        policy_lines.token_line("USDC-sepolia", "sepolia", TEST_USDC, 18),
+        r"\[\[tokens\]\] 1: decimals: the token list has 6 for this address, as fUSDC-sepolia",
+    ),
+    (
+        "the id of another token",
+        policy_lines.token_line("fUSDT-sepolia", "sepolia", FEES, 6),
+        r"\[\[tokens\]\] 1: id: in the token list, fUSDT-sepolia is another token",
+    ),
+    ("a rate of one currency", '[rates]\nUSD = "1"', r"\[rates\]: USD: expected a rate, such as \"ETH-sepolia"),
+    ("a dotted rate", 'rates.ETH.USD = "1"', r"\[rates\]: ETH: expected a rate"),
+    ("rates in a list", "rates = [1]", r"rates: expected a table. Write \[rates\]"),
+    ("a rate of nothing", '[rates]\n"A/USD" = "0"', "policy.toml: rates: A/USD: give a positive number"),
+    ("a rate in other digits", '[rates]\n"A/USD" = "\uff11"', "policy.toml: rates: A/USD: give a positive number"),
+    ("a tolerance in words", 'peg_tolerance = "little"', "policy.toml: peg_tolerance: expected a percentage"),
+    ("an address book in a list", "address_book = []", "policy.toml: address_book: expected the path of a CSV file"),
+    ("no such address book", 'address_book = "none.csv"', "none.csv cannot be read"),
+    ("text that steers a terminal", '"\\u001b[8m" = 1', r"policy.toml: \\x1b\[8m: not a member"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
+def test_every_mistake_in_a_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    """An InvalidInput names the file, the table and the member."""
+    with pytest.raises(InvalidInput, match=message):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), (b"\xff\xfe", "not valid UTF-8")])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, message: str) -> None:
+    """A missing file, and one in another encoding, are InvalidInput."""
+    file = tmp_path / "policy.toml"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(InvalidInput, match=f"policy.toml: .*{message}"):
+        PaymentPolicy.read(file)
+
+
+def test_numbers_may_be_numbers_or_text(tmp_path: Path) -> None:
+    """A number of TOML is read as it was written, not as a float."""
+    found = read(tmp_path, f'batch_fee = 0.30\n{fee(max_percent="0.1")}\n[rates]\n"A/USD" = 0.1\n"B/USD" = 2500')
+
+    assert Decimal("0.30") == found.batch_fee
+    assert Decimal("0.1") == found.fees[0].max_percent == found.rate("A", "USD")
+    assert Decimal(2500) == found.rate("b", "usd")
+
+
+def test_the_address_book_may_be_a_file_of_its_own(tmp_path: Path) -> None:
+    """The path counts from the folder of the policy, and the policy's own addresses are added."""
+    (tmp_path / "addresses.csv").write_text(f"address,name,chainId\n{PAYEE},Example Payee,11155111\n", "utf-8")
+    found = read(tmp_path, f'address_book = "addresses.csv"\n[[addresses]]\naddress = "{FEES}"\nname = "Own"\n')
+
+    assert found.addresses is not None
+    assert ["Example Payee", "Own"] == [each.name for each in found.addresses]
+
+
+def test_a_policy_without_addresses_has_no_address_book(tmp_path: Path) -> None:
+    """Only a given address book makes payees new."""
+    assert read(tmp_path, "").addresses is None
+    assert read(tmp_path, "addresses = []").addresses == AddressBook()
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"fees": [{"address": FEES}]}, "fees: expected AgreedFee objects; got a dict"),
+        ({"rates": {"ETH/USD": "1"}}, "rates: expected pairs of ids"),
+        ({"rates": {("A", "USD"): 1.5}}, "rates: A/USD: give a positive number"),
+        ({"tokens": ["USDC"]}, "tokens: expected dicts with id"),
+        ({"addresses": 5}, "addresses: give a path, a DataFrame or a dict"),
+        ({"peg_tolerance": True}, "peg_tolerance: expected a percentage"),
+    ],
+)
+def test_a_policy_made_in_python_is_checked_as_well(members: dict[str, Any], message: str) -> None:
+    """A wrong member is refused when the policy is made, not when a payment is checked."""
+    with pytest.raises(InvalidInput, match=message):
+        PaymentPolicy(**members)
+
+
+def test_a_rate_source_is_asked_last() -> None:
+    """A rate by hand wins; a source may know none, and what it returns is checked."""
+    known: dict[Any, Any] = {("ETH-mainnet", "USD"): 2500, ("ETH-mainnet", "EUR"): 2300.5}
+    policy = PaymentPolicy(rates={("ETH-mainnet", "USD"): Decimal(2400)}, rate_source=lambda *ids: known.get(ids))
+
+    assert Decimal(2400) == policy.rate("ETH-mainnet", "USD")
+    assert policy.rate("ETH-mainnet", "GBP") is None
+    with pytest.raises(InvalidInput, match="rate_source: give a positive number"):
+        policy.rate("ETH-mainnet", "EUR")
+
+
+def test_a_further_token_may_be_another_id_of_a_listed_one() -> None:
+    """The service's newer ids name tokens that the list has under another id: they are the same currency."""
+    policy = PaymentPolicy(tokens=[{"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}])
+    listed = find_currency("fUSDC-sepolia")
+
+    assert listed == policy.find_currency("usdc-sepolia") == policy.find_token("sepolia", TEST_USDC.lower())
+
+
+def test_a_further_token_is_found_by_id_and_address() -> None:
+    """A token that the list does not have is known with its decimals and symbol."""
+    found = POLICY.find_currency("usdt0-MATIC")
+
+    assert found is not None
+    assert ("USDT0", 6, "erc20") == (found.symbol, found.decimals, found.kind)
+    assert found == POLICY.find_token("matic", FEES.lower())
+    assert POLICY.find_token("mainnet", FEES) is None
+
+
+def test_an_accepted_allowance_is_found_by_any_id_of_its_token() -> None:
+    """An allowance is accepted for a token, whichever of its ids the policy uses."""
+    policy = PaymentPolicy(
+        tokens=[{"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}],
+        allowances=[AcceptedAllowance(token="USDC-sepolia", spender=PROXY, most="1000")],
+    )
+
+    assert policy.allowances[0] == policy.accepted_allowance("fUSDC-sepolia", PROXY.lower())
+    assert policy.accepted_allowance("fUSDT-sepolia", PROXY) is None
+    assert policy.accepted_allowance("fUSDC-sepolia", FEES) is None
+
+
+def test_names_come_from_the_address_book_and_the_fees() -> None:
+    """A wallet is called as the address book calls it; the recipient of a fee has at least the name of the fee."""
+    policy = PaymentPolicy(fees=POLICY.fees, addresses={PAYEE: "Example Payee"})
+
+    assert ("Example Payee", 'The "protocol" fee', None) == tuple(
+        policy.name_of(address, "sepolia") for address in (PAYEE.lower(), FEES, PROXY)
+    )
