@@ -603,7 +603,7 @@ def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Clien
         view = Browser(form).post("ready")
 
     assert ("warning", "Payment initiated. Read the warnings before anyone signs.") == view["status"]
-    assert "the service declares it as its protocol fee of 0.1 %. Check that you agreed to it." in view["panel"]
+    assert "it as its protocol fee of 0.1 %. Add to the policy, if you agreed to it:" in view["panel"]
     assert f"0.1 % to {OTHER}" in view["panel"]
     assert ">10.01 fUSDC-sepolia<" in view["panel"]
 

@@ -237,9 +237,6 @@ def test_what_contradicts_the_order_is_stopped(changed: Payment, code: str) -> N
 HARMLESS = [
     ("unlimited", payment((TOKEN, data("095ea7b3", FEE_PROXY, MAX), 0), TOKEN_PAYMENT, asked=USDC),
      "allowance_unlimited"),
-    ("too much", payment((TOKEN, data("095ea7b3", FEE_PROXY, 10**8), 0), TOKEN_PAYMENT, asked=USDC), "allowance_large"),
-    ("too little", payment((TOKEN, data("095ea7b3", FEE_PROXY, 5), 0), TOKEN_PAYMENT, asked=USDC), "allowance_small"),
-    ("a fee", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 5, OTHER), 0), asked=USDC), "fee"),
     ("trailing bytes", payment((FEE_PROXY, TOKEN_PAYMENT[1] + "00", 0), asked=USDC), "not_canonical"),
     ("letters of an address", payment((FEE_PROXY.replace("bfE", "bFe"), TOKEN_PAYMENT[1], 0), asked=USDC),
      "address_checksum"),
@@ -255,8 +252,6 @@ HARMLESS = [
 
 
 HARMLESS += [
-    ("approved too late", payment(TOKEN_PAYMENT, APPROVAL, asked=USDC), "allowance_late"),
-    ("approved thrice", payment(APPROVAL, APPROVAL, TOKEN_PAYMENT, asked=USDC), "allowance_reset"),
     ("a batch of one", payment((BATCH, data("9af8a581", [detail(MAIN_USDC)], [], DEAD), 0), asked=MAIN), "batch"),
     ("no 0x", payment((FEE_PROXY, TOKEN_PAYMENT[1][2:], 0), asked=USDC), "data_prefix"),
     ("a gas price", extra(gasPrice="0x1"), "member_unknown"),
@@ -278,25 +273,6 @@ def test_what_is_only_unusual_is_a_warning(unusual: Payment, code: str) -> None:
     found = check_payment(unusual)
 
     assert ("look", True) == (found.verdict, code in codes(found, "warning"))
-
-
-@pytest.mark.parametrize(
-    ("rate", "verdict"),
-    [("2500", "ok"), (2500, "ok"), (Decimal("2500.00"), "ok"), ("2510", "look"), ("2400", "stop"), (None, "look")],
-)
-def test_a_rate_decides_about_an_amount_in_another_currency(rate: Any, verdict: str) -> None:
-    """An amount at the given rate is ok to the last unit, near it a warning, far from it an error."""
-    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
-    paid = payment((ETH_FEE_PROXY, call, 4 * 10**15), asked=order("ETH-sepolia-sepolia", "USD"))
-
-    assert verdict == check_payment(paid, rate=rate).verdict
-
-
-@pytest.mark.parametrize("rate", [0, -1, 2500.0, True, "x", "NaN", "Infinity", "1e999999", [1]])
-def test_an_invalid_rate_is_refused(rate: Any) -> None:
-    """A float is not exact, and the others are not positive numbers."""
-    with pytest.raises(InvalidInput, match="rate: give a positive number"):
-        check_payment(GOOD["coin"], rate=rate)
 
 
 PAYABLE = [
@@ -447,24 +423,6 @@ def test_the_client_keeps_the_order(shared: Client) -> None:
     assert [None, 10_000_000] == list(payerkit.decode_transactions(paid)["amount_base"])
 
 
-def test_a_payment_of_few_units_is_not_doubled() -> None:
-    """Rounding is less than one unit: of a token with two decimals, two units are not one."""
-    token = find_currency("EURS-mainnet")
-    assert token is not None
-    call = data("c219a14d", token.address, PAYEE, 2, REFERENCE, 0, DEAD)
-    paid = payment((MAIN_PROXY, call, 0), asked=order(token.id, "USD", "0.01"))
-
-    assert "stop" == check_payment(paid, rate="1").verdict
-
-
-@pytest.mark.parametrize("amount", ["0", "-10", "x", "1e999999"])
-def test_an_order_without_a_positive_amount_is_stopped(amount: str) -> None:
-    """No payment can match such an order."""
-    asked = {"payee": PAYEE, "amount": amount, "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
-
-    assert "stop" == check_payment(GOOD["token"], asked, rate="1").verdict
-
-
 @pytest.mark.parametrize("to", ["\ud800", "0x1\nOK: all is well\x1b[8m", "\u202e0x"])
 def test_addresses_that_steer_a_terminal_are_written_out(to: str) -> None:
     """Text from a response cannot forge a line or hide text."""
@@ -473,17 +431,6 @@ def test_addresses_that_steer_a_terminal_are_written_out(to: str) -> None:
 
     assert to not in shown
     assert "\x1b" not in shown
-
-
-def test_an_unlimited_allowance_is_never_exact() -> None:
-    """An unlimited allowance is a warning even if the payment may spend any amount."""
-    proxy = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
-    call = data("3af2c012", PAYEE, 10**9, [HASHES[0], TOKEN], REFERENCE, 0, DEAD, MAX, 0)
-    paid = payment((TOKEN, data("095ea7b3", proxy, MAX), 0), (proxy, call, 0), asked=order("fUSDC-sepolia", "USD"))
-    found = check_payment(paid, rate="1")
-
-    assert {"allowance_unlimited", "max_to_spend"} <= codes(found, "warning")
-    assert "The payment may spend any amount. The rate may be of any age." in str(found)
 
 
 UNDERSTOOD = {"095ea7b3", "c219a14d", "0784bca3", "b868980b", "d7c95e98", "eb7d8df3"}
@@ -519,111 +466,6 @@ def test_no_other_function_is_ok(selector: str, value: int) -> None:
             assert "ok" not in {check_payment(alone).verdict, check_payment(beside).verdict}
         elif selector != "095ea7b3":
             assert check_payment(beside).verdict == "stop"  # a second payment
-
-
-FEE = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, OTHER), 0)  # 0.1 % of 10 fUSDC
-DECLARED = {"percentage": "0.1", "address": OTHER}
-
-
-def declared_fee(transaction: tuple[str, str, int], **fees: Any) -> PaymentFindings:
-    """Return the findings about a payment whose service declares some fees."""
-    return check_payment(payment(transaction, asked=USDC, metadata=fees))
-
-
-@pytest.mark.parametrize("percentage", ["0.1", "0.10", "0.1 %", "0.1%", 0.1])
-@pytest.mark.parametrize("name", ["protocol", "platform"])
-def test_a_declared_fee_is_still_a_warning(name: str, percentage: Any) -> None:
-    """The service is the party that is checked: that it declares a fee is told, and clears nothing."""
-    found = declared_fee(FEE, **{f"{name}Fee": {"percentage": percentage, "address": OTHER.lower()}})
-    (fee,) = found.warnings
-
-    assert ("look", "fee") == (found.verdict, fee.code)
-    assert (
-        f"fee: A fee of 0.01 fUSDC-sepolia (0.1 %) goes to {OTHER}; "
-        f"the service declares it as its {name} fee of 0.1 %. Check that you agreed to it."
-    ) == str(fee)
-
-
-OTHER_DECLARATIONS = [
-    ("another share", {"percentage": "0.2", "address": OTHER}, f"declares a protocol fee of 0.2 % to {OTHER}."),
-    ("another wallet", {"percentage": "0.1", "address": PAYEE}, f"declares a protocol fee of 0.1 % to {PAYEE}."),
-    ("hardly more", {"percentage": "0.10002", "address": OTHER}, "declares a protocol fee of 0.10002 % to"),
-    ("no wallet", {"percentage": "0.1"}, "declares a protocol fee of 0.1 % to an unknown wallet."),
-    ("no share", {"address": OTHER}, "declares a protocol fee of an unknown share to"),
-    ("nothing readable", {"percentage": [], "address": "<b>\x1b"}, "an unknown share to an unknown wallet."),
-    ("nothing at all", {"percentage": 0, "address": OTHER}, "declares a protocol fee of 0 % to"),
-]
-
-
-@pytest.mark.parametrize(
-    ("declared", "words"), [row[1:] for row in OTHER_DECLARATIONS], ids=[row[0] for row in OTHER_DECLARATIONS]
-)
-def test_a_fee_that_differs_from_its_declaration_is_told(declared: Any, words: str) -> None:
-    """Share and wallet have to be those that the service declares, to one base unit."""
-    found = declared_fee(FEE, protocolFee=declared)
-
-    assert ("look", {"fee_differs"}) == (found.verdict, codes(found, "warning") - {"type_unexpected"})
-    assert words in str(found.warnings)
-    assert "rely on the transactions" in str(found.warnings)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "words"),
-    [
-        ({}, "the service declares none."),
-        ({"protocolFee": None}, "the service declares none."),
-        ({"protocolFee": "0.1 %"}, "the service declares none."),  # not in the documented form
-    ],
-)
-def test_an_undeclared_fee_is_a_warning(metadata: Any, words: str) -> None:
-    """A fee that the service does not declare is a warning, as it always was."""
-    found = declared_fee(FEE, **metadata)
-
-    assert ("look", {"fee"}) == (found.verdict, codes(found, "warning") - {"type_unexpected"})
-    assert words in str(found.warnings)
-
-
-@pytest.mark.parametrize(
-    ("transaction", "fees", "expected"),
-    [
-        (TOKEN_PAYMENT, {"protocolFee": DECLARED}, {"fee_missing"}),  # it may be taken in another way
-        (FEE, {"protocolFee": DECLARED, "platformFee": {"percentage": 1, "address": PAYEE}}, {"fee", "fee_missing"}),
-        (FEE, {"protocolFee": DECLARED, "platformFee": {"percentage": 0, "address": PAYEE}}, {"fee"}),
-        (TOKEN_PAYMENT, {"protocolFee": {"percentage": 0, "address": OTHER}}, set()),
-        (
-            (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, "0x" + "0" * 40), 0),
-            {"protocolFee": DECLARED},
-            {"fee", "fee_differs"},  # for the zero address, which is not the declared wallet
-        ),
-    ],
-    ids=["no fee", "one of two", "one of two is zero", "zero", "burned"],
-)
-def test_a_declared_fee_that_is_missing_is_told(transaction: Any, fees: Any, expected: set[str]) -> None:
-    """A declared fee that the payment does not have is a warning, unless it is nothing."""
-    found = declared_fee(transaction, **fees)
-
-    assert expected == codes(found, "warning")
-    assert ("look" if expected else "ok") == found.verdict
-
-
-@pytest.mark.parametrize(("amount", "fee"), [(999, 0), (999, 1), (1001, 1), (1001, 2)])
-def test_a_fee_may_be_rounded(amount: int, fee: int) -> None:
-    """A share that is no whole number of base units is rounded up or down, and is the declared one all the same."""
-    call = data("c219a14d", TOKEN, PAYEE, amount, REFERENCE, fee, OTHER if fee else DEAD)
-    asked = order("fUSDC-sepolia", amount=f"0.{amount:06}")
-    found = check_payment(payment((FEE_PROXY, call, 0), asked=asked, metadata={"protocolFee": DECLARED}))
-
-    assert codes(found, "warning") <= {"fee"}
-    assert bool(fee) == ("the service declares it as its protocol fee" in str(found))
-
-
-def test_a_huge_fee_is_compared_exactly() -> None:
-    """No digit of a large amount is rounded away before the comparison."""
-    amount = 10**72
-    calls = [data("c219a14d", TOKEN, PAYEE, amount, REFERENCE, amount // 1000 + more, OTHER) for more in (0, 2)]
-    found = [declared_fee((FEE_PROXY, call, 0), protocolFee=DECLARED) for call in calls]
-
-    assert [False, True] == ["fee_differs" in codes(each, "warning") for each in found]
 
 
 MESSAGES = list(rows("payerkit.onchain", "review"))

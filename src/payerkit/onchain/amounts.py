@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Context, Decimal, DecimalException
+from decimal import ROUND_CEILING, ROUND_HALF_UP, ROUND_UP, Context, Decimal, DecimalException
 from numbers import Integral
 from typing import Any
 
@@ -65,6 +65,30 @@ def read_percentage(value: object) -> Decimal | None:
 def format_percentage(number: Decimal | None) -> str:
     """Return a percentage as people write it, such as "0.1 %"; "an unknown share" for None."""
     return "an unknown share" if number is None else f"{number.normalize(EXACT):f} %"
+
+
+def simplest_percentage(part: int, whole: int) -> Decimal | None:
+    """Return what percentage of a whole a part is, as a person would have written it; None of nothing.
+
+    This is the shortest number of which the part, in base units, may have been rounded; if there is none of up to six
+    digits, the six digits above it.
+    """
+    if whole == 0:
+        return None
+    exact = EXACT.divide(Decimal(100 * part), Decimal(whole))
+    for digits in range(1, 7):
+        number = Context(prec=digits, rounding=ROUND_HALF_UP).plus(exact)
+        difference = EXACT.abs(EXACT.subtract(number, exact))
+        is_near = EXACT.multiply(Decimal(100), difference) <= exact
+        if is_near and EXACT.multiply(difference, Decimal(whole)) < 100:
+            return number
+    return Context(prec=6, rounding=ROUND_UP).plus(exact)
+
+
+def share_of(amount: int, percentage: Decimal | None) -> int:
+    """Return a percentage of an amount in base units, rounded up; 0 for None."""
+    share = EXACT.divide(EXACT.multiply(Decimal(amount), percentage or Decimal(0)), Decimal(100))
+    return int(share.to_integral_value(ROUND_CEILING))
 
 
 def to_units(base: int | None, decimals: int | None) -> Decimal | None:

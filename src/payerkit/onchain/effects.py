@@ -20,6 +20,12 @@ _PARALLEL = ("token", "recipient", "amount", "reference", "fee")
 _UNITS_BY_KIND = {0: "request", 1: "token", 2: "token", 3: "native", 4: "request"}
 """Units of a group of BatchConversionPayments by its payment network id."""
 
+_CONVERTS_TOKENS = 0
+"""The payment network id of payments that convert to a token; 4, the other one with conversion, converts the value."""
+
+_OF_ONE_TOKEN = 1
+"""The payment network id of payments that are all in one token."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
@@ -27,8 +33,8 @@ class Effect:
 
     place: in its batch, counted from 0; None outside a batch. token: the address of the token, or `NATIVE`; None if
     the calldata does not tell. unit: of amount and fee: base units of the token, wei, or units of the request's
-    currency, which are converted on execution. All amounts are integers. revert_reason: why the contract would reject
-    it; "" if it would not.
+    currency, which are converted on execution. max_to_spend: None if the native value stands for it. All amounts are
+    integers. revert_reason: why the contract would reject it; "" if it would not.
     """
 
     kind: EffectKind
@@ -53,6 +59,11 @@ class Effect:
         return self.kind in {EffectKind.TRANSFER, EffectKind.SWAP, EffectKind.ESCROW}
 
     @property
+    def is_native(self) -> bool:
+        """Whether it is paid with the native value of the transaction."""
+        return self.unit == "native" or (self.unit == "request" and self.max_to_spend is None)
+
+    @property
     def request_currency(self) -> Currency | None:
         """The currency of an amount that is converted on execution; None if it is not a listed fiat or native one."""
         return find_by_hash(self.path[0]) if self.path else None
@@ -67,7 +78,7 @@ def read_effects(call: DecodedCall, *, to: str | None, value: int | None) -> lis
         return []
     if not call.function.is_batch:
         return [_effect(call.function, _flat(call.arguments), to=to, value=value, place=None)]
-    payments = enumerate(_batch_payments(call.arguments))
+    payments = enumerate(_batch_payments(call.arguments, of_one_token=call.function.name == "batchERC20Payments"))
     return [_effect(call.function, payment, to=to, value=value, place=place) for place, payment in payments]
 
 
@@ -77,14 +88,20 @@ def _flat(arguments: dict[str, Any]) -> Mapping[str, Any]:
     return arguments if not nested else {name: item for each in (arguments, *nested) for name, item in each.items()}
 
 
-def _batch_payments(arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of each payment of a batch, with those that all payments share."""
+def _batch_payments(arguments: Mapping[str, Any], *, of_one_token: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of each payment of a batch, with those that all payments share.
+
+    A batch of one token pays all in the first one's (RequestNetwork, BatchNoConversionPayments).
+    """
     shared = {name: item for name, item in arguments.items() if not isinstance(item, list)}
     if "groups" in arguments:
         for group in arguments["groups"]:
             yield from _batch_payments(shared | group)
     elif "details" in arguments:
-        yield from (shared | detail for detail in arguments["details"])
+        details = arguments["details"]
+        if details and details[0]["path"] and (of_one_token or shared.get("kind") == _OF_ONE_TOKEN):
+            shared["token"] = details[0]["path"][0]
+        yield from (shared | detail for detail in details)
     else:
         lists = {name: arguments[name] for name in _PARALLEL if isinstance(arguments.get(name), list)}
         if len({len(items) for items in lists.values()}) > 1:
@@ -110,10 +127,15 @@ def _effect(
         spender=payment.get("spender"),
         allowance=payment.get("allowance", payment.get("added")),
         path=path,
-        max_to_spend=payment.get("max_to_spend"),
+        max_to_spend=None if _converts_value(function, unit, payment) else payment.get("max_to_spend"),
         max_rate_age=payment.get("max_rate_age"),
         revert_reason=payment.get("revert_reason", "") or _revert_reason(function, payment, unit, path),
     )
+
+
+def _converts_value(function: Function, unit: str, payment: Mapping[str, Any]) -> bool:
+    """Return True for a payment that converts native value; a batch contract does not read its max_to_spend."""
+    return unit == "request" and function.payable and payment.get("kind") != _CONVERTS_TOKENS
 
 
 def _revert_reason(function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...]) -> str:

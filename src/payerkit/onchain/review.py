@@ -18,11 +18,13 @@ from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
 from payerkit.onchain.review_approvals import review_approval
 from payerkit.onchain.review_base import PaymentReview, finding
+from payerkit.onchain.review_fees import review_fees
 from payerkit.onchain.review_metadata import review_metadata
 from payerkit.onchain.review_payee import review_order_payees
-from payerkit.onchain.review_payments import review_payment
+from payerkit.onchain.review_payments import review_fee_leg, review_payment
 from payerkit.onchain.review_response import review_members, review_response
 from payerkit.onchain.review_tokens import review_order_currencies, review_token_contract
+from payerkit.onchain.review_value import review_value
 from payerkit.onchain.transactions import DecodedTransaction, contract_at, network_of
 
 MAX_TRANSACTIONS = 50
@@ -76,7 +78,7 @@ def check_payment(
     of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
     given = network or payment.network
     of_response = (*_check_whole(review, given), *review_response(review), *review_metadata(review))
-    return PaymentFindings(sorted([*of_response, *of_transactions], key=_place))
+    return PaymentFindings(sorted([*of_response, *of_transactions, *review_fees(review)], key=_place))
 
 
 def _place(found: Finding) -> int:
@@ -104,26 +106,29 @@ def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[F
 
 
 def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
-    yield from _check_calldata(transaction)
+    yield from _check_calldata(review, transaction)
     yield from _check_contract(review, transaction)
-    yield from _check_value(transaction)
+    yield from review_value(review, transaction)
     yield from review_members(transaction)
     if transaction.call.arguments is not None and not transaction.effects:
         yield finding("empty_batch", transaction)
     for effect in transaction.effects:
         if effect.kind == EffectKind.APPROVE:
             yield from review_approval(review, transaction, effect)
+        elif review.is_fee_leg(effect):
+            yield from review_fee_leg(review, transaction, effect)
         elif effect.is_payment:
             yield from review_payment(review, transaction, effect)
         else:
             yield finding("other_function", transaction, effect=effect.kind.value)
 
 
-def _check_calldata(transaction: DecodedTransaction) -> Iterator[Finding]:
+def _check_calldata(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
     code, data = transaction.call.code, transaction.data
     if data and not data.startswith("0x"):
         yield finding("data_prefix", transaction)
-    if code:
+    is_fee = any(leg is transaction for leg, _ in review.fee_legs)
+    if code and not (is_fee and code in {"empty", "reference_only"}):
         keys = {"not_canonical": "not_canonical", "empty": "plain_transfer", "reference_only": "plain_transfer"}
         yield finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
 
@@ -148,28 +153,3 @@ def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> I
         known = f" It is {found.contract}." if found else ""
         known += f" It is a known contract on {others}." if others else ""
         yield finding("contract_unknown", transaction, network=review.network, known=known)
-
-
-def _check_value(transaction: DecodedTransaction) -> Iterator[Finding]:
-    function = transaction.call.function
-    if transaction.value is None:
-        yield finding("value_unreadable", transaction)
-    elif transaction.value and function is not None and not function.payable:
-        yield finding("value_not_payable", transaction)
-    else:
-        yield from _compare_value(transaction)
-    if not transaction.is_value_given:
-        yield finding("value_absent", transaction)
-
-
-def _compare_value(transaction: DecodedTransaction) -> Iterator[Finding]:
-    """Compare the value with the sum of the native payments."""
-    value = transaction.value or 0
-    if any(effect.unit == "request" and effect.max_to_spend is None for effect in transaction.effects):
-        return  # the value is the maximum that may be spent
-    native = [effect for effect in transaction.effects if effect.unit == "native" and effect.is_payment]
-    needed = sum((effect.amount or 0) + (effect.fee or 0) for effect in native)
-    if value < needed:
-        yield finding("value_small", transaction)
-    elif value > needed:
-        yield finding("value_large" if needed else "value_unexplained", transaction)

@@ -16,6 +16,7 @@ from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.chain_claims import chain_claims, claimed_networks
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
+from payerkit.onchain.fees import FeeClaim, Paying, declared_fees, find_fee_legs
 from payerkit.onchain.orders import ExpectedPayment, read_order
 from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.protocols import OrderLike, PaymentLike
@@ -72,8 +73,31 @@ class PaymentReview:
         )
 
     @cached_property
-    def payments(self) -> list[tuple[DecodedTransaction, Effect]]:
-        """The effects that pay, each with its transaction."""
+    def payments(self) -> list[Paying]:
+        """The effects that pay, each with its transaction, without fee legs."""
+        return [(each, effect) for each, effect in self.paying if not self.is_fee_leg(effect)]
+
+    @cached_property
+    def fee_legs(self) -> list[Paying]:
+        """The effects that pay nothing but a fee, each with its transaction."""
+        return find_fee_legs(self.paying, self.fee_recipients, self.policy)
+
+    def is_fee_leg(self, effect: Effect) -> bool:
+        """Return True if an effect of a transaction here pays nothing but a fee."""
+        return id(effect) in self._ids_of_fee_legs
+
+    @cached_property
+    def _ids_of_fee_legs(self) -> frozenset[int]:
+        return frozenset(id(effect) for _, effect in self.fee_legs)
+
+    @cached_property
+    def references(self) -> frozenset[bytes | None]:
+        """The references of the payments."""
+        return frozenset(payment.reference for _, payment in self.payments)
+
+    @cached_property
+    def paying(self) -> list[Paying]:
+        """The effects that move money towards a recipient, each with its transaction: payments and fee legs."""
         return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
 
     @property
@@ -85,6 +109,17 @@ class PaymentReview:
     def chain_claims(self) -> list[Member]:
         """What the response says about the network."""
         return chain_claims(self.whole)
+
+    @cached_property
+    def declared_fees(self) -> Mapping[str, FeeClaim]:
+        """The fees that the service declares, by the address of who receives them, in lower case."""
+        return declared_fees(self.payment.metadata)
+
+    @cached_property
+    def fee_recipients(self) -> frozenset[str]:
+        """The wallets that may receive a fee, as the service declares it or the policy agrees to it, in lower case."""
+        agreed = {fee.address.lower() for fee in self.policy.fees}
+        return frozenset({*self.declared_fees, *agreed} - {(order.payee or "").lower() for order in self.orders})
 
     def order_of(self, payment: Effect) -> ExpectedPayment | None:
         """Return the order that a payment should fulfil; None if there is none."""

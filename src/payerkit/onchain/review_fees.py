@@ -1,100 +1,109 @@
-"""Review the fee of one payment, and compare it with the fees that the service declares.
+"""Review all fees of a payment: what is taken on top of it, and whether that is declared and agreed.
 
-A declaration clears no fee: the service is the party that is checked.
+A declaration clears no fee: the service is the party that is checked. What the user agreed to does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Context, Decimal
 
 from payerkit.findings import Finding
-from payerkit.onchain.addresses import BURN_ADDRESSES, address_problem, is_same, with_checksum
-from payerkit.onchain.amounts import EXACT, format_effect_amount, format_percentage
-from payerkit.onchain.effects import Effect
-from payerkit.onchain.protocols import FeeLike
+from payerkit.onchain.addresses import BURN_ADDRESSES, with_checksum
+from payerkit.onchain.amounts import format_effect_amount, format_percentage, simplest_percentage
+from payerkit.onchain.fees import Charge, FeeClaim, find_charges
+from payerkit.onchain.policy import AgreedFee
+from payerkit.onchain.policy_lines import fee_line
 from payerkit.onchain.review_base import PaymentReview, finding
-from payerkit.onchain.transactions import DecodedTransaction
+
+_ZERO = f"0x{0:040x}"
 
 
-def review_fee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
-    """Yield the findings about the fee of a payment."""
-    declared = _declared_fees(review)
-    if payment.fee:
-        yield from _check_fee(review, transaction, payment, declared)
-        return
-    missing = [*_check_missing(transaction, payment, declared)]
-    yield from missing
-    recipient = (payment.fee_recipient or "").lower()
-    if recipient and recipient not in BURN_ADDRESSES:
-        yield finding("fee_none.recipient", transaction)
-    elif payment.fee == 0 and not missing:
-        yield finding("fee_none", transaction)
+def review_fees(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about the fees of all transactions: one for each wallet that receives some."""
+    charges = find_charges(review.payments, review.fee_legs)
+    for charge in charges:
+        yield _check_charge(review, charge)
+    missing = [*_find_missing(review, charges)]
+    for claim in missing:
+        yield finding("fee_missing", review.payments[0][0], declared=claim)
+    unused = [*_find_unused(review, charges)]
+    yield from unused
+    if review.payments and not charges and not missing and not unused:
+        yield finding("fee_none", review.payments[0][0])
+    yield from _check_batches(review)
 
 
-def _check_fee(
-    review: PaymentReview, transaction: DecodedTransaction, payment: Effect, declared: dict[str, FeeLike]
-) -> Iterator[Finding]:
-    recipient = with_checksum(payment.fee_recipient) or "an unknown wallet"
-    words = {"fee": _fee_words(review, payment), "recipient": recipient}
-    match = next((name for name, fee in declared.items() if _is_declared(payment, fee)), "")
-    if payment.fee_recipient and int(payment.fee_recipient, 16) == 0:
-        yield finding("fee.burned", transaction, **words)
-    elif not declared:
-        yield finding("fee", transaction, **words)
-    if match:
-        yield finding(
-            "fee.declared", transaction, **words, name=match, share=format_percentage(declared[match].percentage)
-        )
-        others = {name: fee for name, fee in declared.items() if name != match}
-        yield from _check_missing(transaction, payment, others)
-    elif declared:
-        yield finding("fee_differs", transaction, **words, declared=_declaration(declared))
-
-
-def _check_missing(transaction: DecodedTransaction, payment: Effect, declared: dict[str, FeeLike]) -> Iterator[Finding]:
-    """Tell which declared fees a payment does not have; a share of a small amount may round down to nothing."""
-    missing = {name: fee for name, fee in declared.items() if not _is_share(fee, payment.amount, 0)}
-    if missing:
-        yield finding("fee_missing", transaction, declared=_declaration(missing))
-
-
-def _declared_fees(review: PaymentReview) -> dict[str, FeeLike]:
-    """Return the fees that the service declares, by name."""
-    metadata = review.payment.metadata
-    fees = {} if metadata is None else {"protocol": metadata.protocol_fee, "platform": metadata.platform_fee}
-    return {name: fee for name, fee in fees.items() if fee is not None}
-
-
-def _is_declared(payment: Effect, fee: FeeLike) -> bool:
-    """Return True if amount and recipient of a payment's fee are those that the service declares."""
-    return is_same(payment.fee_recipient, fee.address) and _is_share(fee, payment.amount, payment.fee or 0)
-
-
-def _is_share(fee: FeeLike, amount: int | None, found: int) -> bool:
-    """Return True if an amount is the fee's share of a payment, rounded up or down to one base unit."""
-    if fee.percentage is None or amount is None:
-        return False
-    difference = EXACT.subtract(EXACT.multiply(Decimal(amount), fee.percentage), Decimal(100 * found))
-    return EXACT.abs(difference) < 100
-
-
-def _fee_words(review: PaymentReview, payment: Effect) -> str:
-    """Return the amount of a fee, with its share of the amount."""
-    fee = format_effect_amount(payment, payment.fee or 0, review.token(payment.token))
-    if not payment.amount:
-        return fee
-    share = Context(prec=4).divide(Decimal(100 * (payment.fee or 0)), Decimal(payment.amount))
-    return f"{fee} ({format_percentage(share)})"
-
-
-def _declaration(fees: dict[str, FeeLike]) -> str:
-    """Return the declared fees in words, such as "a protocol fee of 0.1 % to 0x..."."""
-    return " and ".join(
-        f"a {name} fee of {format_percentage(fee.percentage)} to {_wallet_words(fee)}" for name, fee in fees.items()
+def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
+    recipient = (charge.recipient or "").lower()
+    claim, agreed = review.declared_fees.get(recipient), review.policy.agreed_fee(charge.recipient)
+    return finding(
+        _judge(charge, claim, agreed),
+        charge.transaction,
+        fee=_fee_words(review, charge),
+        recipient=with_checksum(charge.recipient) or "an unknown wallet",
+        declared=claim,
+        name=claim and claim.name,
+        share=claim and format_percentage(claim.percentage),
+        most=agreed and format_percentage(agreed.max_percent),
+        lines=_policy_lines(charge, claim),
     )
 
 
-def _wallet_words(fee: FeeLike) -> str:
-    is_address = address_problem(fee.address) != "address_malformed"
-    return str(with_checksum(fee.address)) if is_address else "an unknown wallet"
+def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None) -> str:
+    """Return the key of the finding. claim, agreed: what service and policy say of the recipient, if they name it."""
+    is_agreed = agreed is not None and charge.is_at_most(agreed.max_percent)
+    is_declared = claim is not None and charge.is_share(claim.percentage)
+    if charge.recipient == _ZERO and not charge.effect.is_native and charge.effect.place is None:
+        return "fee.burned"  # a batch contract would take it all the same, and keep it
+    if charge.is_high and not is_agreed:
+        return "fee_high"
+    if claim and not is_declared and not (is_agreed and claim.percentage is None):
+        return "fee_differs"
+    if is_agreed:
+        return "fee.agreed" if claim else "fee.undeclared"
+    if agreed:
+        return "fee.above"
+    return "fee.declared" if claim else "fee_unknown"
+
+
+def _find_missing(review: PaymentReview, charges: list[Charge]) -> Iterator[FeeClaim]:
+    """Yield the declared fees that no transaction has; a share of a small amount may round down to nothing."""
+    found = {(charge.recipient or "").lower() for charge in charges}
+    nothing = [Charge(transaction, payment, None, 0, payment.amount or 0) for transaction, payment in review.payments]
+    for address, claim in review.declared_fees.items():
+        if address not in found and not all(each.is_share(claim.percentage) for each in nothing):
+            yield claim
+
+
+def _find_unused(review: PaymentReview, charges: list[Charge]) -> Iterator[Finding]:
+    """Yield a finding for each wallet that is named as a fee's recipient, unless it is known or receives one."""
+    known = BURN_ADDRESSES | review.fee_recipients | {(charge.recipient or "").lower() for charge in charges}
+    for transaction, effect in review.paying:
+        recipient = (effect.fee_recipient or "").lower()
+        if recipient and recipient not in known:
+            known |= {recipient}
+            yield finding("fee_none.recipient", transaction, recipient=with_checksum(recipient))
+
+
+def _check_batches(review: PaymentReview) -> Iterator[Finding]:
+    """Yield what a batch contract may take in addition, once for each batch."""
+    batches = {each.index: each for each, payment in review.payments if payment.place is not None}
+    most = review.policy.batch_fee
+    for batch in batches.values():
+        yield finding("batch", batch) if most is None else finding("batch.agreed", batch, most=format_percentage(most))
+
+
+def _fee_words(review: PaymentReview, charge: Charge) -> str:
+    """Return a fee with its share of the amount."""
+    fee = format_effect_amount(charge.effect, charge.fee, review.token(charge.effect.token))
+    share = simplest_percentage(charge.fee, charge.amount)
+    return fee if share is None else f"{fee} ({format_percentage(share)})"
+
+
+def _policy_lines(charge: Charge, claim: FeeClaim | None) -> str:
+    """Return the lines that agree to a fee, after a line break."""
+    is_declared = claim is not None and charge.is_share(claim.percentage)
+    share = claim.percentage if claim and is_declared else simplest_percentage(charge.fee, charge.amount)
+    if share is None or charge.recipient is None:
+        return " its wallet or its share is not known."
+    return "\n" + fee_line(charge.recipient, share)

@@ -9,7 +9,8 @@ from payerkit.html import visible
 from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.chain_claims import chain_number, claimed_networks, is_chain_name, named_network
 from payerkit.onchain.networks import networks
-from payerkit.onchain.review_base import ExpectedPayment, PaymentReview, finding
+from payerkit.onchain.orders import ExpectedPayment
+from payerkit.onchain.review_base import PaymentReview, finding
 from payerkit.onchain.transactions import DecodedTransaction
 from payerkit.onchain.whole_response import CALLDATA_NAMES, Member, plain_name
 from payerkit.wire import our_name

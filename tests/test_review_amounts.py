@@ -1,0 +1,274 @@
+"""The review of amounts and native values: exact, by a rate, or within what the peg of a token allows."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from payerkit._tables import rows
+from payerkit.errors import InvalidInput
+from payerkit.models import Payment, PaymentOrder
+from payerkit.onchain.amounts import simplest_percentage
+from payerkit.onchain.currencies import find_currency, token_list
+from payerkit.onchain.policy import PaymentPolicy
+from payerkit.onchain.review import check_payment
+from test_review import (
+    DEAD,
+    ETH_FEE_PROXY,
+    FEE_PROXY,
+    GOOD,
+    HASHES,
+    MAIN_PROXY,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    WEI,
+    codes,
+    converted,
+    data,
+    order,
+    payment,
+)
+
+BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
+
+
+def token_payment(amount: int, asked: PaymentOrder) -> Payment:
+    """Return a payment of an amount of the order's token, in base units."""
+    token = find_currency(asked.payment_currency)
+    assert token is not None
+    proxy = FEE_PROXY if token.network == "sepolia" else MAIN_PROXY
+    return payment((proxy, data("c219a14d", token.address, PAYEE, amount, REFERENCE, 0, DEAD), 0), asked=asked)
+
+
+@pytest.mark.parametrize(
+    ("rate", "verdict"),
+    [("2500", "ok"), (2500, "ok"), (Decimal("2500.00"), "ok"), ("2510", "look"), ("2400", "stop"), (None, "look")],
+)
+def test_a_rate_decides_about_an_amount_in_another_currency(rate: Any, verdict: str) -> None:
+    """An amount at the given rate is ok to the last unit, near it a warning, far from it an error."""
+    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
+    paid = payment((ETH_FEE_PROXY, call, 4 * 10**15), asked=order("ETH-sepolia-sepolia", "USD"))
+
+    assert verdict == check_payment(paid, rate=rate).verdict
+
+
+def test_a_rate_of_the_policy_decides_likewise() -> None:
+    """A rate may be agreed to once; one that is given to the check wins."""
+    paid = payment(
+        (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), 4 * 10**15),
+        asked=order("ETH-sepolia-sepolia", "USD"),
+    )
+    policy = PaymentPolicy(rates={("ETH-sepolia-sepolia", "USD"): Decimal(2500)})
+
+    assert "ok" == check_payment(paid, policy=policy).verdict
+    assert "stop" == check_payment(paid, policy=policy, rate="2400").verdict
+
+
+def test_an_unknown_rate_is_told_with_the_line_to_add() -> None:
+    """Without a rate and a peg, a person compares; the policy is told as the place for rates."""
+    paid = payment(
+        (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), 4 * 10**15),
+        asked=order("ETH-sepolia-sepolia", "USD"),
+    )
+    (found,) = check_payment(paid).warnings
+
+    assert ("amount_unchecked", True) == (found.code, found.unchecked)
+    assert found.hint.endswith('[rates]\n"ETH-sepolia-sepolia/USD" = "2500"')
+
+
+@pytest.mark.parametrize("rate", [0, -1, 2500.0, True, "x", "NaN", "Infinity", "1e999999", [1]])
+def test_an_invalid_rate_is_refused(rate: Any) -> None:
+    """A float is not exact, and the others are not positive numbers."""
+    with pytest.raises(InvalidInput, match="rate: give a positive number"):
+        check_payment(GOOD["coin"], rate=rate)
+
+
+NO_DECIMALS, TWO_DECIMALS = "SLP-mainnet", "EURS-mainnet"
+ROUNDED = [
+    (TWO_DECIMALS, "10.004", 1000, "ok"),  # rounded down by less than a base unit, which is 0.1 % of the amount
+    (TWO_DECIMALS, "10.004", 1001, "ok"),  # rounded up
+    (TWO_DECIMALS, "10.004", 1002, "look"),  # more than a unit, but within 1 %
+    (TWO_DECIMALS, "10.004", 1011, "stop"),  # more than 1 %
+    (TWO_DECIMALS, "0.01", 2, "stop"),  # two units are not one
+    (NO_DECIMALS, "1000.5", 1001, "ok"),  # half a unit, 0.05 %
+    (NO_DECIMALS, "100.5", 101, "ok"),  # 0.5 %
+    (NO_DECIMALS, "3.5", 4, "stop"),  # half a unit is 14 %
+    (NO_DECIMALS, "3.5", 3, "stop"),  # the payee would lose as much
+]
+
+
+@pytest.mark.parametrize(("currency", "amount", "paid", "verdict"), ROUNDED)
+def test_rounding_matches_only_where_it_is_small(currency: str, amount: str, paid: int, verdict: str) -> None:
+    """Rounding to a base unit is no match where that changes the amount by more than 1 %."""
+    assert verdict == check_payment(token_payment(paid, order(currency, "USD", amount)), rate="1").verdict
+
+
+@pytest.mark.parametrize("amount", ["0", "-10", "x", "1e999999"])
+def test_an_order_without_a_positive_amount_is_stopped(amount: str) -> None:
+    """No payment can match such an order."""
+    asked = {"payee": PAYEE, "amount": amount, "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
+
+    assert "stop" == check_payment(GOOD["token"], asked, rate="1").verdict
+
+
+SWAPPED_CURRENCIES = [
+    (order("USD"), TOKEN_PAYMENT, None),  # no transaction pays dollars
+    (order("USD", "fUSDC-sepolia"), TOKEN_PAYMENT, None),  # the currencies of the order are swapped
+    (order("USD", "fUSDC-sepolia"), TOKEN_PAYMENT, "sepolia"),  # the same on a known network
+]
+
+
+@pytest.mark.parametrize(("asked", "transaction", "network"), SWAPPED_CURRENCIES)
+def test_fiat_money_as_payment_currency_is_stopped(asked: PaymentOrder, transaction: Any, network: str | None) -> None:
+    """An order that is to be paid in fiat money is wrong, whatever the transactions pay."""
+    found = check_payment(payment(transaction, asked=asked), network=network, rate="1")
+
+    assert ("stop", True) == (found.verdict, "currency_fiat" in codes(found, "error"))
+    assert "Perhaps the two currencies are swapped." in str(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "transaction"),
+    [
+        (order("FAU-sepolia", "fUSDC-sepolia"), TOKEN_PAYMENT),  # paid in the currency of the invoice
+        (order("ETH-sepolia-sepolia", "USD"), converted(10**9, *reversed(HASHES))),  # converted the wrong way round
+    ],
+)
+def test_swapped_currencies_are_stopped(asked: PaymentOrder, transaction: Any) -> None:
+    """A payment in the invoice currency, or that converts from the payment currency, is not the ordered one."""
+    assert "stop" == check_payment(payment(transaction, asked=asked), rate="1").verdict
+
+
+PEGGED = [
+    ("USDC-mainnet", "USD", "10", 10_000_000, "look", "amount_unchecked"),  # at one to one, but nobody agreed to that
+    ("USDC-mainnet", "USD", "10", 8_000_000, "look", "amount_unchecked"),  # 20 % off: the limit itself
+    ("USDC-mainnet", "USD", "10", 7_999_999, "stop", "amount_differs"),
+    ("USDC-mainnet", "USD", "10", 12_000_001, "stop", "amount_differs"),
+    ("USDC-mainnet", "USD", "10", 100_000_000, "stop", "amount_differs"),  # ten times as much
+    ("EURe-mainnet", "EUR", "10", 13 * 10**18, "stop", "amount_differs"),  # another currency, another peg
+    ("GBPe-mainnet", "GBP", "10", 10 * 10**18, "look", "amount_unchecked"),
+    ("EURe-mainnet", "USD", "10", 9 * 10**18, "look", "amount_unchecked"),  # a euro has no fixed price in dollars
+    ("EURe-mainnet", "USD", "10", 90 * 10**18, "look", "amount_unchecked"),
+    ("USDT-mainnet", "USDC-mainnet", "10", 10_000_000, "look", "amount_unchecked"),  # both are worth a dollar
+    ("USDT-mainnet", "USDC-mainnet", "10", 20_000_000, "stop", "amount_differs"),
+    ("WBTC-mainnet", "USD", "10", 10**9, "look", "amount_unchecked"),  # no peg
+]
+
+
+@pytest.mark.parametrize(("currency", "invoice", "amount", "paid", "verdict", "code"), PEGGED)
+def test_a_peg_bounds_an_amount(currency: str, invoice: str, amount: str, paid: int, verdict: str, code: str) -> None:
+    """Without a rate, an amount in a pegged token is an error if it is more than 20 % off, and else to be looked at."""
+    found = check_payment(token_payment(paid, order(currency, invoice, amount)))
+
+    assert (verdict, True) == (found.verdict, code in codes(found, "error") | codes(found, "warning"))
+
+
+@pytest.mark.parametrize(
+    ("paid", "verdict"),
+    [
+        (10_000_000, "ok"),  # one to one
+        (9_900_000, "ok"),  # 1 %, the tolerance itself
+        (10_100_000, "ok"),
+        (10_100_001, "look"),  # hardly more
+        (12_000_001, "stop"),  # no tolerance clears this
+    ],
+)
+def test_a_policy_clears_what_is_near_a_peg(paid: int, verdict: str) -> None:
+    """A pegged amount is ok within the tolerance of the policy, and only there."""
+    asked = token_payment(paid, order("USDC-mainnet", "USD"))
+
+    assert verdict == check_payment(asked, policy=PaymentPolicy(peg_tolerance=Decimal(1))).verdict
+    assert "stop" == check_payment(asked, policy=PaymentPolicy(peg_tolerance=Decimal(1)), rate="2").verdict
+
+
+@pytest.mark.parametrize("paid", [10_000_000, 9_912_345, 10_900_001, 8_000_000])
+def test_the_line_for_a_pegged_amount_clears_it(paid: int) -> None:
+    """What the finding tells to add to the policy is enough."""
+    asked = token_payment(paid, order("USDC-mainnet", "USD"))
+    (found,) = check_payment(asked).warnings
+    name, value = found.hint.splitlines()[-1].split(" = ")
+
+    assert "peg_tolerance" == name
+    assert "ok" == check_payment(asked, policy=PaymentPolicy(peg_tolerance=Decimal(value.strip('"')))).verdict
+
+
+@pytest.mark.parametrize("row", list(rows("payerkit.onchain", "pegs")), ids=lambda row: str(row["symbol"]))
+def test_pegs_are_of_listed_tokens_and_currencies(row: dict[str, str]) -> None:
+    """A symbol is one of the token list, or of the two in newer lists, and its currency is a fiat currency."""
+    symbols = {each.symbol for each in token_list().values() if each.kind != "fiat"}
+
+    assert row["symbol"] in symbols | {"EURC", "USDT0"}
+    assert ("fiat", True) == (token_list()[row["currency"].lower()].kind, bool(row["basis"]))
+
+
+def batch(*groups: tuple[int, list[Any]], value: int) -> tuple[str, str, int]:
+    """Return a batch on sepolia, of groups of payments by their kind."""
+    return (BATCH, data("92cddb91", [*groups], [], DEAD), value)
+
+
+NATIVE = (PAYEE, WEI, [HASHES[1]], REFERENCE, 0, 0, 0)
+CONVERTED = (PAYEE, 10**9, HASHES, REFERENCE, 0, 0, 0)
+USD_ORDER = order("ETH-sepolia-sepolia", "USD")
+VALUES = [
+    ("a conversion", USD_ORDER, batch((4, [CONVERTED]), value=10**16), set()),
+    ("a conversion by its own function", USD_ORDER, (BATCH, data("0e48b8db", [CONVERTED], True, DEAD), 10**16), set()),
+    ("a conversion without value", USD_ORDER, batch((4, [CONVERTED]), value=0), {"value_small"}),
+    ("a single conversion without value", USD_ORDER, (*converted(10**9, *HASHES)[:2], 0), {"value_small"}),
+    ("a payment and a conversion", USD_ORDER, batch((3, [NATIVE]), (4, [CONVERTED]), value=WEI + 10**16), set()),
+    ("nothing left to convert", USD_ORDER, batch((3, [NATIVE]), (4, [CONVERTED]), value=WEI), {"value_small"}),
+    ("exactly the payment", order("ETH-sepolia-sepolia"), batch((3, [NATIVE]), value=WEI), set()),
+    ("less than the payment", order("ETH-sepolia-sepolia"), batch((3, [NATIVE]), value=WEI - 1), {"value_small"}),
+    ("more than the payment", order("ETH-sepolia-sepolia"), batch((3, [NATIVE]), value=WEI + 1), {"value_large"}),
+    ("value beside tokens", order("fUSDC-sepolia"), batch((2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)]), value=1),
+     {"value_unexplained"}),
+    ("value beside converted tokens", order("FAU-sepolia", "USD"), batch((0, [(PAYEE, 10**9, [HASHES[0],
+     "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"], REFERENCE, 0, 10**19, 0)]), value=1), {"value_unexplained"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "transaction", "expected"), [row[1:] for row in VALUES], ids=[row[0] for row in VALUES]
+)
+def test_the_value_is_what_the_payments_need(asked: PaymentOrder, transaction: Any, expected: set[str]) -> None:
+    """The native value pays the native payments exactly; a conversion on execution may spend what is left."""
+    found = check_payment(payment(transaction, asked=asked))
+
+    assert expected == {code for code in codes(found, "error") | codes(found, "warning") if code.startswith("value")}
+
+
+@pytest.mark.parametrize("value", [10**16, 5])
+def test_a_batch_that_converts_native_value_is_no_alarm(value: int) -> None:
+    """The contract passes the value on and returns the rest, so the value is the most that it may spend."""
+    found = check_payment(payment(batch((4, [CONVERTED]), value=value), asked=USD_ORDER))
+
+    assert ("look", {"amount_converted", "max_to_spend", "batch"}) == (found.verdict, codes(found, "warning"))
+    assert f"may spend up to {Decimal(value).scaleb(-18):f}".rstrip("0") in str(found)
+
+
+@pytest.mark.parametrize(
+    ("fee", "amount", "words"),
+    [
+        (10_000, 10_000_000, "0.1"),
+        (12_345, 12_345_678, "0.1"),  # rounded down from 12,345.678
+        (12_346, 12_345_678, "0.1"),  # rounded up
+        (10_010, 10_000_000, "0.1001"),  # not 0.1
+        (333_333, 1_000_000, "33.3333"),
+        (1, 3, "33"),
+        (2, 3, "67"),
+        (25_000, 1_000_000, "2.5"),
+        (5, 1, "500"),
+        (1, 10**18, "0.0000000000000001"),
+        (123_456_789, 10**9, "12.3457"),  # rounded up, so that a policy with this number agrees to it
+        (0, 5, "0"),
+        (1, 0, "None"),
+    ],
+)
+def test_percentages_are_those_that_a_person_would_write(fee: int, amount: int, words: str) -> None:
+    """A share is the shortest number that explains a rounded fee."""
+    share = simplest_percentage(fee, amount)
+
+    assert words == (str(share) if share is None else f"{share.normalize():f}")

@@ -1,0 +1,185 @@
+"""The review of approvals: the contract of the payment may take what the payment needs, or what a policy accepts."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.policy import AcceptedAllowance, AgreedFee, PaymentPolicy
+from payerkit.onchain.review import check_payment
+from test_review import (
+    APPROVAL,
+    DEAD,
+    ERC20_PROXY,
+    FEE_PROXY,
+    HASHES,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    USDC,
+    codes,
+    data,
+    order,
+    payment,
+)
+
+BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
+CONVERSION = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
+FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
+
+
+def approve(amount: int, spender: str = FEE_PROXY, token: str = TOKEN) -> tuple[str, str, int]:
+    """Return an approval, of fUSDC for the proxy of the payment unless others are named."""
+    return (token, data("095ea7b3", spender, amount), 0)
+
+
+def accepting(most: str, spender: str = FEE_PROXY, currency: str = "fUSDC-sepolia") -> PaymentPolicy:
+    """Return a policy that accepts an allowance."""
+    return PaymentPolicy(allowances=(AcceptedAllowance(token=currency, spender=spender, most=most),))
+
+
+UNUSUAL = [
+    ("unlimited", [approve(MAX), TOKEN_PAYMENT], "allowance_unlimited"),
+    ("too much", [approve(10**8), TOKEN_PAYMENT], "allowance_large"),
+    ("a base unit too much", [approve(10**7 + 1), TOKEN_PAYMENT], "allowance_large"),
+    ("too little", [approve(5), TOKEN_PAYMENT], "allowance_small"),
+    ("nothing", [approve(0), TOKEN_PAYMENT], "allowance_small"),
+    ("approved too late", [TOKEN_PAYMENT, APPROVAL], "allowance_late"),
+    ("approved thrice", [APPROVAL, APPROVAL, TOKEN_PAYMENT], "allowance_reset"),
+    ("taken back, and given again", [APPROVAL, TOKEN_PAYMENT, approve(0), APPROVAL], "allowance_late"),
+]
+
+
+@pytest.mark.parametrize(("transactions", "code"), [row[1:] for row in UNUSUAL], ids=[row[0] for row in UNUSUAL])
+def test_another_allowance_than_needed_is_a_warning(transactions: Any, code: str) -> None:
+    """Too much, too little or too late does no harm in this payment, and is told."""
+    found = check_payment(payment(*transactions, asked=USDC))
+
+    assert ("look", True) == (found.verdict, code in codes(found, "warning"))
+
+
+USUAL = [
+    ("exactly what is needed", [APPROVAL, TOKEN_PAYMENT], "allowance_exact"),
+    ("reset first", [approve(0), APPROVAL, TOKEN_PAYMENT], "allowance_reset"),
+    ("taken back after paying", [TOKEN_PAYMENT, approve(0)], "allowance_taken_back"),
+    ("given, used and taken back", [APPROVAL, TOKEN_PAYMENT, approve(0)], "allowance_taken_back"),
+]
+
+
+@pytest.mark.parametrize(("transactions", "code"), [row[1:] for row in USUAL], ids=[row[0] for row in USUAL])
+def test_an_allowance_that_ends_with_the_payment_is_ok(transactions: Any, code: str) -> None:
+    """What the payment needs, taken back before or after it, leaves nothing behind."""
+    found = check_payment(payment(*transactions, asked=USDC))
+
+    assert ("ok", True) == (found.verdict, code in codes(found, "info"))
+
+
+@pytest.mark.parametrize("transaction", [approve(0, OTHER), approve(10**7, OTHER), approve(0, OTHER, FAU)])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_allowance_of_another_contract_is_stopped(transaction: Any, *, is_first: bool) -> None:
+    """Only the contract of the payment has a part in it, also where an allowance is taken back."""
+    transactions = [transaction, TOKEN_PAYMENT] if is_first else [TOKEN_PAYMENT, transaction]
+
+    assert "spender_differs" in codes(check_payment(payment(*transactions, asked=USDC)), "error")
+
+
+ACCEPTED = [
+    ("unlimited", [approve(MAX), TOKEN_PAYMENT], accepting("unlimited"), "ok"),
+    ("unlimited, where a number is accepted", [approve(MAX), TOKEN_PAYMENT], accepting("1000"), "look"),
+    ("as much as is accepted", [approve(10**9), TOKEN_PAYMENT], accepting("1000"), "ok"),
+    ("hardly more", [approve(10**9 + 1), TOKEN_PAYMENT], accepting("1000"), "look"),
+    ("late", [TOKEN_PAYMENT, approve(10**9)], accepting("1000"), "ok"),
+    ("late and more", [TOKEN_PAYMENT, approve(10**9 + 1)], accepting("1000"), "look"),
+    ("too little", [approve(5), TOKEN_PAYMENT], accepting("1000"), "look"),  # the payment would fail all the same
+    (
+        "accepted for another token",
+        [approve(MAX), TOKEN_PAYMENT],
+        accepting("unlimited", currency="FAU-sepolia"),
+        "look",
+    ),
+    ("accepted for another contract", [approve(MAX), TOKEN_PAYMENT], accepting("unlimited", OTHER), "look"),
+    ("no contract of the payment", [approve(5, OTHER), TOKEN_PAYMENT], accepting("unlimited", OTHER), "stop"),
+]
+
+
+@pytest.mark.parametrize(
+    ("transactions", "policy", "verdict"), [row[1:] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED]
+)
+def test_a_policy_accepts_more_than_is_needed(transactions: Any, policy: PaymentPolicy, verdict: str) -> None:
+    """An accepted allowance is ok up to its limit, of its token and for its contract, which has to be the payment's."""
+    assert verdict == check_payment(payment(*transactions, asked=USDC), policy=policy).verdict
+
+
+@pytest.mark.parametrize("amount", [MAX, 10**8, 10**7 + 1, 2**255])
+def test_the_line_for_an_allowance_clears_it(amount: int) -> None:
+    """What the finding tells to add to the policy is enough."""
+    paid = payment(approve(amount), TOKEN_PAYMENT, asked=USDC)
+    (found,) = check_payment(paid).warnings
+    (line,) = tomllib.loads(found.hint.partition(":\n")[2])["allowances"]
+
+    assert "ok" == check_payment(paid, policy=PaymentPolicy(allowances=(AcceptedAllowance(**line),))).verdict
+
+
+def test_an_unlimited_allowance_is_never_exact() -> None:
+    """An unlimited allowance is a warning even if the payment may spend any amount."""
+    call = data("3af2c012", PAYEE, 10**9, [HASHES[0], TOKEN], REFERENCE, 0, DEAD, MAX, 0)
+    paid = payment(approve(MAX, CONVERSION), (CONVERSION, call, 0), asked=order("fUSDC-sepolia", "USD"))
+    found = check_payment(paid, rate="1")
+
+    assert {"allowance_unlimited", "max_to_spend"} <= codes(found, "warning")
+    assert "The payment may spend any amount. The rate may be of any age." in str(found)
+
+
+def leg(amount: int, proxy: str, call: str) -> tuple[str, str, int]:
+    """Return a fee leg to the other wallet, through a proxy."""
+    arguments = [TOKEN, OTHER, amount, REFERENCE, *([0, DEAD] if proxy == FEE_PROXY else [])]
+    return (proxy, data(call, *arguments), 0)
+
+
+WITH_LEGS = [
+    ([approve(10_010_000), TOKEN_PAYMENT, leg(10_000, FEE_PROXY, "c219a14d")], "ok"),  # one allowance for both
+    ([APPROVAL, TOKEN_PAYMENT, leg(10_000, FEE_PROXY, "c219a14d")], "look"),  # too little for the leg
+    ([APPROVAL, TOKEN_PAYMENT, approve(10_000, ERC20_PROXY), leg(10_000, ERC20_PROXY, "0784bca3")], "ok"),
+    ([APPROVAL, TOKEN_PAYMENT, approve(10_001, ERC20_PROXY), leg(10_000, ERC20_PROXY, "0784bca3")], "look"),
+]
+
+
+@pytest.mark.parametrize(("transactions", "verdict"), WITH_LEGS)
+def test_a_fee_leg_needs_its_allowance(transactions: Any, verdict: str) -> None:
+    """The contract of a fee leg is one of the payment, and needs the fee."""
+    policy = PaymentPolicy(fees=(AgreedFee(address=OTHER, max_percent="0.1"),))
+
+    assert verdict == check_payment(payment(*transactions, asked=USDC), policy=policy).verdict
+
+
+@pytest.mark.parametrize(
+    ("allowance", "verdict"),
+    [
+        (10_000_000, "ok"),
+        (10_030_000, "ok"),  # with 0.3 % for the contract, as agreed
+        (10_030_001, "look"),
+        (9_999_999, "look"),
+    ],
+)
+def test_the_fee_of_a_batch_contract_needs_its_allowance(allowance: int, verdict: str) -> None:
+    """The contract may take the agreed fee in addition, so the allowance may be as much more."""
+    call = data("92cddb91", [(2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)])], [], DEAD)
+    paid = payment(approve(allowance, BATCH), (BATCH, call, 0), asked=USDC)
+
+    assert verdict == check_payment(paid, policy=PaymentPolicy(batch_fee="0.3")).verdict
+    assert "look" == check_payment(paid).verdict
+
+
+def test_each_token_of_a_batch_needs_its_own_allowance() -> None:
+    """A batch of several tokens needs of each what it pays in it."""
+    details = [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0), (PAYEE, 10**18, [FAU], REFERENCE, 0, 0, 0)]
+    call = data("92cddb91", [(2, details)], [], DEAD)
+    found = check_payment(payment(approve(10**7, BATCH), approve(10**18, BATCH, FAU), (BATCH, call, 0), asked=USDC))
+
+    assert [0, 1] == [each.step for each in found if each.code == "allowance_exact"]
