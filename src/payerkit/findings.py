@@ -31,6 +31,7 @@ class Finding(FieldProblem):
         hint: What to do; "" if the message says it.
         basis: A section of the specification, or another public source.
         step: In findings about a payment, the index of the transaction; None for the payment as a whole.
+        place: The index of the payment in the batch that the transaction is, if the finding is about one of these.
         unchecked: In findings about a payment, True for what could not be checked; it is then neither right nor wrong.
 
     Example:
@@ -43,6 +44,7 @@ class Finding(FieldProblem):
     hint: str = ""
     basis: str = ""
     step: int | None = None
+    place: int | None = None
     unchecked: bool = False
 
     def __str__(self) -> str:
@@ -170,5 +172,6 @@ def _with_source(finding: Finding, start: str) -> str:
 
 
 def _step_label(finding: Finding) -> str:
-    """Return the number of a finding's transaction, counted from 1; "" for the payment as a whole."""
-    return "" if finding.step is None else f"transaction {finding.step + 1}"
+    """Return the number of a finding's transaction, and of its payment in a batch, counted from 1; "" for the whole."""
+    batch = "" if finding.place is None else f", payment {finding.place + 1}"
+    return "" if finding.step is None else f"transaction {finding.step + 1}{batch}"

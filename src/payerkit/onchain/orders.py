@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,13 @@ from payerkit.checks.inputs import is_blank, match_names, unknown_names
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.onchain.protocols import OrderLike
+from payerkit.wire import our_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
     AnyOrder = OrderLike | Mapping[str, Any] | pd.Series[Any]
+    Orders = pd.DataFrame | Iterable[AnyOrder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,51 @@ class ExpectedPayment:
     invoice_currency: str
     payment_currency: str
     payment_reference: str | None = None
+
+
+def expected_payments(
+    own: OrderLike | None, order: AnyOrder | None, orders: Orders | None
+) -> tuple[ExpectedPayment, ...]:
+    """Return the given order or orders, else a payment's own order. Raises InvalidInput if both are given."""
+    if orders is None:
+        found = read_order(own if order is None else order)
+        return () if found is None else (found,)
+    if order is not None:
+        raise InvalidInput("order, orders: give one of them, not both.")
+    return read_orders(orders)
+
+
+def read_orders(orders: Orders) -> tuple[ExpectedPayment, ...]:
+    """Return the orders of a table or list. Raises InvalidInput for anything else, naming the line."""
+    given: Any = orders
+    if hasattr(given, "columns"):
+        given = [row for _, row in given.astype(object).iterrows()]
+    if hasattr(given, "items") or isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(given)}.")
+    found = tuple(_read_line(number, order) for number, order in enumerate(given, 1))
+    if not found:
+        raise InvalidInput("orders: there is none. Give one line for each payment.")
+    return found
+
+
+def _read_line(number: int, line: Any) -> ExpectedPayment:
+    """Return one of several orders, which may have the reference of its payment."""
+    reference, order = _split_reference(line) if hasattr(line, "items") else (None, line)
+    try:
+        found = read_order(order)
+    except InvalidInput as error:
+        message = f"orders, line {number}: {error.message.removeprefix('order: ')}"
+        raise InvalidInput(message, fields=error.fields) from None
+    if found is None:
+        raise InvalidInput(f"orders, line {number}: the order is missing.")
+    return found if is_blank(reference) else replace(found, payment_reference=str(reference))
+
+
+def _split_reference(line: Any) -> tuple[Any, Any]:
+    """Return the reference of a row or dict, and the other members."""
+    names = [name for name in line.keys() if our_name(str(name)) == "payment_reference"]  # noqa: SIM118 - of a Series
+    others = line.drop(names) if hasattr(line, "drop") else {name: line[name] for name in line if name not in names}
+    return (line[names[0]] if names else None), others
 
 
 def read_order(order: AnyOrder | None) -> ExpectedPayment | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
@@ -15,11 +15,12 @@ from payerkit.onchain.deployments import deployments_at
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import networks
 from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.protocols import OrderLike, PaymentLike
+from payerkit.onchain.protocols import PaymentLike
 from payerkit.onchain.review_approvals import review_approval
-from payerkit.onchain.review_base import PaymentReview, finding
+from payerkit.onchain.review_base import PaymentReview, finding, in_place
 from payerkit.onchain.review_fees import review_fees
 from payerkit.onchain.review_metadata import review_metadata
+from payerkit.onchain.review_orders import review_orders
 from payerkit.onchain.review_payee import review_order_payees
 from payerkit.onchain.review_payments import review_fee_leg, review_payment
 from payerkit.onchain.review_response import review_members, review_response
@@ -27,15 +28,19 @@ from payerkit.onchain.review_tokens import review_order_currencies, review_token
 from payerkit.onchain.review_value import review_value
 from payerkit.onchain.transactions import DecodedTransaction, contract_at, network_of
 
+if TYPE_CHECKING:
+    from payerkit.onchain.orders import AnyOrder, Orders
+
 MAX_TRANSACTIONS = 50
 """Transactions that are checked; a payment has a few, and more only make the user wait."""
 
 
 @without_internal_frames
-def check_payment(
+def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by name
     payment: PaymentLike,
-    order: OrderLike | Mapping[str, Any] | None = None,
+    order: AnyOrder | None = None,
     *,
+    orders: Orders | None = None,
     rate: Decimal | int | str | None = None,
     network: str | None = None,
     policy: PaymentPolicy | None = None,
@@ -49,6 +54,9 @@ def check_payment(
         payment: A `Payment`, from `initiate_payment` or `read_payment`.
         order: A `PaymentOrder`, or a dict or Series with its fields; by default, the order that the payment remembers.
             It need not name a payee, as an order that pays out to a bank account does not.
+        orders: For a response that pays several at once: a DataFrame with one order a line (`payee`, `amount`,
+            `invoice_currency`, `payment_currency`, and optionally `payment_reference`), or a list of orders. Each
+            has to be paid once, and nothing else.
         rate: The price of one unit of the payment currency in the invoice currency, such as "2500" for an invoice in
             USD that is paid in ETH. Without it, the amount is only checked if both currencies are the same.
         network: The network that the transactions are for, such as "matic"; by default, that of the order.
@@ -72,12 +80,17 @@ def check_payment(
           transaction 1   error    amount: The amount is 0.004 ETH-sepolia-sepolia; by the given rate,
           0.0044 ETH-sepolia-sepolia. Do not sign.  [amount_differs: order]
     """
-    review = PaymentReview.of(payment, order, rate=rate, network=network, policy=policy, now=now)
+    return review_findings(
+        PaymentReview.of(payment, order, orders=orders, rate=rate, network=network, policy=policy, now=now)
+    )
+
+
+def review_findings(review: PaymentReview) -> PaymentFindings:
+    """Return the findings about a payment with what it is compared with."""
     if len(review.transactions) > MAX_TRANSACTIONS:
         return PaymentFindings([finding("too_many", count=len(review.transactions), limit=MAX_TRANSACTIONS)])
     of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
-    given = network or payment.network
-    of_response = (*_check_whole(review, given), *review_response(review), *review_metadata(review))
+    of_response = (*_check_whole(review), *review_response(review), *review_metadata(review))
     return PaymentFindings(sorted([*of_response, *of_transactions, *review_fees(review)], key=_place))
 
 
@@ -86,12 +99,14 @@ def _place(found: Finding) -> int:
     return -1 if found.step is None else found.step
 
 
-def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[Finding]:
+def _check_whole(review: PaymentReview) -> Iterator[Finding]:
     if not review.orders:
         yield finding("no_order")
-    of_order = next((network_of(order, policy=review.policy) for order in review.orders), None)
-    if given_network and of_order and given_network != of_order:
-        yield finding("network_differs", expected=of_order, given=given_network)
+    of_orders = sorted({of for order in review.orders if (of := network_of(order, policy=review.policy))})
+    if len(of_orders) > 1:
+        yield finding("network_differs.orders", networks=", ".join(of_orders))
+    elif review.given_network and of_orders and [review.given_network] != of_orders:
+        yield finding("network_differs", expected=of_orders[0], given=review.given_network)
     if review.network is None:
         yield finding("network_unknown")
     else:
@@ -100,7 +115,9 @@ def _check_whole(review: PaymentReview, given_network: str | None) -> Iterator[F
     yield from review_order_payees(review)
     if not review.payments:
         yield finding("no_payment")
-    if len(review.payments) > 1:
+    if len(review.orders) > 1:
+        yield from review_orders(review)
+    elif len(review.payments) > 1:
         key = "several_payments" if review.orders else "several_payments.no_order"
         yield finding(key, count=len(review.payments))
 
@@ -116,9 +133,9 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
         if effect.kind == EffectKind.APPROVE:
             yield from review_approval(review, transaction, effect)
         elif review.is_fee_leg(effect):
-            yield from review_fee_leg(review, transaction, effect)
+            yield from in_place(effect, review_fee_leg(review, transaction, effect))
         elif effect.is_payment:
-            yield from review_payment(review, transaction, effect)
+            yield from in_place(effect, review_payment(review, transaction, effect))
         else:
             yield finding("other_function", transaction, effect=effect.kind.value)
 

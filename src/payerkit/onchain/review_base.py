@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
-from payerkit.onchain.amounts import read_rate
+from payerkit.onchain.amounts import EXACT, positive_number, read_rate, to_units
 from payerkit.onchain.chain_claims import chain_claims, claimed_networks
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.fees import FeeClaim, Paying, declared_fees, find_fee_legs
-from payerkit.onchain.orders import ExpectedPayment, read_order
+from payerkit.onchain.order_matching import Terms, match_one_to_one
+from payerkit.onchain.orders import ExpectedPayment, expected_payments
 from payerkit.onchain.policy import PaymentPolicy, given_policy
-from payerkit.onchain.protocols import OrderLike, PaymentLike
+from payerkit.onchain.protocols import PaymentLike
 from payerkit.onchain.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
 from payerkit.onchain.whole_response import Member, WholeResponse
+
+if TYPE_CHECKING:
+    from payerkit.onchain.orders import AnyOrder, Orders
 
 UNLIMITED = 2**256 - 1
 """An amount without a limit: the largest that a contract can hold."""
@@ -33,24 +37,27 @@ class PaymentReview:
 
     transactions: those of the response, wherever they stand.
     orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
-    network: that the transactions are for, if it is known. rate: as given to this check; it wins over the policy's.
+    given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
+    rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone.
     """
 
     payment: PaymentLike
     transactions: tuple[DecodedTransaction, ...]
     orders: tuple[ExpectedPayment, ...]
+    given_network: str | None
     network: str | None
     rate: Decimal | None
     policy: PaymentPolicy
     now: datetime
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - what a payment is compared with, each by name
         cls,
         payment: PaymentLike,
-        order: OrderLike | Mapping[str, Any] | None = None,
+        order: AnyOrder | None = None,
         *,
+        orders: Orders | None = None,
         rate: object = None,
         network: str | None = None,
         policy: PaymentPolicy | None = None,
@@ -61,12 +68,15 @@ class PaymentReview:
         if now is not None and now.tzinfo is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
         transactions = decode_payment(payment)
-        expected = read_order(payment.order if order is None else order)
+        expected = expected_payments(payment.order, order, orders)
+        given = network or payment.network
+        of_orders = (network_of(each, policy=policy) for each in expected)
         return cls(
             payment=payment,
             transactions=transactions,
-            orders=() if expected is None else (expected,),
-            network=network_of(expected, network or payment.network, policy) or _claimed_network(payment.whole),
+            orders=expected,
+            given_network=given,
+            network=network_of(None, given) or next(filter(None, of_orders), None) or _claimed_network(payment.whole),
             rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
@@ -123,8 +133,42 @@ class PaymentReview:
 
     def order_of(self, payment: Effect) -> ExpectedPayment | None:
         """Return the order that a payment should fulfil; None if there is none."""
-        del payment
-        return self.orders[0] if len(self.orders) == 1 else None
+        if len(self.orders) == 1:
+            return self.orders[0]
+        number = self.order_numbers.get(id(payment))
+        return None if number is None else self.orders[number]
+
+    @cached_property
+    def order_numbers(self) -> Mapping[int, int]:
+        """The place of the order that each payment should fulfil, by the `id` of its effect: two may be equal."""
+        matches = match_one_to_one([self._terms(each) for _, each in self.payments], [*map(self._asked, self.orders)])
+        return {id(self.payments[place][1]): number for place, number in matches.items()}
+
+    def _terms(self, payment: Effect) -> Terms:
+        """Return what a payment is matched by; an amount that is converted on execution is only an estimate."""
+        token = self.token(payment.token)
+        decimals = token.decimals if token and payment.unit != "request" else None
+        amount = to_units(payment.amount, decimals)
+        return Terms(
+            payee=payment.recipient and payment.recipient.lower(),
+            currency=token and token.id,
+            amount=amount,
+            size=Decimal(payment.amount or 0) if amount is None else amount,
+            reference=None if payment.reference is None else f"0x{payment.reference.hex()}",
+        )
+
+    def _asked(self, order: ExpectedPayment) -> Terms:
+        """Return what an order is matched by; its amount in the payment currency may be an estimate."""
+        currency, amount = self.currency(order), positive_number(order.amount)
+        is_exact = currency is not None and currency == self.policy.find_currency(order.invoice_currency)
+        rate = None if is_exact else self.rate_of(order)
+        return Terms(
+            payee=order.payee and order.payee.lower(),
+            currency=currency and currency.id,
+            amount=amount if is_exact else None,
+            size=EXACT.divide(amount or Decimal(0), rate or Decimal(1)),
+            reference=order.payment_reference and order.payment_reference.lower(),
+        )
 
     def currency(self, order: ExpectedPayment | None) -> Currency | None:
         """Return the payment currency of an order; None without an order or if the currency is not known."""
@@ -164,3 +208,8 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
         step=about.index if about else None,
         unchecked={"yes": True, "": False}[row["unchecked"]],
     )
+
+
+def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Return findings about a payment, with its place in its batch."""
+    return findings if payment.place is None else (replace(each, place=payment.place) for each in findings)

@@ -20,7 +20,7 @@ def review_payment(review: PaymentReview, transaction: DecodedTransaction, payme
     yield from review_payee(review, transaction, payment)
     yield from review_token(review, transaction, payment)
     yield from review_amount(review, transaction, payment)
-    yield _check_reference(review, transaction, payment)
+    yield from _check_reference(review, transaction, payment)
     if payment.kind != EffectKind.TRANSFER:
         yield finding("other_way", transaction, effect=payment.kind.value)
     yield from _check_execution(review, transaction, payment)
@@ -50,13 +50,20 @@ def _check_maximum(review: PaymentReview, transaction: DecodedTransaction, payme
     return finding("max_to_spend", transaction, maximum=maximum, age=age)
 
 
-def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
-    expected = review.payment.payment_reference
+def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
     if payment.reference is None:
-        return finding("reference_missing", transaction)
+        yield finding("reference_missing", transaction)
+        return
     if len(payment.reference) != 8:
-        return finding("reference_malformed", transaction)
-    if expected is None:
-        return finding("reference_unchecked", transaction)
-    is_match = f"0x{payment.reference.hex()}" == expected.lower()
-    return finding("reference_matches" if is_match else "reference_differs", transaction)
+        yield finding("reference_malformed", transaction)
+        return
+    order = review.order_of(payment)
+    asked, told = order and order.payment_reference, review.payment.payment_reference
+    found = f"0x{payment.reference.hex()}"
+    if asked is not None:
+        is_match = found == asked.lower()
+        yield finding("reference_matches.order" if is_match else "reference_differs.order", transaction)
+    if told is not None:
+        yield finding("reference_matches" if found == told.lower() else "reference_differs", transaction)
+    elif asked is None:
+        yield finding("reference_unchecked", transaction)
