@@ -273,3 +273,23 @@ def test_a_long_ledger_is_read_completely(tmp_path: Path) -> None:
 
     assert [f"user-{place}" for place in range(10_010)] == list(ledger["client_user_id"])
     assert (10_010, 10_010) == (ledger["number"].nunique(), ledger["fingerprint"].nunique())
+
+
+def test_the_policy_agrees_to_the_fee_and_takes_the_rates(client: SandboxClient) -> None:
+    """The policy has the sandbox's fee, and its rates as they are when they are needed."""
+    policy = client.sandbox.policy()
+    client.sandbox.set_rate("EUR", "1.25")
+
+    assert [("0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5", Decimal("0.1"))] == [
+        (fee.address, fee.max_percent) for fee in policy.fees
+    ]
+    assert Decimal(2000) == policy.rate("ETH-sepolia-sepolia", "EUR")
+
+
+def test_a_sandbox_without_a_fee_publishes_none() -> None:
+    """Without a fee there is none to agree to; a closed sandbox, or a currency without a rate, has no rate."""
+    with payerkit.sandbox(fee_percent=0) as client:
+        policy = client.sandbox.policy()
+        assert policy.rate("ETH-sepolia-sepolia", "XXX") is None
+
+    assert ((), None) == (policy.fees, policy.rate("ETH-sepolia-sepolia", "USD"))

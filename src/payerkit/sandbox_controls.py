@@ -1,22 +1,27 @@
-"""Controls of a sandbox, which a live service does not have: rates, wallet, states, clock, faults and the ledger."""
+"""Controls of a sandbox, which a live service lacks: rates, fees, wallet, states, clock, faults and the ledger."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from payerkit.client import Call, Client, RequestBody
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.wire import check_id, wire_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from payerkit.onchain.policy import AgreedFee, PaymentPolicy
+
 T = TypeVar("T")
 Amount = str | int | Decimal
+
+_EXACT = Context(prec=100)
+"""Digits of a rate between two currencies: more than any amount has."""
 
 
 class SandboxControls:
@@ -85,6 +90,33 @@ class SandboxControls:
             Decimal('1.25')
         """
         self._put("set_rate", "rates/{id}", {"usd": _text(usd, "usd")}, id=check_id(currency, "currency"))
+
+    @without_internal_frames
+    def policy(self) -> PaymentPolicy:
+        """Return a policy that agrees to the sandbox's fees and takes its exchange rates.
+
+        Against a real service, a person agrees to the fees; see `PaymentPolicy`. The address book and all else are
+        empty: `dataclasses.replace` adds to it.
+
+        Returns:
+            The policy. It asks the sandbox for a rate whenever one is needed, so it follows `set_rate()`. Once the
+            sandbox is closed, it knows no rates.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> check_payment(payment).verdict, check_payment(payment, policy=client.sandbox.policy()).verdict
+            ('look', 'ok')
+        """
+        from payerkit.onchain.policy import PaymentPolicy  # noqa: PLC0415 - loaded on first use
+
+        return PaymentPolicy(fees=self._get("policy", "fees", _read_fees), rate_source=self._rate_between)
+
+    def _rate_between(self, payment_currency: str, invoice_currency: str) -> Decimal | None:
+        """Return the price of one unit of a currency in another one; None if the sandbox does not tell."""
+        try:
+            return _EXACT.divide(self.rate(payment_currency), self.rate(invoice_currency))
+        except PayerkitError:
+            return None
 
     @without_internal_frames
     def wallet(self, currency: str) -> dict[str, Decimal]:
@@ -359,6 +391,18 @@ _LEDGER = {"number": "int64", "what": "string", "client_user_id": "string", "id"
 
 def _last_number(writes: list[dict[str, Any]]) -> str:
     return str(writes[-1]["number"] if writes else 0)
+
+
+def _read_fees(response: Any) -> tuple[AgreedFee, ...]:
+    from payerkit.onchain.policy import AgreedFee  # noqa: PLC0415 - loaded on first use
+
+    try:
+        return tuple(
+            AgreedFee(address=fee["address"], max_percent=_decimal(fee, "percentage"), name="Protocol fee")
+            for fee in response["fees"]
+        )
+    except (LookupError, TypeError):
+        raise ValueError("expected fees") from None
 
 
 def _read_writes(response: Any) -> list[dict[str, Any]]:

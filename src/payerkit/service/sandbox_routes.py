@@ -1,4 +1,4 @@
-"""Routes that only the sandbox has: rates, the demo wallet, states set by hand, the clock, faults, and the ledger."""
+"""Routes that only the sandbox has: rates, fees, demo wallet, states set by hand, clock, faults, and the ledger."""
 
 from __future__ import annotations
 
@@ -75,6 +75,19 @@ class HoldingResponse(TypedDict):
     gasPrice: int
 
 
+class FeeResponse(TypedDict):
+    """A fee on top of each payment: its share of the amount in percent, and the wallet that receives it."""
+
+    percentage: str
+    address: str
+
+
+class FeesResponse(TypedDict):
+    """The fees on top of each payment; none if they are switched off."""
+
+    fees: list[FeeResponse]
+
+
 class KycStateRequest(TypedDict):
     """A state of the identity check."""
 
@@ -149,6 +162,13 @@ def put_rate(currency: CurrencyDep, body: RateRequest, store: StoreDep) -> RateR
     with store.write() as (session, _):
         session.merge(RateRow(currency=currency.id, usd=usd))
     return {"currency": currency.id, "usd": usd}
+
+
+@router.get("/fees", operation_id="sandbox_get_fees", summary="Read the fees")
+async def get_fees(settings: SettingsDep) -> FeesResponse:
+    """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
+    fee = settings.protocol_fee
+    return {"fees": [] if fee is None else [{"percentage": fee["percentage"], "address": fee["address"]}]}
 
 
 @router.get("/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet")
