@@ -23,7 +23,7 @@ FLOORS = [
     {"checks", "onchain"},
     {"masking"},
     {"models"},
-    {"frames", "client"},
+    {"frames", "client", "sample_payments"},
     {"endpoints", "sandbox_controls"},
     {"bulk", "forms"},
     {"profiles"},

@@ -11,6 +11,7 @@ The modules, from the ground up; each imports only from its own line and the lin
     masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
     client, frames                  HTTP, and what each failure proves; DataFrames of records
+    sample_payments                 example payments, an honest one and bad ones
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
     bulk, forms                     tables of many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys
@@ -78,6 +79,7 @@ _MODULES = {
     "check_payer": "checks.one",
     "check_payers": "checks.many",
     "check_payment": "onchain.review",
+    "check_payments": "bulk.check_payments",
     "connect": "connection",
     "create_payer": "endpoints",
     "create_payment_detail": "endpoints",
@@ -96,6 +98,7 @@ _MODULES = {
     "read_payers": "bulk.read",
     "read_payment": "models.files",
     "rules": "checks.catalogue",
+    "samples": "sample_payments",
     "sandbox": "connection",
     "statuses": "explanations",
     "template": "bulk.template",

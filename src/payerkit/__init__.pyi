@@ -1,5 +1,6 @@
 # The public names for type checkers and editors; __init__.py loads the same ones lazily, and a test compares the two.
 # ruff: noqa: I001 - one import a module, not one a name
+from payerkit.bulk.check_payments import check_payments as check_payments
 from payerkit.bulk.list_many import list_many as list_many
 from payerkit.bulk.payer_statuses import payer_statuses as payer_statuses
 from payerkit.bulk.plan import (
@@ -106,6 +107,7 @@ from payerkit.onchain.policy import (
 )
 from payerkit.onchain.review import check_payment as check_payment
 from payerkit.retry import Retries as Retries
+from payerkit.sample_payments import samples as samples
 from payerkit.sandbox_controls import SandboxControls as SandboxControls
 
 __version__: str
