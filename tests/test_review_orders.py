@@ -129,7 +129,8 @@ def test_payments_by_a_rate_are_matched_by_size() -> None:
 
 def test_an_order_without_a_payee_takes_what_no_other_order_asks_for() -> None:
     """An order whose payee the service chooses is matched by currency and amount, after those that name a payee."""
-    asked = orders(*ASKED).drop(columns="payment_reference").assign(payee=[PAYEE, None, PAYEE])
+    asked = orders(*ASKED).drop(columns="payment_reference")
+    asked.loc[1, "payee"] = None
     found = check_payment(batch(*ASKED), orders=asked)
 
     assert "orders_matched" in codes(found, "info")
@@ -165,7 +166,7 @@ def test_malformed_orders_are_refused(given: Any, words: str) -> None:
 def test_one_order_and_several_are_not_both_given() -> None:
     """Two answers to the same question are refused."""
     with pytest.raises(InvalidInput, match="one of them, not both"):
-        check_payment(batch(*ASKED), orders(*ASKED).iloc[0].to_dict(), orders=orders(*ASKED))
+        check_payment(batch(*ASKED), {"payee": PAYEE}, orders=orders(*ASKED))
 
 
 TERMS = st.builds(

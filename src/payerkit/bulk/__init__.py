@@ -38,6 +38,9 @@ The modules, by subject (a test holds that each is named):
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
 
+    Many payments, without sending
+        check_payments           check them, and compare them with each other
+
     Many payers, without sending
         list_many                their accounts
         payer_statuses           their statuses; snapshots: how these are read

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self, cast
 from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
+from payerkit.onchain.address_book import KnownAddress
 from payerkit.onchain.amounts import EXACT, positive_number, read_rate, to_units
 from payerkit.onchain.chain_claims import chain_claims, claimed_networks
 from payerkit.onchain.currencies import Currency
@@ -151,7 +152,7 @@ class PaymentReview:
         amount = to_units(payment.amount, decimals)
         return Terms(
             payee=payment.recipient and payment.recipient.lower(),
-            currency=token and token.id,
+            currency=None if token is None else token.id,
             amount=amount,
             size=Decimal(payment.amount or 0) if amount is None else amount,
             reference=None if payment.reference is None else f"0x{payment.reference.hex()}",
@@ -164,7 +165,7 @@ class PaymentReview:
         rate = None if is_exact else self.rate_of(order)
         return Terms(
             payee=order.payee and order.payee.lower(),
-            currency=currency and currency.id,
+            currency=None if currency is None else currency.id,
             amount=amount if is_exact else None,
             size=EXACT.divide(amount or Decimal(0), rate or Decimal(1)),
             reference=order.payment_reference and order.payment_reference.lower(),
@@ -177,6 +178,10 @@ class PaymentReview:
     def rate_of(self, order: ExpectedPayment) -> Decimal | None:
         """Return the price of one unit of an order's payment currency in its invoice currency, if it is known."""
         return self.rate or self.policy.rate(order.payment_currency, order.invoice_currency)
+
+    def known(self, address: str | None) -> KnownAddress | None:
+        """Return the entry of the policy's address book for an address; None if there is none."""
+        return None if self.policy.addresses is None else self.policy.addresses.find(address, self.network)
 
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""

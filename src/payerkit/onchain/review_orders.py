@@ -17,7 +17,7 @@ def review_orders(review: PaymentReview) -> Iterator[Finding]:
     """Yield the findings about several orders as a whole."""
     unmatched = [*_check_orders(review), *_check_payments(review)]
     yield from unmatched or [finding("orders_matched", count=len(review.orders))]
-    payees = [order.payee for order in review.orders if order.payee]
+    payees = [order.payee for order in review.orders if order.payee and review.known(order.payee) is None]
     for one, other in lookalikes(payees):
         yield finding("payee_lookalike.orders", one=with_checksum(one), other=with_checksum(other))
     references = Counter(payment.reference for _, payment in review.payments if payment.reference)
@@ -31,8 +31,8 @@ def _check_orders(review: PaymentReview) -> Iterator[Finding]:
     for number, order in enumerate(review.orders):
         if number not in paid:
             payee = "a payee that it does not name" if order.payee is None else with_checksum(order.payee)
-            words = {"amount": visible(order.amount), "currency": visible(order.invoice_currency), "payee": payee}
-            yield finding("order_unpaid", number=number + 1, **words)
+            amount = f"{visible(order.amount)} {visible(order.invoice_currency)}"
+            yield finding("order_unpaid", number=number + 1, amount=amount, payee=payee)
 
 
 def _check_payments(review: PaymentReview) -> Iterator[Finding]:

@@ -58,7 +58,8 @@ def _check_reference(review: PaymentReview, transaction: DecodedTransaction, pay
         yield finding("reference_malformed", transaction)
         return
     order = review.order_of(payment)
-    asked, told = order and order.payment_reference, review.payment.payment_reference
+    asked = None if order is None else order.payment_reference
+    told = review.payment.payment_reference
     found = f"0x{payment.reference.hex()}"
     if asked is not None:
         is_match = found == asked.lower()

@@ -1,0 +1,226 @@
+"""Check many payments, and compare them with each other: what was perhaps paid already, and payees that look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.findings import Finding, PaymentFindings
+from payerkit.models import Payment
+from payerkit.models.files import read_payment
+from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import to_units
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.lookalikes import lookalikes
+from payerkit.onchain.policy import PaymentPolicy
+from payerkit.onchain.review import review_findings
+from payerkit.onchain.review_base import PaymentReview, finding
+
+_COLUMNS = {
+    "verdict": "string",
+    "network": "string",
+    "payee": "string",
+    "payee_name": "string",
+    "amount": "object",
+    "token": "string",
+    "fee": "object",
+    "payments": "int64",
+    "request_id": "string",
+    "payment_reference": "string",
+    "findings": "string",
+}
+"""The columns with their dtypes. Amounts are objects: exact decimals."""
+
+_MOST_LISTED = 5
+"""Other payments that a finding names."""
+
+Source = Payment | str | Path
+
+
+@without_internal_frames
+def check_payments(
+    payments: Iterable[Source] | Mapping[str, Source] | pd.Series[Any] | str | Path,
+    *,
+    policy: PaymentPolicy | None = None,
+    rate: Decimal | int | str | None = None,
+    now: datetime | None = None,
+) -> pd.DataFrame:
+    """Check many payments as `check_payment` does, each with its own order, and compare them with each other.
+
+    The payment contracts do not prevent paying twice. Payments that share a request id, a reference, or payee, token
+    and amount are all "stop": one of them is perhaps paid already. Leave the others out once you know which. So are
+    payees that begin and end alike, but are different addresses, unless the address book has them.
+
+    Args:
+        payments: `Payment` objects, and paths of files that `payment.save(path)` wrote; or a folder of such files
+            (`*.json`). A Series or a dict gives the rows their labels.
+        policy: What you agreed to once, for all payments.
+        rate: The price of one unit of the payment currency in the invoice currency, if it is the same for all;
+            otherwise, the rates of the policy.
+        now: The time to compare with, for responses that expire; by default, the clock's.
+
+    Returns:
+        One row per payment, in the same order. The index has the labels of a Series or dict, the paths of files, or
+        numbers from 0.
+
+        - verdict (string): "ok", "look" or "stop"
+        - network, payee, payee_name, token (string), amount, fee (object, Decimal): what the transactions pay, by
+          their bytes; missing if they pay several, or none. payee_name is that of the policy's address book
+        - payments (int64): how many payments the transactions make
+        - request_id, payment_reference (string): as the response has them
+        - findings (string): the errors and warnings, with their codes
+
+        A file that cannot be read is a row with the verdict "stop".
+
+    Raises:
+        InvalidInput: `payments` is or has something else, or the rate is not positive.
+
+    Example:
+        >>> samples["honest"].save("monday.json")
+        >>> samples["honest"].save("tuesday.json")
+        >>> samples["high_fee"].save("wednesday.json")
+        >>> check_payments(["monday.json", "wednesday.json"])["verdict"].to_dict()
+        {'monday.json': 'stop', 'wednesday.json': 'stop'}
+        >>> check_payments(["monday.json"])["verdict"].to_dict()
+        {'monday.json': 'ok'}
+    """
+    labels, sources = _labelled(payments)
+    checked = [_check(source, policy=policy, rate=rate, now=now) for source in sources]
+    for each, found in [*_repeated(checked, [str(label) for label in labels]), *_alike(checked)]:
+        each.findings.append(found)
+    frame = pd.DataFrame([each.row() for each in checked], columns=list(_COLUMNS), dtype="object", index=labels)
+    return frame.astype(_COLUMNS)
+
+
+@dataclass(slots=True)
+class _Checked:
+    """A payment with its findings; review: None if it could not be read."""
+
+    review: PaymentReview | None
+    findings: list[Finding]
+
+    @property
+    def payments(self) -> list[Effect]:
+        """What the transactions pay."""
+        return [] if self.review is None else [payment for _, payment in self.review.payments]
+
+    def knows(self, payee: str) -> bool:
+        """Return True if the address book has a payee."""
+        return self.review is not None and self.review.known(payee) is not None
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the frame."""
+        found = PaymentFindings(self.findings)
+        row: dict[str, Any] = dict.fromkeys(_COLUMNS)
+        row |= {"verdict": found.verdict, "payments": len(self.payments), "findings": _text(found)}
+        if self.review is not None:
+            response = self.review.payment
+            row |= {"request_id": response.request_id, "payment_reference": response.payment_reference}
+            row |= {"network": self.review.network}
+            row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
+        return row
+
+
+def _labelled(payments: Any) -> tuple[pd.Index[Any], list[Source]]:
+    """Return the labels of the rows, and the payments. Raises InvalidInput for anything but several payments."""
+    if isinstance(payments, str | Path):
+        payments = _files(Path(payments))
+    if isinstance(payments, pd.Series):
+        return payments.index, payments.tolist()
+    if isinstance(payments, Mapping):
+        return pd.Index(list(payments), dtype="object"), list(payments.values())
+    if isinstance(payments, Payment | pd.DataFrame) or not isinstance(payments, Iterable):
+        raise InvalidInput(f"payments: give a list of payments or paths, or a folder; got {kind_of(payments)}.")
+    sources = list(payments)
+    names: list[Hashable] = [str(each) if isinstance(each, str | Path) else n for n, each in enumerate(sources)]
+    return pd.Index(names) if names else pd.RangeIndex(0), sources
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder, sorted by name. Raises InvalidInput if it is not a folder."""
+    if not folder.is_dir():
+        raise InvalidInput(f"payments: {folder} is not a folder. Give a list of payments or paths, or a folder.")
+    return sorted(folder.glob("*.json"))
+
+
+def _check(source: Any, **options: Any) -> _Checked:
+    """Return a payment with its findings. Raises InvalidInput for what is neither a payment nor a path."""
+    if not isinstance(source, Payment | str | Path):
+        raise InvalidInput(f"payments: expected payments and paths of files, got {kind_of(source)}.")
+    try:
+        payment = source if isinstance(source, Payment) else read_payment(Path(source))
+    except InvalidInput as error:
+        return _Checked(None, [finding("payment_unreadable", problem=str(error))])
+    review = PaymentReview.of(payment, **options)
+    return _Checked(review, [*review_findings(review)])
+
+
+def _repeated(checked: Sequence[_Checked], labels: Sequence[str]) -> Iterator[tuple[_Checked, Finding]]:
+    """Yield the payments that share what no two payments share, each with its finding."""
+    identities = [_identity(each) for each in checked]
+    holders: dict[tuple[str, object], list[int]] = {}
+    for place, identity in enumerate(identities):
+        for key in identity:
+            holders.setdefault(key, []).append(place)
+    for place, identity in enumerate(identities):
+        shared = {what: places for what, value in identity if len(places := holders[what, value]) > 1}
+        others = dict.fromkeys(other for places in shared.values() for other in places if other != place)
+        if others:
+            named = _listed([labels[other] for other in others])
+            yield checked[place], finding("perhaps_paid", what=_listed(shared), others=named)
+
+
+def _identity(checked: _Checked) -> dict[tuple[str, object], None]:
+    """Return what two payments share only if one is perhaps paid for the other: kinds and values, without repeats."""
+    if checked.review is None:
+        return {}
+    response, network = checked.review.payment, checked.review.network
+    found: list[tuple[str, object]] = [("request id", response.request_id)]
+    found += [("reference", (response.payment_reference or "").lower())]
+    for payment in checked.payments:
+        found += [("reference", payment.reference and f"0x{payment.reference.hex()}")]
+        found += [("payee, token and amount", (network, payment.recipient, payment.token, payment.amount))]
+    return dict.fromkeys((what, value) for what, value in found if value)
+
+
+def _alike(checked: Sequence[_Checked]) -> Iterator[tuple[_Checked, Finding]]:
+    """Yield the payments whose payee looks like another one's, each with its finding, unless its payee is known."""
+    payees = [{payment.recipient.lower() for payment in each.payments if payment.recipient} for each in checked]
+    pairs = [*lookalikes(payee for found in payees for payee in sorted(found))]
+    for payee, other in (*pairs, *(pair[::-1] for pair in pairs)):
+        told = finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
+        having = (each for each, found in zip(checked, payees, strict=True) if payee in found)
+        yield from ((each, told) for each in having if not each.knows(payee))
+
+
+def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
+    """Return what a payment pays; no amounts if they are converted on execution."""
+    token = review.token(payment.token)
+    decimals = token.decimals if token and payment.unit != "request" else None
+    return {
+        "payee": with_checksum(payment.recipient),
+        "payee_name": known.name if (known := review.known(payment.recipient)) else None,
+        "token": payment.token if token is None else token.id,
+        "amount": to_units(payment.amount, decimals),
+        "fee": to_units(payment.fee, decimals),
+    }
+
+
+def _text(found: PaymentFindings) -> str:
+    """Return the errors, then the warnings, with their codes."""
+    return "; ".join(f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings))
+
+
+def _listed(words: Iterable[str]) -> str:
+    """Return words as people list them; of many, only the first."""
+    listed = [*words]
+    listed[_MOST_LISTED:] = [f"{len(listed) - _MOST_LISTED} more"] if len(listed) > _MOST_LISTED else []
+    *first, last = listed
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,160 @@
+"""Many payments at once: a verdict each, and what only a comparison finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit import Payment, check_payments, samples
+from payerkit.errors import InvalidInput
+from payerkit.onchain.address_book import AddressBook, KnownAddress
+from payerkit.onchain.policy import PaymentPolicy
+from test_review import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, data
+
+ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
+
+
+def payment(number: int = 1, *, payee: str = PAYEE, amount: int = 10, reference: int | None = None) -> Payment:
+    """Return an honest payment that has a request id and a reference of its own."""
+    mark = bytes([number if reference is None else reference] * 8)
+    call = data("c219a14d", TOKEN, payee, amount * 10**6, mark, 0, DEAD)
+    response = {
+        "requestId": f"01{number:064x}",
+        "paymentReference": f"0x{mark.hex()}",
+        "transactions": [{"to": FEE_PROXY, "data": call, "value": 0}],
+    }
+    order = {"payee": payee, "amount": str(amount), "invoice_currency": "fUSDC-sepolia"}
+    return payerkit.read_payment(response, order=order | {"payment_currency": "fUSDC-sepolia"})
+
+
+def same_id(changed: Payment) -> Payment:
+    """Return a payment with the request id of the first one."""
+    response = changed.to_dict(reveal=True) | {"requestId": payment().request_id}
+    return payerkit.read_payment(response, order=changed.order)
+
+
+REPEATED: list[tuple[str, Payment, str]] = [
+    ("the same response twice", payment(), "request id, reference and payee, token and amount"),
+    ("the same request, at another rate", same_id(payment(2, amount=11)), "request id"),
+    ("the same reference, which one payment uses up", payment(2, amount=11, reference=1), "reference"),
+    ("the same payee and amount, ordered again", payment(2), "payee, token and amount"),
+]
+
+
+@pytest.mark.parametrize(("second", "what"), [row[1:] for row in REPEATED], ids=[row[0] for row in REPEATED])
+def test_what_is_perhaps_paid_already_stops(second: Payment, what: str) -> None:
+    """Of payments that share what no two payments share, none is ok; each names the others."""
+    frame = check_payments([payment(), payment(3, amount=30), second])
+
+    assert ["stop", "ok", "stop"] == frame["verdict"].to_list()
+    assert f"Perhaps paid already: the same {what} as 2." in frame["findings"][0]
+    assert f"Perhaps paid already: the same {what} as 0." in frame["findings"][2]
+
+
+def test_payments_of_their_own_are_not_compared_away() -> None:
+    """Another payee, another amount or another network is another payment, and a missing id is no id."""
+    without_id = [{**payment(n, amount=n).to_dict(reveal=True), "requestId": None} for n in (4, 5)]
+    others = [
+        payerkit.read_payment(each, order=payment(4 + n, amount=4 + n).order) for n, each in enumerate(without_id)
+    ]
+    frame = check_payments([payment(), payment(2, amount=11), payment(3, payee=OTHER), *others])
+
+    assert {"ok"} == {*frame["verdict"]}, frame["findings"].to_list()
+
+
+def test_payees_that_look_alike_stop() -> None:
+    """Of two payees with the same ends, one is perhaps a forgery: neither is ok."""
+    frame = check_payments([payment(), payment(2, payee=OTHER), payment(3, payee=ALIKE)])
+
+    assert ["stop", "ok", "stop"] == frame["verdict"].to_list()
+    assert f"begins and ends like {ALIKE}" in frame["findings"][0].replace("c7d7", "C7D7")
+
+
+def test_the_address_book_tells_which_of_two_is_known() -> None:
+    """A payee that the address book has is not suspected for its look-alike, and has its name in the table."""
+    book = AddressBook([KnownAddress(address=PAYEE, name="Example Payee")])
+    frame = check_payments([payment(), payment(3, payee=ALIKE)], policy=PaymentPolicy(addresses=book))
+
+    assert [("ok", "Example Payee"), ("stop", "nobody")] == [
+        (row.verdict, "nobody" if pd.isna(row.payee_name) else row.payee_name) for row in frame.itertuples()
+    ]
+
+
+def test_files_objects_and_folders_are_read(tmp_path: Path) -> None:
+    """Payments come as objects, as paths, and as a folder; a file that cannot be read stops alone."""
+    payment().save(tmp_path / "a.json")
+    payment(2, amount=11).save(tmp_path / "b.json")
+    (tmp_path / "c.json").write_text("{", "utf-8")
+    paths = [tmp_path / f"{name}.json" for name in "abc"]
+    expected = {str(path): verdict for path, verdict in zip(paths, ("ok", "ok", "stop"), strict=True)}
+
+    assert expected == check_payments(tmp_path)["verdict"].to_dict()
+    assert expected == check_payments([str(path) for path in paths])["verdict"].to_dict()
+    assert "not valid JSON" in check_payments(tmp_path)["findings"].iloc[2]
+    assert ["ok", "ok"] == check_payments([payment(3, amount=12), paths[0]])["verdict"].to_list()
+
+
+def test_labels_are_kept() -> None:
+    """A Series and a dict give the rows their labels."""
+    labelled = {"rent": payment(), "wages": payment(2, amount=11)}
+
+    assert ["rent", "wages"] == check_payments(labelled).index.to_list()
+    assert ["rent", "wages"] == check_payments(pd.Series(labelled)).index.to_list()
+
+
+def test_a_row_says_what_is_paid() -> None:
+    """A row has what the bytes pay, not what the order says; amounts are exact."""
+    row: Any = check_payments([samples["declared_fee"]]).iloc[0]
+
+    assert ("look", "sepolia", PAYEE, Decimal(10), "fUSDC-sepolia", Decimal("0.01"), 1) == (
+        row["verdict"], row["network"], row["payee"], row["amount"], row["token"], row["fee"], row["payments"],
+    )  # fmt: skip
+    assert "[fee]" in row["findings"]
+
+
+def test_several_payments_in_one_response_have_no_single_payee() -> None:
+    """What is paid by several payments is missing, rather than that of the first."""
+    row: Any = check_payments([samples["second_payment"]]).iloc[0]
+
+    assert ("stop", 2, True, None) == (row["verdict"], row["payments"], pd.isna(row["payee"]), row["amount"])
+
+
+def test_no_payments_are_a_table_without_rows() -> None:
+    """Nothing to check is no error, and the columns stand."""
+    some, none = check_payments([payment()]), check_payments([])
+
+    assert (0, some.columns.to_list(), some.dtypes.to_list()) == (
+        len(none),
+        none.columns.to_list(),
+        none.dtypes.to_list(),
+    )
+
+
+def test_the_policy_is_that_of_all() -> None:
+    """A policy given once holds for every payment."""
+    policy = replace(PaymentPolicy(), addresses=AddressBook([KnownAddress(address=PAYEE, name="Example Payee")]))
+
+    assert ["Example Payee"] == check_payments([payment()], policy=policy)["payee_name"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (payment(), "give a list of payments"),  # one payment is for check_payment()
+        (pd.DataFrame({"a": [1]}), "give a list of payments"),
+        (7, "give a list of payments"),
+        ("no-such-folder", "not a folder"),
+        ([payment(), None], "expected payments and paths"),
+        ([7], "expected payments and paths"),
+    ],
+)
+def test_anything_else_is_refused(given: Any, words: str) -> None:
+    """What is no collection of payments is refused."""
+    with pytest.raises(InvalidInput, match=words):
+        check_payments(given)
