@@ -127,6 +127,22 @@ def test_payments_by_a_rate_are_matched_by_size() -> None:
     assert 3 == sum(each.code == "amount_matches" for each in found)
 
 
+def test_a_rate_is_the_same_during_a_check() -> None:
+    """A source of rates is asked once for each pair of currencies."""
+    asked: list[tuple[str, str]] = []
+
+    def source(payment: str, invoice: str) -> int:
+        asked.append((payment, invoice))
+        return len(asked)
+
+    found = check_payment(
+        batch(*ASKED), orders=orders(*ASKED, invoice_currency="USD"), policy=PaymentPolicy(rate_source=source)
+    )
+
+    assert [("USDC-mainnet", "USD")] == asked
+    assert 3 == sum(each.code == "amount_matches" for each in found)
+
+
 def test_an_order_without_a_payee_takes_what_no_other_order_asks_for() -> None:
     """An order whose payee the service chooses is matched by currency and amount, after those that name a payee."""
     asked = orders(*ASKED).drop(columns="payment_reference")

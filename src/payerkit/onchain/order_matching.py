@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from payerkit.onchain.amounts import EXACT, positive_number, to_units
+from payerkit.onchain.effects import Effect
+
+if TYPE_CHECKING:
+    from payerkit.onchain.orders import ExpectedPayment
+    from payerkit.onchain.review_base import PaymentReview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +40,42 @@ _STEPS = (
     ("currency",),
 )
 """What has to be equal, from the surest to the weakest. The last two are for orders that name no payee."""
+
+
+def match_orders(review: PaymentReview) -> dict[int, int]:
+    """Return the place of the order of each payment, by the `id` of the payment's effect: two may be equal."""
+    payments = [payment for _, payment in review.payments]
+    found = match_one_to_one(
+        [_paid(review, each) for each in payments], [_asked(review, each) for each in review.orders]
+    )
+    return {id(payments[place]): number for place, number in found.items()}
+
+
+def _paid(review: PaymentReview, payment: Effect) -> Terms:
+    """Return the terms of a payment; an amount that is converted on execution is only an estimate."""
+    token = review.token(payment.token)
+    amount = to_units(payment.amount, token.decimals if token and payment.unit != "request" else None)
+    return Terms(
+        payee=payment.recipient and payment.recipient.lower(),
+        currency=None if token is None else token.id,
+        amount=amount,
+        size=Decimal(payment.amount or 0) if amount is None else amount,
+        reference=None if payment.reference is None else f"0x{payment.reference.hex()}",
+    )
+
+
+def _asked(review: PaymentReview, order: ExpectedPayment) -> Terms:
+    """Return the terms of an order; its amount in the payment currency may be an estimate."""
+    currency, amount = review.currency(order), positive_number(order.amount)
+    is_exact = currency is not None and currency == review.policy.find_currency(order.invoice_currency)
+    rate = None if is_exact else review.rate_of(order)
+    return Terms(
+        payee=order.payee and order.payee.lower(),
+        currency=None if currency is None else currency.id,
+        amount=amount if is_exact else None,
+        size=EXACT.divide(amount or Decimal(0), rate or Decimal(1)),
+        reference=order.payment_reference and order.payment_reference.lower(),
+    )
 
 
 def match_one_to_one(payments: Sequence[Terms], orders: Sequence[Terms]) -> Mapping[int, int]:

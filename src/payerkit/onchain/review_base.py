@@ -13,12 +13,12 @@ from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
 from payerkit.onchain.address_book import KnownAddress
-from payerkit.onchain.amounts import EXACT, positive_number, read_rate, to_units
+from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.chain_claims import chain_claims, claimed_networks
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.fees import FeeClaim, Paying, declared_fees, find_fee_legs
-from payerkit.onchain.order_matching import Terms, match_one_to_one
+from payerkit.onchain.order_matching import match_orders
 from payerkit.onchain.orders import ExpectedPayment, expected_payments
 from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.protocols import PaymentLike
@@ -142,42 +142,25 @@ class PaymentReview:
     @cached_property
     def order_numbers(self) -> Mapping[int, int]:
         """The place of the order that each payment should fulfil, by the `id` of its effect: two may be equal."""
-        matches = match_one_to_one([self._terms(each) for _, each in self.payments], [*map(self._asked, self.orders)])
-        return {id(self.payments[place][1]): number for place, number in matches.items()}
-
-    def _terms(self, payment: Effect) -> Terms:
-        """Return what a payment is matched by; an amount that is converted on execution is only an estimate."""
-        token = self.token(payment.token)
-        decimals = token.decimals if token and payment.unit != "request" else None
-        amount = to_units(payment.amount, decimals)
-        return Terms(
-            payee=payment.recipient and payment.recipient.lower(),
-            currency=None if token is None else token.id,
-            amount=amount,
-            size=Decimal(payment.amount or 0) if amount is None else amount,
-            reference=None if payment.reference is None else f"0x{payment.reference.hex()}",
-        )
-
-    def _asked(self, order: ExpectedPayment) -> Terms:
-        """Return what an order is matched by; its amount in the payment currency may be an estimate."""
-        currency, amount = self.currency(order), positive_number(order.amount)
-        is_exact = currency is not None and currency == self.policy.find_currency(order.invoice_currency)
-        rate = None if is_exact else self.rate_of(order)
-        return Terms(
-            payee=order.payee and order.payee.lower(),
-            currency=None if currency is None else currency.id,
-            amount=amount if is_exact else None,
-            size=EXACT.divide(amount or Decimal(0), rate or Decimal(1)),
-            reference=order.payment_reference and order.payment_reference.lower(),
-        )
+        return match_orders(self)
 
     def currency(self, order: ExpectedPayment | None) -> Currency | None:
         """Return the payment currency of an order; None without an order or if the currency is not known."""
         return None if order is None else self.policy.find_currency(order.payment_currency)
 
     def rate_of(self, order: ExpectedPayment) -> Decimal | None:
-        """Return the price of one unit of an order's payment currency in its invoice currency, if it is known."""
-        return self.rate or self.policy.rate(order.payment_currency, order.invoice_currency)
+        """Return the price of one unit of an order's payment currency in its invoice currency, if it is known.
+
+        It is the same during the whole check, even if the policy's source of rates changes its mind.
+        """
+        pair = order.payment_currency, order.invoice_currency
+        if self.rate is None and pair not in self._rates:
+            self._rates[pair] = self.policy.rate(*pair)
+        return self.rate or self._rates[pair]
+
+    @cached_property
+    def _rates(self) -> dict[tuple[str, str], Decimal | None]:
+        return {}
 
     def known(self, address: str | None) -> KnownAddress | None:
         """Return the entry of the policy's address book for an address; None if there is none."""
