@@ -57,6 +57,20 @@ def test_what_is_perhaps_paid_already_stops(second: Payment, what: str) -> None:
     assert f"Perhaps paid already: the same {what} as 0." in frame["findings"][2]
 
 
+def test_many_others_are_not_all_named() -> None:
+    """A payment that was saved nine times names five of the others."""
+    frame = check_payments([payment() for _ in range(9)])
+
+    assert "as 1, 2, 3, 4, 5 and others." in frame["findings"][0]
+
+
+def test_each_payment_of_a_batch_is_compared() -> None:
+    """A payment that a batch makes is compared with payments of their own."""
+    frame = check_payments([payment(), samples["second_payment"], payment(5, payee=OTHER)])
+
+    assert "the same payee, token and amount as 1." in frame["findings"][2]
+
+
 def test_payments_of_their_own_are_not_compared_away() -> None:
     """Another payee, another amount or another network is another payment, and a missing id is no id."""
     without_id = [{**payment(n, amount=n).to_dict(reveal=True), "requestId": None} for n in (4, 5)]
@@ -81,9 +95,10 @@ def test_the_address_book_tells_which_of_two_is_known() -> None:
     book = AddressBook([KnownAddress(address=PAYEE, name="Example Payee")])
     frame = check_payments([payment(), payment(3, payee=ALIKE)], policy=PaymentPolicy(addresses=book))
 
-    assert [("ok", "Example Payee"), ("stop", "nobody")] == [
-        (row.verdict, "nobody" if pd.isna(row.payee_name) else row.payee_name) for row in frame.itertuples()
-    ]
+    assert (["ok", "stop"], ["Example Payee", ""]) == (
+        frame["verdict"].to_list(),
+        frame["payee_name"].fillna("").to_list(),
+    )
 
 
 def test_files_objects_and_folders_are_read(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -18,10 +18,10 @@ from payerkit.models.files import read_payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.lookalikes import lookalikes
 from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.review import review_findings
-from payerkit.onchain.review_base import PaymentReview, finding
+from payerkit.onchain.review_base import PaymentReview
+from payerkit.onchain.review_many import compare_reviews, unreadable
 
 _COLUMNS = {
     "verdict": "string",
@@ -37,9 +37,6 @@ _COLUMNS = {
     "findings": "string",
 }
 """The columns with their dtypes. Amounts are objects: exact decimals."""
-
-_MOST_LISTED = 5
-"""Other payments that a finding names."""
 
 Source = Payment | str | Path
 
@@ -93,8 +90,9 @@ def check_payments(
     """
     labels, sources = _labelled(payments)
     checked = [_check(source, policy=policy, rate=rate, now=now) for source in sources]
-    for each, found in [*_repeated(checked, [str(label) for label in labels]), *_alike(checked)]:
-        each.findings.append(found)
+    read = [(each, each.review, str(label)) for each, label in zip(checked, labels, strict=True) if each.review]
+    for place, found in compare_reviews([review for _, review, _ in read], [label for *_, label in read]):
+        read[place][0].findings.append(found)
     frame = pd.DataFrame([each.row() for each in checked], columns=list(_COLUMNS), dtype="object", index=labels)
     return frame.astype(_COLUMNS)
 
@@ -110,10 +108,6 @@ class _Checked:
     def payments(self) -> list[Effect]:
         """What the transactions pay."""
         return [] if self.review is None else [payment for _, payment in self.review.payments]
-
-    def knows(self, payee: str) -> bool:
-        """Return True if the address book has a payee."""
-        return self.review is not None and self.review.known(payee) is not None
 
     def row(self) -> dict[str, Any]:
         """Return the row of the frame."""
@@ -157,47 +151,9 @@ def _check(source: Any, **options: Any) -> _Checked:
     try:
         payment = source if isinstance(source, Payment) else read_payment(Path(source))
     except InvalidInput as error:
-        return _Checked(None, [finding("payment_unreadable", problem=str(error))])
+        return _Checked(None, [unreadable(str(error))])
     review = PaymentReview.of(payment, **options)
     return _Checked(review, [*review_findings(review)])
-
-
-def _repeated(checked: Sequence[_Checked], labels: Sequence[str]) -> Iterator[tuple[_Checked, Finding]]:
-    """Yield the payments that share what no two payments share, each with its finding."""
-    identities = [_identity(each) for each in checked]
-    holders: dict[tuple[str, object], list[int]] = {}
-    for place, identity in enumerate(identities):
-        for key in identity:
-            holders.setdefault(key, []).append(place)
-    for place, identity in enumerate(identities):
-        shared = {what: places for what, value in identity if len(places := holders[what, value]) > 1}
-        others = dict.fromkeys(other for places in shared.values() for other in places if other != place)
-        if others:
-            named = _listed([labels[other] for other in others])
-            yield checked[place], finding("perhaps_paid", what=_listed(shared), others=named)
-
-
-def _identity(checked: _Checked) -> dict[tuple[str, object], None]:
-    """Return what two payments share only if one is perhaps paid for the other: kinds and values, without repeats."""
-    if checked.review is None:
-        return {}
-    response, network = checked.review.payment, checked.review.network
-    found: list[tuple[str, object]] = [("request id", response.request_id)]
-    found += [("reference", (response.payment_reference or "").lower())]
-    for payment in checked.payments:
-        found += [("reference", payment.reference and f"0x{payment.reference.hex()}")]
-        found += [("payee, token and amount", (network, payment.recipient, payment.token, payment.amount))]
-    return dict.fromkeys((what, value) for what, value in found if value)
-
-
-def _alike(checked: Sequence[_Checked]) -> Iterator[tuple[_Checked, Finding]]:
-    """Yield the payments whose payee looks like another one's, each with its finding, unless its payee is known."""
-    payees = [{payment.recipient.lower() for payment in each.payments if payment.recipient} for each in checked]
-    pairs = [*lookalikes(payee for found in payees for payee in sorted(found))]
-    for payee, other in (*pairs, *(pair[::-1] for pair in pairs)):
-        told = finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
-        having = (each for each, found in zip(checked, payees, strict=True) if payee in found)
-        yield from ((each, told) for each in having if not each.knows(payee))
 
 
 def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
@@ -216,11 +172,3 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
 def _text(found: PaymentFindings) -> str:
     """Return the errors, then the warnings, with their codes."""
     return "; ".join(f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings))
-
-
-def _listed(words: Iterable[str]) -> str:
-    """Return words as people list them; of many, only the first."""
-    listed = [*words]
-    listed[_MOST_LISTED:] = [f"{len(listed) - _MOST_LISTED} more"] if len(listed) > _MOST_LISTED else []
-    *first, last = listed
-    return f"{', '.join(first)} and {last}" if first else last
