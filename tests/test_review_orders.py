@@ -73,6 +73,15 @@ def test_a_list_of_orders_is_a_table_too() -> None:
     assert [] == wrong(check_payment(batch(*ASKED), orders=listed))
 
 
+def test_a_table_of_orders_may_have_more_columns() -> None:
+    """What people note beside an order is not compared, and a table may use wire names."""
+    noted = orders(*ASKED).assign(invoice=["A-1", "A-2", "A-3"])
+    renamed = noted.rename(columns={"payment_reference": "paymentReference", "payment_currency": "paymentCurrency"})
+
+    assert [] == wrong(check_payment(batch(*ASKED), orders=noted))
+    assert [] == wrong(check_payment(batch(*ASKED), orders=renamed))
+
+
 WRONG: list[tuple[str, list[Paid], list[Paid], list[tuple[str, int | None]]]] = [
     ("one order is not paid", ASKED[:2], ASKED, [("order_unpaid", None)]),
     ("one payment more", [*ASKED, (OTHER, 5, 4)], ASKED, [("payment_unordered", 3)]),
@@ -169,6 +178,8 @@ MALFORMED: list[tuple[Any, str]] = [
     ([orders(*ASKED).iloc[0].to_dict(), {"payee": PAYEE}], "orders, line 2: .*amount is missing"),
     ([None], "orders, line 1: the order is missing"),
     ([7], "orders, line 1"),
+    ([{**orders(ASKED[0]).iloc[0], "paymentRefernce": "0x1"}], "(?s)orders, line 1: wrong names.*paymentRefernce"),
+    (orders(*ASKED, amount=[10.0, 20.0, 30.0]), "orders, line 1: .*Read tables as text"),
 ]
 
 
