@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
+from payerkit.models.files import read_payment
 from payerkit.onchain.lookalikes import lookalikes
 from payerkit.onchain.order_matching import Terms, match_one_to_one
 from payerkit.onchain.policy import PaymentPolicy
@@ -61,6 +62,15 @@ def test_a_batch_that_pays_its_orders_is_in_order(sequence: list[int]) -> None:
 
     assert [] == wrong(found)
     assert {"orders_matched", "payee_matches", "amount_matches", "reference_matches"} <= codes(found, "info")
+
+
+def test_a_batch_in_its_published_form_is_compared() -> None:
+    """The response to a batch has members of its own in place of `transactions` (operator's documentation)."""
+    approval, paying = batch(*ASKED).to_dict(reveal=True)["transactions"]
+    response = {"ERC20ApprovalTransactions": [approval], "batchPaymentTransaction": paying}
+
+    assert [] == wrong(check_payment(read_payment(response), orders=orders(*ASKED)))
+    assert "order_unpaid" in codes(check_payment(read_payment(response), orders=orders(*ASKED, ASKED[0])), "error")
 
 
 def test_a_list_of_orders_is_a_table_too() -> None:
