@@ -14,7 +14,7 @@ import payerkit
 from payerkit import Payment, check_payments, samples
 from payerkit.errors import InvalidInput
 from payerkit.onchain.address_book import AddressBook, KnownAddress
-from payerkit.onchain.policy import PaymentPolicy
+from payerkit.onchain.policy import AgreedFee, PaymentPolicy
 from test_review import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, data
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
@@ -131,6 +131,17 @@ def test_a_row_says_what_is_paid() -> None:
         row["verdict"], row["network"], row["payee"], row["amount"], row["token"], row["fee"], row["payments"],
     )  # fmt: skip
     assert "[fee]" in row["findings"]
+
+
+def test_a_fee_leg_is_a_fee_of_its_payment() -> None:
+    """A fee that is paid beside the payment is in its row, and is not another payment."""
+    response = payment().to_dict(reveal=True)
+    leg = data("c219a14d", TOKEN, OTHER, 10_000, bytes([1] * 8), 0, DEAD)
+    response["transactions"].append({"to": FEE_PROXY, "data": leg, "value": 0})
+    policy = PaymentPolicy(fees=[AgreedFee(address=OTHER, max_percent="0.1", name="Platform")])
+    row: Any = check_payments([payerkit.read_payment(response, order=payment().order)], policy=policy).iloc[0]
+
+    assert ("ok", 1, PAYEE, Decimal("0.01")) == (row["verdict"], row["payments"], row["payee"], row["fee"])
 
 
 def test_several_payments_in_one_response_have_no_single_payee() -> None:

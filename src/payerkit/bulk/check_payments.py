@@ -13,11 +13,13 @@ import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
+from payerkit.html import visible
 from payerkit.models import Payment
 from payerkit.models.files import read_payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.effects import Effect
+from payerkit.onchain.fees import find_charges
 from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.review import review_findings
 from payerkit.onchain.review_base import PaymentReview
@@ -69,7 +71,8 @@ def check_payments(
 
         - verdict (string): "ok", "look" or "stop"
         - network, payee, payee_name, token (string), amount, fee (object, Decimal): what the transactions pay, by
-          their bytes; missing if they pay several, or none. payee_name is that of the policy's address book
+          their bytes; missing if they pay several, or none. payee_name is that of the policy's address book; fee is
+          the sum of all fees
         - payments (int64): how many payments the transactions make
         - request_id, payment_reference (string): as the response has them
         - findings (string): the errors and warnings, with their codes
@@ -116,7 +119,8 @@ class _Checked:
         row |= {"verdict": found.verdict, "payments": len(self.payments), "findings": _text(found)}
         if self.review is not None:
             response = self.review.payment
-            row |= {"request_id": response.request_id, "payment_reference": response.payment_reference}
+            told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
+            row |= {name: value and visible(value) for name, value in told.items()}
             row |= {"network": self.review.network}
             row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
         return row
@@ -157,15 +161,16 @@ def _check(source: Any, **options: Any) -> _Checked:
 
 
 def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
-    """Return what a payment pays; no amounts if they are converted on execution."""
+    """Return what the only payment pays; no amounts if they are converted on execution."""
     token = review.token(payment.token)
     decimals = token.decimals if token and payment.unit != "request" else None
+    fee = sum(charge.fee for charge in find_charges(review.payments, review.fee_legs))
     return {
         "payee": with_checksum(payment.recipient),
-        "payee_name": known.name if (known := review.known(payment.recipient)) else None,
+        "payee_name": review.policy.name_of(payment.recipient, review.network),
         "token": payment.token if token is None else token.id,
         "amount": to_units(payment.amount, decimals),
-        "fee": to_units(payment.fee, decimals),
+        "fee": to_units(fee, decimals),
     }
 
 
