@@ -9,6 +9,6 @@ from payerkit.onchain.transactions import DecodedTransaction
 def device_lines(
     transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy = NO_POLICY
 ) -> tuple[str, ...]:
-    """Return what a signing device shows for a transaction without a descriptor, one line each; the first sums it up."""
+    """Return what a signing device shows for a transaction of which it has no descriptor, one line each."""
     del transaction, network, policy
     return ()
