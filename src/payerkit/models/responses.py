@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -38,6 +38,10 @@ from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.onchain.protocols import OrderSource
 from payerkit.onchain.whole_response import WholeResponse, read_whole
 from payerkit.wire import first, is_loopback, read_time, repeated_names
+
+if TYPE_CHECKING:
+    from payerkit.onchain.safe import SafeHashes
+    from payerkit.onchain.safe_payment import CheckOptions
 
 
 class Response(ApiModel):
@@ -541,6 +545,75 @@ class Payment(Response):
         except (TypeError, ValueError, RecursionError):  # from Python: other types, endless nesting, a huge number
             raise InvalidInput("The payment cannot be saved: the response is not JSON of a reasonable size.") from None
         Path(path).write_text(text, "utf-8")
+
+    def to_safe(
+        self,
+        path: str | Path,
+        *,
+        safe: str,
+        created_at: datetime | None = None,
+        anyway: bool = False,
+        **options: Unpack[CheckOptions],
+    ) -> None:
+        """Write the transactions to a file for Safe's Transaction Builder, replacing an existing one.
+
+        The Safe makes them as one batch, in their order. Nothing is sent: upload the file in the Safe app.
+
+        Args:
+            path: Where to write it, such as "safe.json".
+            safe: The address of the Safe that pays.
+            created_at: The time that the file names, with its time zone; by default, the clock's.
+            anyway: Write it although the verdict is "stop".
+            options: `order`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
+
+        Raises:
+            InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
+                is invalid. Nothing was written.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> payment.to_safe("safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")
+        """
+        from payerkit.onchain.safe_payment import write_safe  # noqa: PLC0415 - loaded on first use
+
+        write_safe(self, path, safe=safe, created_at=created_at, anyway=anyway, **options)
+
+    def safe_hashes(
+        self,
+        *,
+        safe: str,
+        nonce: int,
+        version: str = "1.4.1",
+        multi_send: str | None = None,
+        anyway: bool = False,
+        **options: Unpack[CheckOptions],
+    ) -> SafeHashes:
+        """Return the hashes that the owners of a Safe compare on their devices, if it makes all transactions at once.
+
+        Args:
+            safe: The address of the Safe that pays.
+            nonce: The Safe's nonce for this payment, which the Safe app shows.
+            version: The version of the Safe's contracts, which the Safe app shows.
+            multi_send: The address of MultiSendCallOnly that the Safe app shows for a batch, if it is not the usual
+                one of this version.
+            anyway: Return them although the verdict is "stop".
+            options: `order`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
+
+        Returns:
+            The hashes of domain, message and transaction, and the call that the Safe makes.
+
+        Raises:
+            InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
+                is invalid.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7).domain_hash
+            '0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4'
+        """
+        from payerkit.onchain.safe_payment import hash_safe  # noqa: PLC0415 - loaded on first use
+
+        return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
 
     def _repr_html_(self) -> str:
         from payerkit.onchain.card import payment_card  # noqa: PLC0415 - loaded on first use

@@ -1,0 +1,192 @@
+"""A payment for a Safe: the file of the Transaction Builder, the hashes that devices show, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_abi import encode
+from eth_hash.auto import keccak
+
+from payerkit import InvalidInput, Payment, read_payment
+from test_review import DEAD, GOOD, PAYEE, SWAPPED, data, payment
+
+SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
+AT = datetime.fromtimestamp(1763769600, UTC)
+TOKEN, PROXY = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+APPROVE = (TOKEN, data("095ea7b3", PROXY, 10_000_000))
+PAY = (PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, bytes.fromhex("44d119773d96f724"), 0, DEAD))
+ORDER = {
+    "payee": PAYEE,
+    "amount": "10",
+    "invoiceCurrency": "USD",
+    "paymentCurrency": "fUSDC-sepolia",
+}
+"""An order whose amount is in another currency than the payment's."""
+
+
+def published(*transactions: tuple[str, str]) -> Payment:
+    """Return a payment with these transactions, each of no value."""
+    sent = [{"to": to, "data": data, "value": 0} for to, data in transactions]
+    return read_payment({"paymentReference": "0x44d119773d96f724", "transactions": sent}, order=ORDER)
+
+
+def test_the_file_is_that_of_the_transaction_builder(tmp_path: Path) -> None:
+    """Its checksum is right, so that Safe does not call it modified; numbers are texts, as Safe demands."""
+    file = tmp_path / "safe.json"
+    published(APPROVE, PAY).to_safe(file, safe=SAFE, created_at=AT, rate=1)
+    content = json.loads(file.read_text("utf-8"))
+
+    assert {
+        "name": "payerkit 0x44d119773d96f724",
+        "description": "10 USD to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+        "txBuilderVersion": "1.18.3",
+        "createdFromSafeAddress": SAFE,
+        "createdFromOwnerAddress": "",
+        "checksum": "0x109d300b2c4ffedcb704a3681c49af0db7d895adb93f39177009e030596229bf",
+    } == content["meta"]
+    assert ("1.0", "11155111", 1763769600000) == (content["version"], content["chainId"], content["createdAt"])
+    assert [
+        {"to": to, "value": "0", "data": data, "contractMethod": None, "contractInputsValues": None}
+        for to, data in (APPROVE, PAY)
+    ] == content["transactions"]
+
+
+def test_a_batch_has_the_hashes_of_its_delegate_call() -> None:
+    """Several transactions are one delegate call to MultiSendCallOnly."""
+    found = published(APPROVE, PAY).safe_hashes(safe=SAFE, nonce=7, rate=1)
+
+    assert "0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4" == found.domain_hash
+    assert "0xe004bab895410ef8e599fe1a5ca4b44057c8d87da3df548d4f7796a4de3da9db" == found.message_hash
+    assert "0x7c4abcebdf77a63b38a4ae73c31c9f062e9a266c561e67f851db61692600e5f1" == found.safe_tx_hash
+    assert (1, "0x9641d764fc13c8B624c04430C7356C1C7C8102e2", 0) == (found.operation, found.to, found.value)
+
+
+def test_one_transaction_is_called_directly() -> None:
+    """A payment alone needs no MultiSendCallOnly."""
+    found = published(PAY).safe_hashes(safe=SAFE, nonce=7, rate=1)
+
+    assert "0x7a2dcc12e4715442cc8a139f08ebab33adef02a9b6a7efaaedef95a67ca5892a" == found.message_hash
+    assert "0x947aa7800f2b56e5d334d4e2c120543a3d3b18f6476392003a877730750695a4" == found.safe_tx_hash
+    assert (0, PAY[0]) == (found.operation, found.to)
+
+
+@pytest.mark.parametrize(
+    ("version", "multi_send", "to"),
+    [
+        ("1.3.0", None, "0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"),
+        ("1.5.0", None, "0xA83c336B20401Af773B6219BA5027174338D1836"),
+        ("1.4.1+L2", None, "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"),  # as the Safe app writes it
+        # on Sepolia, Safe knows a second one of 1.3.0
+        ("1.3.0", "0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b", "0xA1dabEF33b3B82c7814B6D82A79e50F4AC44102B"),
+    ],
+)
+def test_each_version_has_its_own_batch_contract(version: str, multi_send: str | None, to: str) -> None:
+    """The contract is part of the message, so a device shows another hash for another version."""
+    found = published(APPROVE, PAY).safe_hashes(safe=SAFE, nonce=7, version=version, multi_send=multi_send, rate=1)
+
+    assert to == found.to
+
+
+def test_old_safes_do_not_name_the_chain() -> None:
+    """Before 1.3.0 the domain is the Safe alone; the message is the same."""
+    old, new = (published(PAY).safe_hashes(safe=SAFE, nonce=7, version=each, rate=1) for each in ("1.2.0", "1.3.0"))
+    kind = bytes.fromhex("035aff83d86937d35b32e04f0ddc6ff469290eef2f1b692d8a815c89404d4749")  # of Safe's 1.2.0
+
+    assert f"0x{keccak(encode(['bytes32', 'address'], [kind, SAFE])).hex()}" == old.domain_hash != new.domain_hash
+    assert old.message_hash == new.message_hash
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_every_good_payment_can_be_handed_over(name: str, tmp_path: Path) -> None:
+    """Coins too: the value of each transaction is kept, in wei and as text."""
+    file = tmp_path / "safe.json"
+    GOOD[name].to_safe(file, safe=SAFE)
+    written = json.loads(file.read_text("utf-8"))["transactions"]
+
+    assert [str(each.wei) for each in GOOD[name].transactions] == [each["value"] for each in written]
+    assert GOOD[name].safe_hashes(safe=SAFE, nonce=0).operation == (len(written) > 1)
+
+
+STOPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
+
+
+def test_a_payment_to_stop_is_refused(tmp_path: Path) -> None:
+    """Nothing is written, unless a person overrules the verdict."""
+    file = tmp_path / "safe.json"
+    with pytest.raises(InvalidInput, match=r"verdict is stop: .*payee.*anyway=True"):
+        STOPPED.to_safe(file, safe=SAFE)
+    with pytest.raises(InvalidInput, match="verdict is stop"):
+        STOPPED.safe_hashes(safe=SAFE, nonce=1)
+
+    assert not file.exists()
+    STOPPED.to_safe(file, safe=SAFE, anyway=True)
+    assert file.exists()
+
+
+def test_the_check_takes_what_it_always_takes(tmp_path: Path) -> None:
+    """An order that is given wins over the one that the payment remembers."""
+    with pytest.raises(InvalidInput, match="verdict is stop"):
+        GOOD["token"].to_safe(tmp_path / "safe.json", safe=SAFE, order={**ORDER, "amount": "11"}, rate=1)
+
+
+def _hashes(**changed: Any) -> Any:
+    given = {"safe": SAFE, "nonce": 7, "rate": 1, **changed}
+    return lambda: published(APPROVE, PAY).safe_hashes(**given)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2178"), "safe: .*checksum"),  # a digit mistyped
+        (_hashes(safe="sep:0x111CEEee040739fD91D29C34C33E6B3E112F2177"), "safe: give the address"),  # with a prefix
+        (_hashes(safe=None), "safe: give the address"),
+        (_hashes(nonce=-1), "nonce: "),
+        (_hashes(nonce=True), "nonce: "),
+        (_hashes(nonce="7"), "nonce: "),
+        (_hashes(version="1.4.2"), r"version: expected one of .*1\.4\.1"),
+        (_hashes(version="1.2.0"), "version: .* one transaction at a time"),
+        (_hashes(multi_send=SAFE), "multi_send: expected one of 0x9641"),  # a delegate call can do anything
+    ],
+)
+def test_unusable_arguments_are_refused(call: Any, words: str) -> None:
+    """The message names the argument."""
+    with pytest.raises(InvalidInput, match=words):
+        call()
+
+
+def test_a_time_without_its_zone_is_refused(tmp_path: Path) -> None:
+    """It would be another time on another machine."""
+    with pytest.raises(InvalidInput, match=r"created_at: .*time zone"):
+        GOOD["token"].to_safe(tmp_path / "safe.json", safe=SAFE, created_at=AT.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize(
+    ("transactions", "words"),
+    [
+        ([], "no transactions"),
+        ([("0x39", PAY[1], 0)], "transaction 1: `to`"),
+        ([(*APPROVE, 0), (PAY[0], PAY[1][:-1], 0)], "transaction 2: its calldata"),  # a digit is missing
+        ([(PAY[0], "0xc219…", 0)], "transaction 1: its calldata"),
+        ([(*PAY, "1 ETH")], "transaction 1: its value"),
+    ],
+)
+def test_what_cannot_be_sent_as_it_is_cannot_be_overruled(transactions: Any, words: str, tmp_path: Path) -> None:
+    """`anyway` overrules the verdict; it does not guess bytes."""
+    unreadable = payment(*transactions, asked=GOOD["token"].order)
+
+    with pytest.raises(InvalidInput, match=words):
+        unreadable.to_safe(tmp_path / "safe.json", safe=SAFE, anyway=True)
+
+
+def test_without_a_network_there_is_no_file(tmp_path: Path) -> None:
+    """A Safe signs for one chain."""
+    unordered = Payment.read(GOOD["token"].to_dict(reveal=True))
+
+    with pytest.raises(InvalidInput, match="network: not known"):
+        unordered.to_safe(tmp_path / "safe.json", safe=SAFE)
+    unordered.to_safe(tmp_path / "safe.json", safe=SAFE, network="sepolia")
+    assert "10 fUSDC-sepolia to 0x6923" in (tmp_path / "safe.json").read_text("utf-8")
