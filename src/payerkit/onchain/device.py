@@ -75,7 +75,9 @@ def value_text(value: int | None, network: str | None) -> str:
         return "cannot be read"
     coin = None if network is None else native_currency(network)
     units = to_units(value, None if coin is None else coin.decimals)
-    return f"{value} wei" if units is None or coin is None else f"{units.normalize(EXACT):f} {coin.symbol}"
+    if units is None or coin is None:
+        return f"{value} wei"
+    return f"{units.normalize(EXACT):f} {coin.symbol.removesuffix(f'-{network}')}"  # the list has ETH-sepolia, too
 
 
 def _shown(address: str | None) -> str:
