@@ -63,6 +63,7 @@ _MODULES = {
     "Refused": "errors",
     "Report": "bulk.report",
     "Retries": "retry",
+    "SafeHashes": "onchain.safe",
     "SandboxClient": "connection",
     "SandboxControls": "sandbox_controls",
     "ServiceError": "errors",
@@ -104,6 +105,7 @@ _MODULES = {
     "template": "bulk.template",
     "update_agreement": "endpoints",
     "wait_for": "bulk.wait_for",
+    "write_clear_signing": "onchain.clear_signing_descriptors",
 }
 """Each public name and the module that defines it. `__init__.pyi` lists the same for type checkers and editors."""
 

@@ -97,6 +97,7 @@ from payerkit.onchain.address_book import (
     AddressBook as AddressBook,
     KnownAddress as KnownAddress,
 )
+from payerkit.onchain.clear_signing_descriptors import write_clear_signing as write_clear_signing
 from payerkit.onchain.currency_table import currencies as currencies
 from payerkit.onchain.frames import decode_calldata as decode_calldata
 from payerkit.onchain.frames import decode_transactions as decode_transactions
@@ -106,6 +107,7 @@ from payerkit.onchain.policy import (
     PaymentPolicy as PaymentPolicy,
 )
 from payerkit.onchain.review import check_payment as check_payment
+from payerkit.onchain.safe import SafeHashes as SafeHashes
 from payerkit.retry import Retries as Retries
 from payerkit.sample_payments import samples as samples
 from payerkit.sandbox_controls import SandboxControls as SandboxControls

@@ -77,7 +77,7 @@ def value_text(value: int | None, network: str | None) -> str:
     units = to_units(value, None if coin is None else coin.decimals)
     if units is None or coin is None:
         return f"{value} wei"
-    return f"{units.normalize(EXACT):f} {coin.symbol.removesuffix(f'-{network}')}"  # the list has ETH-sepolia, too
+    return f"{units.normalize(EXACT):f} {coin.symbol.partition('-')[0]}"  # the list has ETH-sepolia, too
 
 
 def _shown(address: str | None) -> str:

@@ -59,6 +59,7 @@ class SafeHashes:
         calldata_digest: The calldata digest (ERC-8213) of that call.
 
     Example:
+        >>> payment = initiate_payment(client, order)
         >>> hashes = payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7)
         >>> hashes.operation, len(hashes.safe_tx_hash)
         (0, 66)
