@@ -16,7 +16,7 @@ TOKEN_PAYMENT = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, REFERENCE
 
 def decoded(*transaction: Any) -> DecodedTransaction:
     """Return a transaction: to, data, value."""
-    return decode_payment(payment(transaction, asked=ETH))[0]  # type: ignore[arg-type]
+    return decode_payment(payment(transaction, asked=ETH))[0]
 
 
 @pytest.mark.parametrize(

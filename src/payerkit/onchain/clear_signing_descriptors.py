@@ -62,6 +62,9 @@ def write_clear_signing(folder: str | Path) -> list[Path]:
     Returns:
         The paths of the files, named as the registry demands.
 
+    Raises:
+        OSError: A file cannot be written.
+
     Example:
         >>> [path.name for path in write_clear_signing("clear-signing")][:2]
         ['calldata-BatchConversionPayments.json', 'calldata-BatchPayments.json']

@@ -80,20 +80,19 @@ class SafeHashes:
     __repr__ = __str__
 
 
-@dataclass(frozen=True, slots=True)
-class SafeVersion:
-    """A release of the Safe contracts. multi_send: addresses of MultiSendCallOnly, the usual one first."""
+VERSIONS = ("1.0.0", "1.1.1", "1.2.0", "1.3.0", "1.4.1", "1.5.0")
+"""The versions of Safe's contracts whose hashes are known here (safe-global/safe-deployments 1.37.56)."""
 
-    chain_in_domain: bool
-    multi_send: tuple[str, ...]
+_WITHOUT_CHAIN = {"1.0.0", "1.1.1", "1.2.0"}
+"""Versions whose EIP-712 domain does not name the chain (safe-global/safe-smart-account, changelog of 1.3.0)."""
 
 
 @cache
-def safe_versions() -> Mapping[str, SafeVersion]:
-    """Return the releases of the Safe contracts by version."""
+def _multi_sends() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return the addresses of MultiSendCallOnly by version and network."""
     return {
-        row["version"]: SafeVersion(row["chain_in_domain"] == "yes", tuple(row["multi_send"].split()))
-        for row in rows(__package__, "safe_versions")
+        (row["version"], row["network"]): tuple(row["multi_send"].split())
+        for row in rows(__package__, "safe_multi_send")
     }
 
 
@@ -193,16 +192,22 @@ def _compact(value: Any) -> str:
 
 
 def hash_calls(
-    calls: Sequence[SafeCall], *, safe: str, chain_id: int, nonce: int, version: str, multi_send: str | None = None
+    calls: Sequence[SafeCall],
+    *,
+    safe: str,
+    network: str | None,
+    nonce: int,
+    version: str,
+    multi_send: str | None = None,
 ) -> SafeHashes:
     """Return the hashes of calls as one transaction of a Safe. Raises InvalidInput for an unusable argument."""
-    release = safe_versions().get(version.removesuffix("+L2"))
-    if release is None:
-        raise InvalidInput(f"version: expected one of {', '.join(safe_versions())}, got {version!r}.")
+    release, chain_id = version.removesuffix("+L2"), chain_id_of(network)
+    if release not in VERSIONS:
+        raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
     if isinstance(nonce, bool) or not isinstance(nonce, int) or not 0 <= nonce < 2**256:
         raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
-    call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, version, multi_send))
-    domain = _domain_hash(safe, chain_id if release.chain_in_domain else None)
+    call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(network), multi_send))
+    domain = _domain_hash(safe, None if release in _WITHOUT_CHAIN else chain_id)
     message = _message_hash(call, nonce)
     return SafeHashes(
         safe_tx_hash=_hex(_keccak(b"\x19\x01" + domain + message)),
@@ -216,14 +221,25 @@ def hash_calls(
     )
 
 
-def _multi_send_of(release: SafeVersion, version: str, given: str | None) -> str:
-    if not release.multi_send:
-        raise InvalidInput(f"version: a Safe of {version} has no MultiSendCallOnly; take one transaction at a time.")
+def _multi_send_of(version: str, network: str, given: str | None) -> str:
+    """Return the address of MultiSendCallOnly, which a Safe calls for several transactions at once."""
+    here = _multi_sends().get((version, network), ())
+    if given is None and not here:
+        raise InvalidInput(
+            f"version: no MultiSendCallOnly of {version} is known on {network}. Give its address as multi_send, as the "
+            "Safe app shows it, or hand over one transaction at a time."
+        )
     if given is None:
-        return release.multi_send[0]
-    if not any(is_same(given, known) for known in release.multi_send):
-        raise InvalidInput(f"multi_send: expected one of {', '.join(release.multi_send)}.")
-    return str(with_checksum(given))
+        return here[0]
+    known = {
+        address for (release, _), addresses in _multi_sends().items() if release == version for address in addresses
+    }
+    found = next((address for address in known if is_same(address, given)), None)
+    if found is None:
+        raise InvalidInput(
+            f"multi_send: not a MultiSendCallOnly of {version}: {', '.join(sorted(known)) or 'it has none'}."
+        )
+    return found
 
 
 def _batch(calls: Sequence[SafeCall], multi_send: str) -> SafeCall:

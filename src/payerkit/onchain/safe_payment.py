@@ -76,7 +76,7 @@ def hash_safe(
     return hash_calls(
         safe_calls(review.transactions),
         safe=owner,
-        chain_id=chain_id_of(review.network),
+        network=review.network,
         nonce=nonce,
         version=version,
         multi_send=multi_send,
