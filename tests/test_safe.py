@@ -190,3 +190,26 @@ def test_without_a_network_there_is_no_file(tmp_path: Path) -> None:
         unordered.to_safe(tmp_path / "safe.json", safe=SAFE)
     unordered.to_safe(tmp_path / "safe.json", safe=SAFE, network="sepolia")
     assert "10 fUSDC-sepolia to 0x6923" in (tmp_path / "safe.json").read_text("utf-8")
+
+
+def test_only_the_transactions_of_the_payment_are_handed_over(tmp_path: Path) -> None:
+    """A transaction that stands elsewhere in the response is checked, and left out."""
+    answer = GOOD["enough allowance"].to_dict(reveal=True)
+    answer["fallback"] = {"to": TOKEN, "data": APPROVE[1], "value": "0"}
+    file = tmp_path / "safe.json"
+    Payment.read(answer, order=GOOD["token"].order).to_safe(file, safe=SAFE, anyway=True)
+
+    assert 1 == len(json.loads(file.read_text("utf-8"))["transactions"])
+
+
+def test_a_batch_for_many_payees_is_handed_over(tmp_path: Path) -> None:
+    """The response of a batch has its transactions in members of other names."""
+    call = {"to": PAY[0], "data": PAY[1], "value": "0"}
+    answer = {
+        "ERC20ApprovalTransactions": [{"to": TOKEN, "data": APPROVE[1], "value": 0}],
+        "batchPaymentTransaction": call,
+    }
+    file = tmp_path / "safe.json"
+    read_payment(answer, order=ORDER).to_safe(file, safe=SAFE, rate=1, anyway=True)
+
+    assert [TOKEN, PROXY] == [each["to"] for each in json.loads(file.read_text("utf-8"))["transactions"]]

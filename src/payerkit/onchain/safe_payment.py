@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import PaymentFindings
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.protocols import OrderLike, PaymentLike
+from payerkit.onchain.protocols import PaymentLike
 from payerkit.onchain.review import check_payment
 from payerkit.onchain.review_base import PaymentReview
 from payerkit.onchain.safe import (
+    SafeCall,
     SafeHashes,
     chain_id_of,
     hash_calls,
@@ -26,11 +26,14 @@ from payerkit.onchain.safe import (
     write_safe_file,
 )
 
+if TYPE_CHECKING:
+    from payerkit.onchain.orders import AnyOrder
+
 
 class CheckOptions(TypedDict, total=False):
     """What `check_payment` takes beside the payment."""
 
-    order: OrderLike | Mapping[str, Any] | None
+    order: AnyOrder | None
     rate: Decimal | int | str | None
     network: str | None
     policy: PaymentPolicy | None
@@ -50,7 +53,7 @@ def write_safe(
     """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
     owner, review = safe_address(safe), _checked(payment, anyway=anyway, **options)
     content = safe_file(
-        safe_calls(review.transactions),
+        calls_of(review),
         safe=owner,
         chain_id=chain_id_of(review.network),
         name=f"payerkit {payment.payment_reference or 'payment'}",
@@ -74,7 +77,7 @@ def hash_safe(
     """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
     owner, review = safe_address(safe), _checked(payment, anyway=anyway, **options)
     return hash_calls(
-        safe_calls(review.transactions),
+        calls_of(review),
         safe=owner,
         network=review.network,
         nonce=nonce,
@@ -87,6 +90,11 @@ def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptio
     """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
     refuse_stop(check_payment(payment, **options), anyway=anyway)
     return PaymentReview.of(payment, **options)
+
+
+def calls_of(review: PaymentReview) -> tuple[SafeCall, ...]:
+    """Return the transactions of a payment as calls, without those that stand elsewhere in its response."""
+    return safe_calls(review.transactions[: len(review.payment.transactions)])
 
 
 def refuse_stop(found: PaymentFindings, *, anyway: bool) -> None:
