@@ -106,6 +106,7 @@ _MODULES = {
     "update_agreement": "endpoints",
     "wait_for": "bulk.wait_for",
     "write_clear_signing": "onchain.clear_signing_descriptors",
+    "write_safe_files": "bulk.safe_files",
 }
 """Each public name and the module that defines it. `__init__.pyi` lists the same for type checkers and editors."""
 

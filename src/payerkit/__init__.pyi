@@ -17,6 +17,7 @@ from payerkit.bulk.run import (
     onboard as onboard,
 )
 from payerkit.bulk.template import template as template
+from payerkit.bulk.safe_files import write_safe_files as write_safe_files
 from payerkit.bulk.wait_for import (
     WaitReport as WaitReport,
     wait_for as wait_for,

@@ -40,6 +40,7 @@ The modules, by subject (a test holds that each is named):
 
     Many payments, without sending
         check_payments           check them, and compare them with each other
+        safe_files               hand them to a Safe, one file a network
 
     Many payers, without sending
         list_many                their accounts

@@ -91,17 +91,29 @@ def check_payments(
         >>> check_payments(["monday.json"])["verdict"].to_dict()
         {'monday.json': 'ok'}
     """
+    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now)
+    frame = pd.DataFrame([each.row() for each in checked], columns=list(_COLUMNS), dtype="object", index=labels)
+    return frame.astype(_COLUMNS)
+
+
+def checked_payments(
+    payments: Any,
+    *,
+    policy: PaymentPolicy | None = None,
+    rate: Decimal | int | str | None = None,
+    now: datetime | None = None,
+) -> tuple[pd.Index[Any], list[CheckedPayment]]:
+    """Return payments with their findings, also those of comparing them, and a label for each."""
     labels, sources = _labelled(payments)
     checked = [_check(source, policy=policy, rate=rate, now=now) for source in sources]
     read = [(each, each.review, str(label)) for each, label in zip(checked, labels, strict=True) if each.review]
     for place, found in compare_reviews([review for _, review, _ in read], [label for *_, label in read]):
         read[place][0].findings.append(found)
-    frame = pd.DataFrame([each.row() for each in checked], columns=list(_COLUMNS), dtype="object", index=labels)
-    return frame.astype(_COLUMNS)
+    return labels, checked
 
 
 @dataclass(slots=True)
-class _Checked:
+class CheckedPayment:
     """A payment with its findings; review: None if it could not be read."""
 
     review: PaymentReview | None
@@ -148,16 +160,16 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json"))
 
 
-def _check(source: Any, **options: Any) -> _Checked:
+def _check(source: Any, **options: Any) -> CheckedPayment:
     """Return a payment with its findings. Raises InvalidInput for what is neither a payment nor a path."""
     if not isinstance(source, Payment | str | Path):
         raise InvalidInput(f"payments: expected payments and paths of files, got {kind_of(source)}.")
     try:
         payment = source if isinstance(source, Payment) else read_payment(Path(source))
     except InvalidInput as error:
-        return _Checked(None, [unreadable(str(error))])
+        return CheckedPayment(None, [unreadable(str(error))])
     review = PaymentReview.of(payment, **options)
-    return _Checked(review, [*review_findings(review)])
+    return CheckedPayment(review, [*review_findings(review)])
 
 
 def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:

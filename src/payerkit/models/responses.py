@@ -564,7 +564,7 @@ class Payment(Response):
             safe: The address of the Safe that pays.
             created_at: The time that the file names, with its time zone; by default, the clock's.
             anyway: Write it although the verdict is "stop".
-            options: `order`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
+            options: `order` or `orders`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
 
         Raises:
             InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
@@ -597,7 +597,7 @@ class Payment(Response):
             multi_send: The address of MultiSendCallOnly that the Safe app shows for a batch, if it is not the usual
                 one of this version.
             anyway: Return them although the verdict is "stop".
-            options: `order`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
+            options: `order` or `orders`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
 
         Returns:
             The hashes of domain, message and transaction, and the call that the Safe makes.

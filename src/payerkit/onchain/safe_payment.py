@@ -13,7 +13,7 @@ from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.protocols import PaymentLike
-from payerkit.onchain.review import check_payment
+from payerkit.onchain.review import review_findings
 from payerkit.onchain.review_base import PaymentReview
 from payerkit.onchain.safe import (
     SafeCall,
@@ -27,13 +27,14 @@ from payerkit.onchain.safe import (
 )
 
 if TYPE_CHECKING:
-    from payerkit.onchain.orders import AnyOrder
+    from payerkit.onchain.orders import AnyOrder, Orders
 
 
 class CheckOptions(TypedDict, total=False):
     """What `check_payment` takes beside the payment."""
 
     order: AnyOrder | None
+    orders: Orders | None
     rate: Decimal | int | str | None
     network: str | None
     policy: PaymentPolicy | None
@@ -88,8 +89,9 @@ def hash_safe(
 
 def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptions]) -> PaymentReview:
     """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
-    refuse_stop(check_payment(payment, **options), anyway=anyway)
-    return PaymentReview.of(payment, **options)
+    review = PaymentReview.of(payment, **options)
+    refuse_stop(review_findings(review), anyway=anyway)
+    return review
 
 
 def calls_of(review: PaymentReview) -> tuple[SafeCall, ...]:

@@ -1,0 +1,115 @@
+"""Hand many payments to Safes: one file a network, with all transactions as one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.onchain.networks import networks
+from payerkit.onchain.policy import PaymentPolicy
+from payerkit.onchain.review_base import PaymentReview
+from payerkit.onchain.safe import SafeCall, chain_id_of, safe_address, safe_file, write_safe_file
+from payerkit.onchain.safe_payment import calls_of
+
+_COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}
+"""The columns with their dtypes."""
+
+
+@without_internal_frames
+def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each by name
+    payments: Iterable[Source] | Mapping[str, Source] | pd.Series[Any] | str | Path,
+    folder: str | Path,
+    *,
+    safe: str | Mapping[str, str],
+    policy: PaymentPolicy | None = None,
+    rate: Decimal | int | str | None = None,
+    now: datetime | None = None,
+    created_at: datetime | None = None,
+    anyway: bool = False,
+) -> pd.DataFrame:
+    """Write many payments to files for Safe's Transaction Builder, one per network, replacing existing ones.
+
+    The payments are checked as `check_payments` does it, so that what was perhaps paid already is refused. The Safe of
+    a network makes all of its transactions as one batch, in their order: if one fails, none is made. Nothing is sent.
+
+    Args:
+        payments: Payments, or paths of saved ones, or their folder, as `check_payments` takes them.
+        folder: Where to write `safe-NETWORK.json`; it is made if it does not exist.
+        safe: The address of the Safe that pays; a dict by network if it is not the same on each.
+        policy, rate, now: What the payments are compared with, as `check_payments` takes them.
+        created_at: The time that the files name, with its time zone; by default, the clock's.
+        anyway: Write them although the verdict of a payment is "stop".
+
+    Returns:
+        One row per file: network, path (string), payments, transactions (int64).
+
+    Raises:
+        InvalidInput: The verdict of a payment is "stop", its network is not known, a transaction cannot be read, or an
+            argument is invalid. Nothing was written.
+
+    Example:
+        >>> samples["honest"].save("monday.json")
+        >>> write_safe_files(["monday.json"], "safe", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")["path"][0]
+        'safe/safe-sepolia.json'
+    """
+    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now)
+    if not checked:
+        raise InvalidInput("payments: there are none.")
+    batches: dict[str, list[tuple[SafeCall, ...]]] = {}
+    for label, each in zip(labels, checked, strict=True):
+        review = _accepted(each, label, anyway=anyway)
+        batches.setdefault(str(review.network), []).append(_calls(review, label))
+    contents = {network: _content(network, batches[network], safe, created_at) for network in sorted(batches)}
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    for network, content in contents.items():
+        path = place / f"safe-{network}.json"
+        write_safe_file(path, content)
+        written.append((network, str(path), len(batches[network]), len(content["transactions"])))
+    return pd.DataFrame(written, columns=list(_COLUMNS)).astype(_COLUMNS)
+
+
+def _accepted(checked: CheckedPayment, label: object, *, anyway: bool) -> PaymentReview:
+    """Return a payment that may be handed over. Raises InvalidInput for any other."""
+    errors = [found for found in checked.findings if found.severity == "error"]
+    if checked.review is None:
+        raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
+    if errors and not anyway:
+        raise InvalidInput(
+            f"payments: the verdict of {label} is stop: {errors[0].message} Nothing was written. Leave it out, or pass "
+            "anyway=True."
+        )
+    return checked.review
+
+
+def _calls(review: PaymentReview, label: object) -> tuple[SafeCall, ...]:
+    try:
+        chain_id_of(review.network)
+        return calls_of(review)
+    except InvalidInput as error:
+        raise InvalidInput(f"payments: {label}: {error}") from None
+
+
+def _content(
+    network: str, batch: list[tuple[SafeCall, ...]], safe: str | Mapping[str, str], created_at: datetime | None
+) -> dict[str, Any]:
+    """Return the content of the file of a network."""
+    if isinstance(safe, Mapping) and network not in safe:
+        raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
+    count = f"{len(batch)} payment{'s' if len(batch) > 1 else ''}"
+    return safe_file(
+        [call for calls in batch for call in calls],
+        safe=safe_address(safe[network] if isinstance(safe, Mapping) else safe),
+        chain_id=chain_id_of(network),
+        name=f"payerkit {count}",
+        description=f"{count} on {network}",
+        created_at=created_at,
+    )
