@@ -51,6 +51,7 @@ _MODULES = {
     "PayerStatus": "models",
     "PayerkitError": "errors",
     "Payment": "models",
+    "PaymentCard": "onchain.card",
     "PaymentDetail": "models",
     "PaymentFindings": "findings",
     "PaymentForm": "forms",

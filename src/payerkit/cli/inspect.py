@@ -1,4 +1,4 @@
-"""`payerkit inspect`: what the transactions of a saved payment do, in a terminal."""
+"""`payerkit inspect`: the card of a saved payment, in a terminal or as a page."""
 
 from __future__ import annotations
 
@@ -6,24 +6,46 @@ import sys
 from argparse import Namespace
 
 from payerkit.checks.schema import PAYMENT_ORDER
-from payerkit.errors import PayerkitError
-from payerkit.html import visible
+from payerkit.errors import InvalidInput, PayerkitError
+from payerkit.models import Payment
 from payerkit.models.files import read_payment
-from payerkit.onchain.frames import decode_transactions
-from payerkit.onchain.review import check_payment
+from payerkit.onchain.card import PaymentCard
+from payerkit.onchain.card_text import card_text, compared_text
+from payerkit.onchain.policy import PaymentPolicy
+from payerkit.onchain.review_base import PaymentReview
+
+_OPTIONS = {"payment_currency": "--currency", "invoice_currency": "--invoice-currency", "amount": "--amount"}
+"""The options for what an order must have; one without a payee pays out to a bank account."""
 
 
 def run(options: Namespace) -> int:
-    """Print each transaction and the findings; return the exit code of the verdict, or 5 for an unreadable file."""
-    order = {name: getattr(options, name) for name in PAYMENT_ORDER.fields}
+    """Print what the payment is compared with, then its card; return the verdict's exit code, or 5 for bad input."""
     try:
-        payment = read_payment(options.file, order=order if any(order.values()) else None, network=options.network)
-        findings = check_payment(payment, rate=options.rate)
+        card = _card(options)
     except PayerkitError as error:
         print(f"payerkit inspect: {error}", file=sys.stderr)
         return 5
-    for row in decode_transactions(payment).to_dict("records"):
-        cells = {name: visible(str(value)) for name, value in row.items() if str(value) not in {"None", "<NA>", ""}}
-        print("\n".join(f"{name:<14} {value}" for name, value in cells.items()), end="\n\n")
-    print(findings)
-    return {"ok": 0, "look": 3, "stop": 4}[findings.verdict]
+    print(compared_text(card.content), card_text(card.content), sep="\n\n")
+    if options.html:
+        card.save(options.html)
+        print(f"\nThe card is also in {options.html}, for a signer without Python.")
+    return {"ok": 0, "look": 3, "stop": 4}[card.verdict]
+
+
+def _card(options: Namespace) -> PaymentCard:
+    payment = read_payment(options.file, network=options.network)
+    policy = PaymentPolicy.read(options.policy) if options.policy else None
+    given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
+    order = _order(payment, given) if given else None
+    review = PaymentReview.of(payment, order, rate=options.rate, network=options.network, policy=policy)
+    return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))
+
+
+def _order(payment: Payment, given: dict[str, str]) -> dict[str, str]:
+    """Return the file's order with what is given in place of its members."""
+    saved = {} if payment.order is None else {name: getattr(payment.order, name) for name in PAYMENT_ORDER.fields}
+    order = saved | given
+    missing = [option for name, option in _OPTIONS.items() if name not in order]
+    if missing:
+        raise InvalidInput(f"The file has no order to complete: give {' and '.join(missing)}, too.")
+    return order

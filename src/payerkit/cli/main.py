@@ -249,9 +249,10 @@ def _limit(text: str) -> int | None:
     return int(text)
 
 
-_INSPECT = """Decode the transactions of a saved payment, show what each one does, and compare them with the order: the
-one in the file, or the one given with --payee, --amount, --invoice-currency and --currency. Needs no key and no
-network. The exit code is 0 for the verdict ok, 3 for look, 4 for stop, and 5 if the file or an option is unusable."""
+_INSPECT = """Show whether to sign a saved payment: what its transactions do, what is not ok, and what could not be
+checked. They are compared with the order in the file; --payee, --amount, --invoice-currency and --currency each replace
+one member of it. Needs no key and no network. The exit code is 0 for the verdict ok, 3 for look, 4 for stop, and 5 if
+the file or an option is unusable."""
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
@@ -263,3 +264,5 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     add("--currency", dest="payment_currency", metavar="ID", help="currency that is paid, such as fUSDC-sepolia")
     add("--network", help="network of the transactions, if there is no order")
     add("--rate", help="price of one unit of the paid currency, in the invoice currency")
+    add("--policy", type=Path, metavar="FILE", help="what you agreed to: fees, allowances, known addresses, as TOML")
+    add("--html", type=Path, metavar="OUT", help="also write the card to this HTML file, for a signer without Python")

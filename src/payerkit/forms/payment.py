@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
+from typing import Any
 
+from payerkit.client import Client
 from payerkit.endpoints import payment_call
 from payerkit.errors import PayeeWarning, RealMoneyWarning, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms.form import Button, Form, FormState
 from payerkit.models import Payment, PaymentOrder
+from payerkit.onchain.amounts import read_rate
+from payerkit.onchain.card import PaymentCard
 from payerkit.onchain.payees import payee_note
+from payerkit.onchain.policy import PaymentPolicy
 from payerkit.onchain.real_money import real_money_note
-from payerkit.onchain.review import check_payment
 
 
 class PaymentForm(Form):
-    """A form that initiates a payment, then shows the verdict on its transactions and what they do.
+    """A form that initiates a payment, then shows its card: whether to sign, and what the transactions do.
 
     It suggests currencies by id, symbol or network. Nothing is paid until a wallet signs the transactions.
 
     Args:
         client: From `connect()` or `sandbox()`.
         title: The title of the form; "Payment" by default.
+        rate: The price of one unit of the payment currency in the invoice currency, as for `check_payment`; for a form
+            that takes orders in several currencies, the rates of a policy fit better.
+        policy: What you agreed to once, for all payments; card, findings and verdict are those under this policy.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
@@ -45,11 +53,26 @@ class PaymentForm(Form):
         "No money has moved: a wallet has to sign first. Send it again, and sign the transactions of one response only."
     )
 
+    def __init__(
+        self,
+        client: Client,
+        *,
+        title: str | None = None,
+        rate: Decimal | int | str | None = None,
+        policy: PaymentPolicy | None = None,
+        **options: Any,
+    ) -> None:
+        self._rate, self._policy = read_rate(rate), policy
+        super().__init__(client, title=title, **options)
+
     @property
     def findings(self) -> Findings:
         """Findings about the order; after sending, those about the payment, with a `verdict`."""
         with self._lock:
-            return check_payment(self._result) if self.done else super().findings
+            return self._card(self._result).findings if self.done else super().findings
+
+    def _card(self, payment: Payment) -> PaymentCard:
+        return payment.card(rate=self._rate, policy=self._policy)
 
     @without_internal_frames
     def submit(self, *, anyway: bool = False) -> Payment:
@@ -109,8 +132,8 @@ class PaymentForm(Form):
 
     def _state_of(self, response: Payment) -> FormState:
         buttons = (Button("Edit the order", "edit"), Button("New payment", "new"))
-        status = _STATUS[check_payment(response).verdict]
-        return FormState(phase="done", status=status, html=response._repr_html_(), buttons=buttons)
+        card = self._card(response)
+        return FormState(phase="done", status=_STATUS[card.verdict], html=card._repr_html_(), buttons=buttons)
 
 
 _STATUS = {

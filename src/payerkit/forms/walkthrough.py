@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import ipywidgets
@@ -10,6 +11,7 @@ from payerkit.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
+from payerkit.onchain.policy import PaymentPolicy
 
 
 class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
@@ -21,6 +23,7 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
 
     Args:
         client: From `connect()` or `sandbox()`.
+        rate, policy: As for `PaymentForm`.
         **options: Options of an ipywidgets `VBox`, such as `layout`.
 
     Attributes:
@@ -36,10 +39,17 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
         ('user-123', False)
     """
 
-    def __init__(self, client: Client, **options: Any) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        rate: Decimal | int | str | None = None,
+        policy: PaymentPolicy | None = None,
+        **options: Any,
+    ) -> None:
         self.payer = PayerForm(client, title="1. Payer")
         self.bank_details = BankDetailsForm(client, title="2. Bank details")
-        self.payment = PaymentForm(client, title="3. Payment")
+        self.payment = PaymentForm(client, title="3. Payment", rate=rate, policy=policy)
         self.payer.observe(self._on_payer_done, "done")
         super().__init__([self.payer, self.bank_details, self.payment], **options)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from payerkit import html
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_payer, explain_word
 from payerkit.findings import Findings
 from payerkit.html import visible
@@ -40,6 +40,9 @@ from payerkit.onchain.whole_response import WholeResponse, read_whole
 from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 if TYPE_CHECKING:
+    from payerkit.onchain.card import PaymentCard
+    from payerkit.onchain.policy import PaymentPolicy
+    from payerkit.onchain.review_base import Orders
     from payerkit.onchain.safe import SafeHashes
     from payerkit.onchain.safe_payment import CheckOptions
 
@@ -615,7 +618,45 @@ class Payment(Response):
 
         return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
 
-    def _repr_html_(self) -> str:
-        from payerkit.onchain.card import payment_card  # noqa: PLC0415 - loaded on first use
+    @without_internal_frames
+    def card(
+        self,
+        order: PaymentOrder | Mapping[str, Any] | None = None,
+        *,
+        orders: Orders | None = None,
+        rate: Decimal | int | str | None = None,
+        network: str | None = None,
+        policy: PaymentPolicy | None = None,
+        now: datetime | None = None,
+    ) -> PaymentCard:
+        """Return what a person needs to decide whether to sign; the arguments are those of `check_payment`.
 
-        return payment_card(self)
+        Args:
+            order: The order to compare with; by default, the one that the payment remembers.
+            orders: Several orders, for a response that pays several at once.
+            rate: The price of one unit of the payment currency in the invoice currency.
+            network: The network that the transactions are for, if there is no order.
+            policy: What you agreed to once, for all payments.
+            now: The time to compare with, for a response that expires.
+
+        Returns:
+            The card: a notebook shows it, `print` writes it as text, and `.save(path)` as a page.
+
+        Raises:
+            InvalidInput: As `check_payment` raises it.
+
+        Example:
+            >>> print(initiate_payment(client, order).card(rate="2500"))
+            LOOK  Decide on ...
+            Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.
+            ...
+        """
+        from payerkit.onchain.card import PaymentCard  # noqa: PLC0415 - loaded on first use
+        from payerkit.onchain.review_base import PaymentReview  # noqa: PLC0415
+
+        review = PaymentReview.of(self, order, orders=orders, rate=rate, network=network, policy=policy, now=now)
+        is_given = order is not None or orders is not None
+        return PaymentCard.of(review, order_source="given" if is_given else self.order_source)
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()

@@ -1,161 +1,195 @@
-"""The HTML card of a payment: verdict, order, a drawing of who pays whom, and each transaction with its findings."""
+"""The card of a payment: whether to sign it, in a notebook, as a file, and in a terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
 from payerkit import html
-from payerkit.findings import Finding, PaymentFindings
-from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.amounts import format_amount, format_effect_amount
-from payerkit.onchain.effects import Effect
-from payerkit.onchain.protocols import PaymentLike
-from payerkit.onchain.real_money import real_money_note
-from payerkit.onchain.review import check_payment
-from payerkit.onchain.review_base import UNLIMITED
-from payerkit.onchain.transactions import (
-    DecodedTransaction,
-    contract_name,
-    decode_payment,
-    network_of,
-    resolve_currency,
-)
+from payerkit.findings import PaymentFindings, Verdict
+from payerkit.onchain.card_content import CardContent, Compared, Point, TransactionToSign, card_content
+from payerkit.onchain.card_text import card_text, compared_text, count_words
+from payerkit.onchain.review import review_findings
+from payerkit.onchain.review_base import PaymentReview
 
-_MARKS = {"error": "✗ stop", "warning": "! look", "info": "✓ ok"}
-_VERDICTS = {
-    "ok": "OK: everything that can be checked here matches.",
-    "look": "LOOK: read what is marked before anyone signs.",
-    "stop": "STOP: do not sign this.",
-}
-_COLOURS = {"ok": "#2e7d32", "look": "#ef6c00", "stop": "#c62828"}
+_MARKS = {"error": "✗", "warning": "!", "info": "✓"}
+_SHOWN = 12
+"""Points that a list shows; the rest is folded, so that one look still finds the worst."""
 
 
-def payment_card(payment: PaymentLike) -> str:
-    """Return a payment as HTML."""
-    found = check_payment(payment)
-    network = network_of(payment.order, payment.network)
-    transactions = decode_payment(payment)
-    order = payment.order
-    note = "" if order is None else real_money_note(str(order.payment_currency), payment.environment)
-    rows = [("! real money", html.escape(note))] if note else []
-    rows += [] if order is None else order.rows()
-    rows += [
-        ("Network", html.escape(network)),
-        ("Request id", html.escape(payment.request_id)),
-        ("Reference", html.escape(payment.payment_reference)),
-        *(payment.metadata.rows() if payment.metadata else []),
-        *_finding_rows([each for each in found if each.step is None]),
-    ]
-    style = f"border-left:6px solid {_COLOURS[found.verdict]};padding:4px 10px;margin:4px 0"
-    badge = "" if payment.environment is None else f" {html.badge(payment.environment)}"
-    verdict = f"<b>{_VERDICTS[found.verdict]}</b> Nothing moves before a wallet signs.{badge}"
+@dataclass(frozen=True, slots=True, repr=False)
+class PaymentCard:
+    """What a person needs to decide whether to sign a payment: `payment.card()`.
+
+    Notebooks show it with its parts folded, `print` as text. `save` writes it as a page for somebody without Python.
+
+    Attributes:
+        verdict: "ok", "look" or "stop".
+        sentence: What happens if all transactions are signed.
+        findings: All findings, as `check_payment` returns them.
+
+    Example:
+        >>> card = initiate_payment(client, order).card(rate="2500")
+        >>> card.verdict
+        'look'
+        >>> card.sentence
+        'Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.'
+    """
+
+    content: CardContent
+    findings: PaymentFindings
+
+    @classmethod
+    def of(
+        cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
+    ) -> PaymentCard:
+        """Return the card of a payment under review; the sources of its order are those of `card_content`."""
+        findings = review_findings(review)
+        return cls(card_content(review, findings, order_source=order_source, sources=sources or {}), findings)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether to sign: "ok", "look" or "stop"."""
+        return self.content.verdict
+
+    @property
+    def sentence(self) -> str:
+        """What happens if all transactions are signed."""
+        return self.content.sentence
+
+    def save(self, path: str | Path) -> None:
+        """Write the card to an HTML file that needs no network and runs no script, replacing an existing one.
+
+        Args:
+            path: The file.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        Example:
+            >>> initiate_payment(client, order).card().save("payment.html")
+        """
+        Path(path).write_text(_page(self.content), "utf-8")
+
+    def __str__(self) -> str:
+        return f"{card_text(self.content)}\n\n{compared_text(self.content)}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return _card(self.content)
+
+
+@cache
+def _style() -> str:
+    return files(__package__).joinpath("card.css").read_text("utf-8")
+
+
+def _page(content: CardContent) -> str:
+    """Return the card as a page of its own, in the light or dark colours of the reader's system."""
+    checked = f"Checked by payerkit at {content.checked_at:%Y-%m-%d %H:%M %Z}. Nothing on this page is loaded or run."
+    title = html.escape(f"{content.verdict.upper()}: {content.sentence}")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>body {{ margin: 16px; font-family: system-ui, sans-serif; }}</style>
+</head>
+<body>
+{_card(content, foot=checked)}
+</body>
+</html>
+"""
+
+
+def _card(content: CardContent, *, foot: str = "") -> str:
+    badge = "" if content.environment is None else html.badge(content.environment)
+    lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
+    word = f'<span class="pk-word">{content.verdict.upper()}</span>'
     parts = [
-        f'<div role="status" style="{style}">{verdict}</div>',
-        html.table(rows, caption="Payment"),
-        _drawing(transactions, network),
-        *(_transaction_table(transaction, network, found) for transaction in transactions),
+        f'<div class="pk-verdict" role="status">{word}<span>{html.escape(content.headline)}</span>{badge}</div>',
+        f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
+        _section("Not ok", content.problems),
+        _section("Could not be checked", content.unchecked, mark="?"),
+        _folded(count_words(len(content.passed), "check", "passed"), _list(content.passed)),
+        _folded(content.compared_with, _compared_table(content.compared)),
+        _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
+        f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
-    return "<div>" + "".join(parts) + "</div>"
+    return f'<div class="pk-card pk-{content.verdict}"><style>{_style()}</style>{"".join(parts)}</div>'
 
 
-def _transaction_table(transaction: DecodedTransaction, network: str | None, found: PaymentFindings) -> str:
-    call, descriptions = transaction.call, sorted({effect.kind.value for effect in transaction.effects})
+def _section(title: str, points: tuple[Point, ...], *, mark: str = "") -> str:
+    """Return a list under its title, its end folded if it is long; "" without points."""
+    if not points:
+        return ""
+    rest = points[_SHOWN:]
+    more = _folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
+    head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
+    return head + _list(points[:_SHOWN], mark=mark) + more
+
+
+def _list(points: Iterable[Point], *, mark: str = "") -> str:
+    """Return points as a list; of `div`s, as notebooks and forms style `ul`."""
+    items = "".join(_item(point, mark or _MARKS[point.severity]) for point in points)
+    return f'<div role="list">{items}</div>'
+
+
+def _item(point: Point, mark: str) -> str:
+    about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
+    advice, _, lines = point.advice.partition("\n")
+    advice = f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
+    copied = f"<pre>{_lines(lines.splitlines())}</pre>" if lines else ""
+    text = f"<div>{about}{html.escape(point.message)}{advice}{copied}</div>"
+    return f'<div class="pk-point" role="listitem"><span class="pk-mark">{mark}</span>{text}</div>'
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{html.escape(summary)}</summary>{content}</details>"
+
+
+def _compared_table(compared: Iterable[Compared]) -> str:
     rows = [
-        ("To", f"<code>{html.escape(transaction.to)}</code>"),
-        ("Contract", html.escape(contract_name(transaction, network) or "unknown")),
-        ("Function", html.escape(call.function.name if call.function else call.selector or "unknown")),
-        *(row for effect in transaction.effects for row in _effect_rows(effect, network)),
-        ("Native value", "unreadable" if transaction.value is None else f"{transaction.value} wei"),
-        ("Fingerprint", f"<code>{calldata_hash(transaction)}</code>"),
-        *_finding_rows([each for each in found if each.step == transaction.index]),
+        (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
+        for each in compared
     ]
-    caption = f"Transaction {transaction.index + 1}" + (f": {', '.join(descriptions)}" if descriptions else "")
-    return html.table(rows, caption=caption)
+    return html.table(rows, caption="")
 
 
-def _effect_rows(effect: Effect, network: str | None) -> list[tuple[str, str]]:
-    token = resolve_currency(effect.token, network)
-    place = "" if effect.place is None else f" {effect.place + 1}"
-    rows = []
-    if effect.allowance is not None:
-        is_unlimited = effect.allowance == UNLIMITED
-        much = "everything, now and later" if is_unlimited else format_amount(effect.allowance, token)
-        rows.append(("Allows", _amount_to(much, effect.spender)))
-    if effect.is_payment:
-        much = "an unknown amount" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
-        rows.append((f"Pays{place}", _amount_to(much, effect.recipient)))
-    if effect.fee:
-        much = format_effect_amount(effect, effect.fee, token)
-        rows.append((f"Fee{place}", _amount_to(much, effect.fee_recipient)))
-        if effect.amount is not None:
-            total = format_effect_amount(effect, effect.amount + effect.fee, token)
-            rows.append((f"In all{place}", html.escape(total)))
-    return rows
+def _transactions_summary(content: CardContent) -> str:
+    return f"{count_words(len(content.transactions), 'transaction', 'to sign')}: what your device shows, and the bytes"
 
 
-def _amount_to(much: str, address: str | None) -> str:
-    return f"{html.escape(much)} to <code>{html.escape(with_checksum(address))}</code>"
-
-
-def _finding_rows(found: list[Finding]) -> list[tuple[str, str]]:
-    ranked = sorted(found, key=lambda each: ["error", "warning", "info"].index(each.severity))
-    return [(_MARKS[each.severity], html.escape(f"{each.message} {each.hint}".rstrip())) for each in ranked]
-
-
-def calldata_hash(transaction: DecodedTransaction) -> str:
-    """Return the keccak-256 of the calldata, which some signing devices show, or the reason for having none."""
-    from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
-
-    call = transaction.call
-    if call.code in {"missing", "not_hex", "elided", "odd", "too_long"}:
-        return "cannot be computed from this calldata"
-    return f"0x{keccak(call.data).hex()}" if call.data else "no calldata"
-
-
-def _drawing(transactions: tuple[DecodedTransaction, ...], network: str | None) -> str:
-    """Return a drawing of wallet, contract, payee and fee; "" unless there is exactly one payment."""
-    effects = [(each, effect) for each in transactions for effect in each.effects]
-    payments = [(each, effect) for each, effect in effects if effect.is_payment and effect.recipient]
-    if len(payments) != 1:
-        return ""  # one arrow would hide the others
-    transaction, effect = payments[0]
-    token = resolve_currency(effect.token, network)
-    amount = "?" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
-    boxes = [
-        (8, 30, "your wallet", ""),
-        (248, 30, contract_name(transaction, network) or "unknown contract", shorten_address(transaction.to)),
-        (488, 8 if effect.fee else 30, "payee", shorten_address(with_checksum(effect.recipient))),
+def _transaction_table(transaction: TransactionToSign) -> str:
+    rows = [
+        ("To", f"{_code(transaction.to)}<br>{html.escape(transaction.contract)}"),
+        ("Chain", html.escape(transaction.network)),
+        ("Native value", html.escape(transaction.value)),
+        ("Function", html.escape(transaction.function)),
+        *((_capital(name), html.escape(text)) for name, text in transaction.does),
+        ("Calldata digest (ERC-8213)", _code(transaction.digest or "none: the calldata cannot be read")),
+        ("Your device will show", _lines(transaction.device)),
+        ("With clear signing", _lines(transaction.clear_signing)),
+        *((f"Look up the {name}", _code(page)) for name, page in transaction.lookup),
+        ("Calldata", _code(transaction.calldata)),
     ]
-    total = amount if effect.amount is None else format_effect_amount(effect, effect.amount + (effect.fee or 0), token)
-    arrows = [(168, 55, 248, 55, total), (408, 55, 488, 33 if effect.fee else 55, "")]
-    label = f"{amount} from your wallet through {boxes[1][2]} to {effect.recipient}"
-    if effect.fee:
-        boxes.append((488, 70, "fee", shorten_address(with_checksum(effect.fee_recipient))))
-        arrows.append((408, 55, 488, 95, ""))
-        label += f", and a fee of {format_effect_amount(effect, effect.fee, token)} to {effect.fee_recipient}"
-    shapes = [_box(*box) for box in boxes] + [_arrow(*arrow) for arrow in arrows]
-    height = 130 if effect.fee else 90
-    return (
-        f'<svg viewBox="0 0 660 {height}" width="660" style="max-width:100%" role="img" '
-        f'aria-label="{html.escape(label)}" '
-        f'font-family="sans-serif" font-size="13" fill="currentColor" stroke="none">{"".join(shapes)}</svg>'
-    )
+    return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
 
 
-def _box(x: int, y: int, title: str, below: str) -> str:
-    frame = f'<rect x="{x}" y="{y}" width="160" height="50" rx="6" fill="none" stroke="currentColor"/>'
-    middle = x + 80
-    first = f'<text x="{middle}" y="{y + (22 if below else 30)}" text-anchor="middle">{html.escape(title)}</text>'
-    second = f'<text x="{middle}" y="{y + 40}" text-anchor="middle" font-size="11">{html.escape(below)}</text>'
-    return frame + first + (second if below else "")
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def _arrow(x1: int, y1: int, x2: int, y2: int, label: str) -> str:
-    line = f'<line x1="{x1}" y1="{y1}" x2="{x2 - 7}" y2="{y2}" stroke="currentColor"/>'
-    tip = f'<path d="M{x2} {y2} l-9 -5 v10 z"/>'
-    words = f'<text x="{(x1 + x2) // 2}" y="{y1 - 32}" text-anchor="middle" font-size="11">{html.escape(label)}</text>'
-    return line + tip + (words if label else "")
+def _code(text: str) -> str:
+    return f"<code>{html.escape(text)}</code>"
 
 
-def shorten_address(address: str | None) -> str:
-    """Return an address short enough for the drawing: its beginning and its end."""
-    address = address or ""
-    return address if len(address) <= 14 else f"{address[:6]}…{address[-4:]}"
+def _lines(lines: Iterable[str]) -> str:
+    return "<br>".join(map(html.escape, lines))

@@ -13,13 +13,18 @@ from payerkit._tables import rows
 class Network:
     """A blockchain. name: as in currency ids. title: its common name. chain_id: None if the sources disagree.
 
-    is_test: its coins and tokens are worth nothing.
+    is_test: its coins and tokens are worth nothing. explorer: a site that shows its addresses; "" if none is known.
     """
 
     name: str
     title: str
     chain_id: int | None
     is_test: bool
+    explorer: str = ""
+
+    def page_of(self, address: str) -> str:
+        """Return the explorer's page about an address, as EIP-3091 has it."""
+        return f"{self.explorer}/address/{address}"
 
     def __str__(self) -> str:
         known = [] if self.title.lower() == self.name else [self.title]
@@ -45,4 +50,5 @@ def _network(row: dict[str, str]) -> Network:
         title=row["title"],
         chain_id=int(row["chain_id"]) if row["chain_id"] else None,
         is_test={"yes": True, "no": False}[row["test"]],
+        explorer=row["explorer"],
     )
