@@ -1,90 +1,175 @@
-"""A payment as a card, as a file, and in a terminal."""
+"""A payment as a card, in a notebook and as text, and as a file."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
 import payerkit
-from payerkit.cli import main as cli
 from payerkit.errors import InvalidInput
+from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
+from payerkit.onchain.calldata_digest import calldata_digest
+from payerkit.onchain.card import PaymentCard
+from payerkit.onchain.card_content import Point
 from published import ANSWERS
-from test_review import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, data, payment
+from test_review import (
+    APPROVAL,
+    ETH,
+    GOOD,
+    HARMLESS,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    SWAPPED,
+    TOKEN_PAYMENT,
+    USDC,
+    data,
+    payment,
+)
 
-UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 ORDERED_WIRE = USDC.to_dict(reveal=True)
+UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
+FEE = data("c219a14d", APPROVAL[0], PAYEE, 10**7, REFERENCE, 10**4, OTHER)
+WITH_FEE = payment(APPROVAL, (TOKEN_PAYMENT[0], FEE, 0), asked=USDC)
 
 
-def card(shown: Payment) -> str:
+def shown(card: PaymentCard | Payment) -> str:
     """Return what a notebook shows."""
-    return shown._repr_html_()
+    return card._repr_html_()
+
+
+def unfolded(card: PaymentCard | Payment) -> str:
+    """Return the text that a person sees without opening anything."""
+    visible = re.sub("<details>.*?</details>|<style>.*?</style>", "", shown(card), flags=re.DOTALL)
+    return unescape(re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", visible))).strip()
 
 
 @pytest.mark.parametrize(
-    ("shown", "words"),
+    ("card", "words"),
     [
-        (GOOD["token"], "OK: everything that can be checked here matches."),
-        (UNLIMITED, "LOOK: read what is marked"),
-        (PAYEE_SWAPPED, "STOP: do not sign this."),
+        (GOOD["token"].card(), "OK Everything that can be checked matches. Pays 10 fUSDC on Sepolia to 0x6923...C7D7,"),
+        (UNLIMITED.card(), "LOOK Decide on this point before anyone signs. Pays 10 fUSDC on Sepolia to"),
+        (UNLIMITED.card(USDC.to_dict(reveal=True) | {"invoiceCurrency": "USD"}), "LOOK Decide on these 2 points"),
+        (PAYEE_SWAPPED.card(), f"STOP Do not sign. Would pay 10 fUSDC on Sepolia to {OTHER},"),
     ],
+    ids=["ok", "look", "look at two", "stop"],
 )
-def test_the_card_begins_with_the_verdict(shown: Payment, words: str) -> None:
-    """A user who reads no further knows what to do."""
-    assert words in card(shown)[:200]
+def test_the_card_begins_with_the_verdict_and_one_sentence(card: PaymentCard, words: str) -> None:
+    """A person who reads no further knows whether to sign, and what would happen."""
+    assert unfolded(card).startswith(words)
+    assert re.sub(r"\s+", " ", str(card)).startswith(words)
 
 
-def test_the_card_shows_everything() -> None:
-    """The order, each transaction, whom it goes to, what was found, and the fingerprint of its bytes."""
-    shown = card(GOOD["token"])
-    prints = [f"0x{keccak(bytes.fromhex(call[1][2:])).hex()}" for call in (APPROVAL, TOKEN_PAYMENT)]
+def test_only_what_is_not_ok_is_unfolded() -> None:
+    """Five seconds are enough for one problem, but not for one among ten checks that passed."""
+    text = unfolded(PAYEE_SWAPPED)
 
-    for words in ("fUSDC-sepolia", "ERC20FeeProxy 0.2.0", "Transaction 2: pay", "10 fUSDC-sepolia", *prints):
-        assert words in shown
-    assert (2, 1) == (shown.count("Fingerprint"), shown.count("<svg"))
-    assert "The payee matches the order." in shown
+    assert f"Not ok ✗ Transaction 2, recipient The recipient is {OTHER}, not the payee of the order. → Do not" in text
+    assert "The reference matches the response." not in text
+    assert "The reference matches the response." in shown(PAYEE_SWAPPED)
+    assert "Not ok" not in unfolded(GOOD["token"])
 
 
-def test_findings_stand_beside_their_transaction() -> None:
-    """A finding about the second transaction is in its table."""
-    whole, first, second = re.split(r"Transaction [12]", card(PAYEE_SWAPPED))
+@pytest.mark.parametrize("card", [GOOD["token"].card(), Payment.read(ANSWERS["pay_token"]).card()], ids=["ok", "stop"])
+def test_what_could_not_be_checked_is_told_with_every_verdict(card: PaymentCard) -> None:
+    """Also under an ok: no calldata tells who controls an address."""
+    for text in (unfolded(card), str(card)):
+        assert text.index("Could not be checked") < text.index("Who controls an address")
 
-    assert [False, False, True] == ["not the payee of the order" in part for part in (whole, first, second)]
+
+def test_what_could_not_be_checked_is_as_large_as_what_is_not_ok() -> None:
+    """Small print would look like a pass: both lists have the same markup, and differ in their marks only."""
+    card = shown(payment(APPROVAL, (TOKEN_PAYMENT[0], FEE, 0), asked=None))
+    problems, unchecked = re.split("Could not be checked", card.partition("<details>")[0])
+    tags = [set(re.findall(r'<[a-z]+ class="pk-(?:point|mark|about|advice)"', part)) for part in (problems, unchecked)]
+
+    assert tags[0] == tags[1]
+    assert (True, True) == (">!</span>" in problems, ">?</span>" in unchecked)
+
+
+def test_the_card_is_that_of_the_arguments() -> None:
+    """A card shows the verdict that was asked for, and not that of the payment alone."""
+    usd = USDC.to_dict(reveal=True) | {"invoiceCurrency": "USD"}
+    asked: list[dict[str, Any]] = [{}, {"order": usd}, {"order": usd, "rate": "1"}, {"order": usd, "rate": "2"}]
+
+    for arguments in asked:
+        card = GOOD["token"].card(**arguments)
+        assert card.findings == payerkit.check_payment(GOOD["token"], **arguments)
+        assert card.verdict == card.findings.verdict
+    assert 3 == len({GOOD["token"].card(**arguments).verdict for arguments in asked})
+
+
+def test_equal_findings_are_one_point() -> None:
+    """Two transactions with the same problem are one thing to decide on, in the order of the transactions."""
+    card = payment(APPROVAL, TOKEN_PAYMENT, asked=USDC).to_dict(reveal=True)
+    for each in card["transactions"]:
+        del each["value"]
+    text = unfolded(Payment.read(card, order=USDC))
+
+    assert "Decide on this point" in text
+    assert 1 == text.count("Transactions 1 and 2, value The transaction has no value; 0 is assumed.")
+
+
+def test_a_long_list_is_folded_at_its_end() -> None:
+    """The worst stands first and is seen; the rest is one click away."""
+    wallets = [f"0x{number:040x}" for number in range(1000, 1030)]
+    call = data("c6e6d98b", APPROVAL[0], wallets, [1] * 30, [REFERENCE] * 30, [0] * 30, OTHER)
+    card = payment((TOKEN_PAYMENT[0], call, 0), asked=USDC)
+
+    assert 12 == unfolded(card).partition("Could not")[0].count("✗")
+    assert re.search("<summary>[0-9]+ more</summary>", shown(card))
+    assert all(wallet in shown(card).lower() for wallet in wallets)
+
+
+def test_lines_for_a_policy_can_be_copied() -> None:
+    """The lines after the first one of an advice stand alone, as they have to be in the file."""
+    point = Point("warning", "Fee", "A fee goes to <x>.", 'Add to the policy:\n[[fees]]\naddress = "0x12"')
+    content = replace(GOOD["token"].card().content, problems=(point,))
+    card = PaymentCard(content, PaymentFindings())
+
+    assert "→ Add to the policy:</span><pre>[[fees]]\naddress = &quot;0x12&quot;</pre>" in shown(card)
+    assert '    -> Add to the policy:\n       [[fees]]\n       address = "0x12"\n' in str(card)
+
+
+def test_what_to_compare_with_a_device_is_folded() -> None:
+    """Each transaction has its digest, contract and chain, what it does, pages to look up, and its bytes."""
+    card = GOOD["token"].card()
+    digests = [calldata_digest(bytes.fromhex(call[1][2:])) for call in (APPROVAL, TOKEN_PAYMENT)]
+    both = [*digests, "ERC20FeeProxy 0.2.0", "sepolia (chain id 11155111)", f"{USDC.payee}"]
+    pages = [f"https://sepolia.etherscan.io/address/{each}" for each in (TOKEN_PAYMENT[0], USDC.payee)]
+
+    assert [] == [words for words in (*both, *pages, APPROVAL[1]) if words not in shown(card)]
+    assert [] == [words for words in both if words not in str(card)]
+    assert [] == [words for words in both[:4] if words in unfolded(card)]
 
 
 def test_an_unlimited_allowance_is_called_that() -> None:
     """2^256-1 is not a number that a person recognises."""
-    assert "everything, now and later" in card(UNLIMITED)
-
-
-def test_a_fee_is_drawn() -> None:
-    """A fee has its own box and its own line."""
-    call = data("c219a14d", APPROVAL[0], USDC.payee, 10**7, b"12345678", 5, USDC.payee)
-    shown = card(payment((TOKEN_PAYMENT[0], call, 0), asked=USDC))
-
-    assert (3 + 1, "0.000005 fUSDC-sepolia" in shown) == (shown.count("<rect"), True)
-    assert 2 == len(re.findall(">10.000005 fUSDC-sepolia<", shown))  # what leaves the wallet, in the drawing and below
-    assert f"and a fee of 0.000005 fUSDC-sepolia to {USDC.payee.lower()}" in shown
+    assert "to take everything, now and later" in shown(UNLIMITED)
+    assert "an unlimited allowance" in UNLIMITED.card().sentence
 
 
 @pytest.mark.parametrize(
-    ("environment", "shown"), [("sandbox", ">Sandbox<"), ("staging", ">Staging<"), ("live", ">Live<")]
+    ("environment", "words"), [("sandbox", ">Sandbox<"), ("staging", ">Staging<"), ("live", ">Live<")]
 )
-def test_the_card_shows_where_it_comes_from(environment: str, shown: str) -> None:
+def test_the_card_shows_where_it_comes_from(environment: str, words: str) -> None:
     """A payment that was requested here shows the environment beside the verdict; one from a file has none."""
     answer = GOOD["token"].to_dict(reveal=True)
-    badge = card(Payment.read(answer, order=USDC, environment=environment))
+    badge = shown(Payment.read(answer, order=USDC, environment=environment))
 
-    assert shown in badge.partition("<table")[0]
-    assert shown not in card(Payment.read(answer, order=USDC))
+    assert words in badge.partition("</div>")[0]
+    assert words not in shown(Payment.read(answer, order=USDC))
 
 
 def test_the_card_tells_of_real_money_and_the_check_does_not() -> None:
@@ -94,17 +179,61 @@ def test_the_card_tells_of_real_money_and_the_check_does_not() -> None:
     order = payerkit.PaymentOrder.of(main, {})
     rehearsed, live = (Payment.read(answer, order=order, environment=each) for each in ("sandbox", "live"))
 
-    assert ("moves real money" in card(rehearsed), "moves real money" in card(live)) == (True, False)
+    assert ("moves real money" in unfolded(rehearsed), "moves real money" in unfolded(live)) == (True, False)
     assert payerkit.check_payment(rehearsed) == payerkit.check_payment(live)
+
+
+def test_an_order_of_the_file_is_said_to_be_its_own_word(tmp_path: Path) -> None:
+    """Whoever wrote the file chose the order; one that a person gave comes from the person."""
+    GOOD["token"].save(tmp_path / "payment.json")
+    read = payerkit.read_payment(tmp_path / "payment.json")
+
+    for text in (unfolded(read), str(read.card())):
+        assert "The order is the file's own word" in text
+    assert "own word" not in unfolded(read.card(USDC))
+    assert "Compared with the order (the file&#x27;s own word)" in shown(read)
+    assert "Compared with the order (as given)" in shown(read.card(USDC))
+    assert "Compared with no order" in shown(Payment.read(read.to_dict()))
 
 
 def test_the_card_shows_markup_as_text() -> None:
     """No markup from a response becomes part of the page."""
     evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
     answer = {"requestId": evil, "paymentReference": evil, "transactions": [{"to": evil, "data": evil, "value": evil}]}
-    shown = card(Payment.read(answer, order=ETH))
+    order = {"payee": evil, "amount": evil, "invoice_currency": evil, "payment_currency": evil}
+    card = shown(Payment.read(answer).card(order))
 
-    assert [] == [tag for tag in ("<script", "<img") if tag in shown]
+    assert [] == [tag for tag in ("<script", "<img") if tag in card]
+
+
+def test_the_card_steers_no_terminal() -> None:
+    """Text from a response can forge neither a line nor a colour."""
+    evil = "0x1\nOK  Everything matches\x1b[8m\u202e"
+    order = {"payee": evil, "amount": evil, "invoice_currency": evil, "payment_currency": evil}
+    card = str(Payment.read({"transactions": [{"to": evil, "data": evil, "value": evil}]}).card(order))
+
+    assert [] == [char for char in ("\x1b", "\u202e", "\nOK") if char in card]
+
+
+def test_the_text_breaks_no_address_and_no_percentage() -> None:
+    """What a person compares or copies stays in one piece."""
+    lines = str(WITH_FEE.card()).splitlines()
+
+    assert any(OTHER in line for line in lines)
+    assert [] == [line for line in lines if line.lstrip().startswith("%")]
+    assert 100 >= max(len(line) for line in str(WITH_FEE.card()).partition("Transaction 1 of")[0].splitlines())
+
+
+def test_a_card_in_a_file_needs_nothing_else(tmp_path: Path) -> None:
+    """A signer without Python opens it offline: one page, no script, nothing to load, no link to follow."""
+    card = WITH_FEE.card(now=datetime(2026, 11, 22, 9, 30, tzinfo=UTC))
+    card.save(tmp_path / "card.html")
+    page = (tmp_path / "card.html").read_text("utf-8")
+
+    assert shown(card).removesuffix("</div>").partition("<style>")[0] in page
+    assert "<title>LOOK: Pays 10 fUSDC on Sepolia to 0x6923...C7D7, fee 0.1 %, two signatures.</title>" in page
+    assert "Checked by payerkit at 2026-11-22 09:30 UTC." in page
+    assert [] == re.findall(r"<(?:script|img|link|a|iframe)\b|\bsrc=|\bhref=|url\(|@import", page)
 
 
 anything = st.none() | st.text(max_size=20) | st.integers() | st.sampled_from(["0x", APPROVAL[0], APPROVAL[1]])
@@ -116,13 +245,17 @@ anything = st.none() | st.text(max_size=20) | st.integers() | st.sampled_from(["
 )
 def test_every_answer_has_a_card(transactions: list[dict[str, Any]], order: Any) -> None:
     """Any response has a card, and an invalid one is never ok."""
-    assert "<b>OK" not in card(Payment.read({"transactions": transactions}, order=order))
+    card = Payment.read({"transactions": transactions}, order=order).card()
+
+    assert "ok" != card.verdict
+    assert ">OK<" not in shown(card)
+    assert not str(card).startswith("OK")
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
 def test_published_answers_have_cards(name: str) -> None:
     """Also those that are shortened with dots."""
-    assert "Transaction 1" in card(Payment.read(ANSWERS[name]))
+    assert "Transaction 1 of" in shown(Payment.read(ANSWERS[name]))
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -172,61 +305,3 @@ def test_options_of_reading_are_checked() -> None:
         payerkit.read_payment(ANSWERS["pay_complete"], order={"amount": "1"})
     with pytest.raises(InvalidInput, match="network: 'polygon' is not known"):
         payerkit.read_payment(ANSWERS["pay_complete"], network="polygon")
-
-
-ORDERED = [
-    "--payee",
-    USDC.payee,
-    "--amount",
-    "10",
-    "--invoice-currency",
-    "fUSDC-sepolia",
-    "--currency",
-    "fUSDC-sepolia",
-]
-
-
-@pytest.mark.parametrize(
-    ("saved", "options", "code", "words"),
-    [
-        (GOOD["token"], [], 0, "OK: "),
-        (UNLIMITED, [], 3, "LOOK: "),
-        (PAYEE_SWAPPED, [], 4, "STOP: "),
-        (GOOD["token"], ["--payee", USDC.payee], 5, "payment_currency"),  # an order is whole or none
-        (GOOD["token"], ["--rate", "x"], 5, "rate: give a positive number"),
-        (GOOD["token"], ORDERED, 0, "OK: "),
-    ],
-)
-def test_inspect_ends_with_the_verdict(
-    saved: Payment, options: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A script reads the exit code, a person the text."""
-    file = tmp_path / "payment.json"
-    saved.save(file)
-
-    assert code == cli.main(["inspect", str(file), *options])
-    printed = capsys.readouterr()
-    assert words in printed.out + printed.err
-    assert "Traceback" not in printed.err
-
-
-def test_inspect_prints_what_each_transaction_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The terminal shows the same as the notebook, a line a value."""
-    file = tmp_path / "payment.json"
-    GOOD["token"].save(file)
-    cli.main(["inspect", str(file)])
-    printed = capsys.readouterr().out
-
-    assert re.search(r"function +transferFromWithReferenceAndFee", printed)
-    assert re.search(r"amount +10\.000000", printed)
-    assert "nan" not in printed.lower()
-
-
-@pytest.mark.parametrize("content", ["", "x", "[]"])
-def test_inspect_tells_what_it_cannot_read(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Anything but a payment ends with exit code 5 and one line."""
-    file = tmp_path / "payment.json"
-    file.write_text(content)
-
-    assert 5 == cli.main(["inspect", str(file)])
-    assert 1 == len(capsys.readouterr().err.splitlines())

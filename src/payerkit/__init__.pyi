@@ -98,6 +98,7 @@ from payerkit.onchain.address_book import (
     AddressBook as AddressBook,
     KnownAddress as KnownAddress,
 )
+from payerkit.onchain.card import PaymentCard as PaymentCard
 from payerkit.onchain.clear_signing_descriptors import write_clear_signing as write_clear_signing
 from payerkit.onchain.currency_table import currencies as currencies
 from payerkit.onchain.frames import decode_calldata as decode_calldata

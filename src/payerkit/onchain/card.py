@@ -123,7 +123,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
-    return f'<div class="pk-card pk-{content.verdict}"><style>{_style()}</style>{"".join(parts)}</div>'
+    return f'<div class="pk-card pk-{content.verdict}">{"".join(parts)}<style>{_style()}</style></div>'
 
 
 def _section(title: str, points: tuple[Point, ...], *, mark: str = "") -> str:
@@ -146,7 +146,8 @@ def _item(point: Point, mark: str) -> str:
     about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
     advice, _, lines = point.advice.partition("\n")
     advice = f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
-    copied = f"<pre>{_lines(lines.splitlines())}</pre>" if lines else ""
+    copied = "\n".join(map(html.escape, lines.splitlines()))
+    copied = f"<pre>{copied}</pre>" if copied else ""
     text = f"<div>{about}{html.escape(point.message)}{advice}{copied}</div>"
     return f'<div class="pk-point" role="listitem"><span class="pk-mark">{mark}</span>{text}</div>'
 

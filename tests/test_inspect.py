@@ -1,0 +1,149 @@
+"""`payerkit inspect`: the card of a saved payment in a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from payerkit.cli import main as cli
+from payerkit.models import Payment
+from test_card import PAYEE_SWAPPED, UNLIMITED
+from test_review import GOOD, OTHER, USDC
+
+ORDERED = {
+    "--payee": USDC.payee,
+    "--amount": "10",
+    "--invoice-currency": "fUSDC-sepolia",
+    "--currency": "fUSDC-sepolia",
+}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """Return the file of an ok payment, with its order."""
+    GOOD["token"].save(tmp_path / "payment.json")
+    return tmp_path / "payment.json"
+
+
+@pytest.fixture
+def response(tmp_path: Path) -> Path:
+    """Return the file of the same response, without an order."""
+    file = tmp_path / "response.json"
+    file.write_text(json.dumps(GOOD["token"].to_dict(reveal=True)), "utf-8")
+    return file
+
+
+def inspect(*arguments: object) -> int:
+    """Run the command and return its exit code."""
+    return cli.main(["inspect", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("payment", "code", "verdict"), [(GOOD["token"], 0, "OK  "), (UNLIMITED, 3, "LOOK  "), (PAYEE_SWAPPED, 4, "STOP  ")]
+)
+def test_inspect_ends_with_the_verdict(
+    payment: Payment, code: int, verdict: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script reads the exit code, a person the text."""
+    payment.save(saved)
+
+    assert code == inspect(saved)
+    assert f"\n{verdict}" in capsys.readouterr().out
+
+
+def test_inspect_tells_first_what_it_compares_with(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A verdict says nothing to a person who does not know whose order it stands on."""
+    inspect(saved)
+    before, verdict, after = capsys.readouterr().out.partition("OK  Everything")
+
+    assert before.startswith("Compared with the order (the file's own word)\n")
+    assert re.search(rf"payee +{USDC.payee}  \(the file's own word\)", before)
+    assert ("policy", "own word") == (before.split()[-2], "own word" if verdict and "own word" in after else "")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code", "finding"),
+    [
+        ("--payee", OTHER, 4, "not the payee of the order"),
+        ("--amount", "11", 4, "expected 11 fUSDC-sepolia"),
+        ("--currency", "fUSDT-sepolia", 4, "expected fUSDT-sepolia"),
+        ("--invoice-currency", "USD", 3, "10 fUSDC-sepolia for 10 USD"),
+        ("--payee", USDC.payee, 0, "10 checks passed"),
+    ],
+)
+def test_an_option_replaces_one_member_of_the_order(
+    option: str, value: str, code: int, finding: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest stays the file's own word, and the output says which is which."""
+    assert code == inspect(saved, option, value)
+
+    printed = capsys.readouterr().out
+    assert finding in re.sub(r"\s+", " ", printed)
+    assert (1, 3) == (printed.count(f"{value}  (as given)"), printed.count("  (the file's own word)"))
+
+
+def test_an_order_is_given_with_options_alone(response: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A response without an order is compared with what the options say, and nothing is the file's own word."""
+    options = [text for option in ORDERED.items() for text in option]
+
+    assert 0 == inspect(response, *options)
+    assert "own word" not in capsys.readouterr().out
+
+
+def test_an_incomplete_order_is_refused(response: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without an order in the file, one option is not enough; the message names the others."""
+    assert 5 == inspect(response, "--payee", USDC.payee)
+    assert "give --currency and --invoice-currency and --amount, too" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--rate", "x"], "rate: give a positive number"),
+        (["--network", "polygon"], "network: 'polygon' is not known"),
+        (["--policy", "missing.toml"], "missing.toml"),
+    ],
+)
+def test_unusable_options_are_told(
+    options: list[str], words: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says what is wrong, and the exit code is not that of a verdict."""
+    assert 5 == inspect(saved, *options)
+    printed = capsys.readouterr()
+    assert (words in printed.err, printed.out, len(printed.err.splitlines())) == (True, "", 1)
+
+
+def test_the_rate_decides(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a rate the amount is checked, and the output says which rate it was."""
+    asked: list[Any] = [saved, "--invoice-currency", "USD"]
+
+    assert [3, 0, 4] == [inspect(*asked), inspect(*asked, "--rate", "1"), inspect(*asked, "--rate", "2")]
+    assert re.search(r"rate +2  \(as given\)", capsys.readouterr().out)
+
+
+def test_a_card_for_a_signer_without_python(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--html writes the same card as a page, and the output says where it is."""
+    page = tmp_path / "card.html"
+
+    assert 0 == inspect(saved, "--html", page)
+    assert f"The card is also in {page}" in capsys.readouterr().out
+    assert "<title>OK: Pays 10 fUSDC on Sepolia to 0x6923...C7D7, no fee, two signatures.</title>" in page.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_an_error(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code of a verdict is not given for half of what was asked."""
+    assert 1 == inspect(saved, "--html", saved.parent / "missing" / "card.html")
+    assert "No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "x", "[]"])
+def test_inspect_tells_what_it_cannot_read(content: str, saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Anything but a payment ends with exit code 5 and one line."""
+    saved.write_text(content)
+
+    assert 5 == inspect(saved)
+    assert 1 == len(capsys.readouterr().err.splitlines())

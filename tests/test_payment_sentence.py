@@ -1,0 +1,121 @@
+"""The sentence that says what a payment does."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from payerkit.models import Payment
+from payerkit.onchain.address_book import AddressBook, KnownAddress
+from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.policy import PaymentPolicy
+from test_card import UNLIMITED, WITH_FEE
+from test_review import (
+    APPROVAL,
+    DEAD,
+    ETH,
+    FEE_PROXY,
+    GOOD,
+    HASHES,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    USDC,
+    data,
+    order,
+    payment,
+)
+
+KNOWN = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE, name="Example Payee")]))
+
+
+def in_batch(*amounts: int, to: tuple[str, ...]) -> Payment:
+    """Return a batch of payments without fees."""
+    references = [REFERENCE] * len(amounts)
+    call = data("c6e6d98b", TOKEN, to, amounts, references, [0] * len(amounts), OTHER)
+    return payment((FEE_PROXY, call, 0), asked=USDC)
+
+
+def converted(most: int) -> Payment:
+    """Return a payment of 10 USD that is converted on execution."""
+    proxy = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
+    call = data("3af2c012", PAYEE, 10**9, [HASHES[0], TOKEN], REFERENCE, 0, DEAD, most, 0)
+    return payment((proxy, call, 0), asked=order("fUSDC-sepolia", "USD"))
+
+
+TO = f"{PAYEE[:6]}...{PAYEE[-4:]}"
+OTHER_KIND = (TOKEN, data("39509351", FEE_PROXY, 5), 0)
+UNREADABLE = (TOKEN, "0x12345678", 0)
+ON_SEPOLIA = f"on Sepolia to {TO}, no fee, one signature."
+BESIDE = f"Would pay 10 fUSDC on Sepolia to {TO}, no fee, two signatures"
+SENTENCES: list[tuple[str, Payment, str]] = [
+    ("a token", GOOD["token"], f"Pays 10 fUSDC on Sepolia to {TO}, no fee, two signatures."),
+    ("a fee", WITH_FEE, f"Pays 10 fUSDC on Sepolia to {TO}, fee 0.1 %, two signatures."),
+    ("a coin without its network", GOOD["coin"], f"Pays 10 ETH on Sepolia to {TO}, no fee, one signature."),
+    ("a function that has no fee", GOOD["coin without fee"], f"Pays 10 ETH on Sepolia to {TO}, one signature."),
+    ("nothing vouches for the payee", payment(TOKEN_PAYMENT, asked=None),
+     f"Pays 10000000 base units of an unknown token to {PAYEE}, no fee, one signature."),
+    ("an unlimited allowance", UNLIMITED,
+     f"Pays 10 fUSDC on Sepolia to {TO}, no fee, an unlimited allowance, two signatures."),
+    ("several payments", in_batch(10**7, 2 * 10**7, to=(PAYEE, OTHER)),
+     "Would make two payments on Sepolia to two wallets, 30 fUSDC in all, no fee, one signature."),
+    ("several payments to one", in_batch(1, 2, 3, to=(PAYEE,) * 3),
+     "Would make three payments on Sepolia to one wallet, 0.000006 fUSDC in all, no fee, one signature."),
+    ("converted", converted(11 * 10**6),
+     f"Pays 10 USD in fUSDC, at the rate on execution and at most 11 fUSDC, {ON_SEPOLIA}"),
+    ("converted without a limit", converted(MAX),
+     f"Pays 10 USD in fUSDC, at the rate on execution, {ON_SEPOLIA}"),
+    ("only an approval", payment(APPROVAL, asked=USDC), "Would pay nobody on Sepolia, one signature."),
+    ("another call beside it", payment(OTHER_KIND, TOKEN_PAYMENT, asked=USDC),
+     f"{BESIDE}, one of them for a call of another kind."),
+    ("something unreadable", payment(TOKEN_PAYMENT, UNREADABLE, asked=USDC),
+     f"{BESIDE}, one of them for something that payerkit cannot read."),
+    ("nothing but that", payment(UNREADABLE, asked=USDC),
+     "Would do something that payerkit cannot read on Sepolia, one signature."),
+    ("no transaction", payment(asked=USDC), "There is nothing to sign."),
+    ("eleven transactions", payment(*[APPROVAL] * 10, TOKEN_PAYMENT, asked=USDC),
+     f"Pays 10 fUSDC on Sepolia to {TO}, no fee, 11 signatures."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("paid", "sentence"), [row[1:] for row in SENTENCES], ids=[row[0] for row in SENTENCES])
+def test_the_sentence_says_what_happens(paid: Payment, sentence: str) -> None:
+    """Who is paid what, where, with which fee, and how often somebody has to sign."""
+    assert sentence == paid.card().sentence
+
+
+def test_a_known_payee_has_a_name() -> None:
+    """The name of the address book stands beside the address, which the name cannot replace."""
+    expected = f"Pays 10 fUSDC on Sepolia to {TO} (Example Payee), fee 0.1 %, two signatures."
+
+    assert expected == WITH_FEE.card(policy=KNOWN).sentence
+
+
+@pytest.mark.parametrize(
+    ("fee", "share"), [(10**4, "0.1 %"), (10**5 - 1, "1 %"), (333, "0.0033 %"), (2 * 10**6, "20 %"), (10**7, "100 %")]
+)
+def test_the_fee_is_a_share_that_a_person_remembers(fee: int, share: str) -> None:
+    """Two digits are enough in a sentence; the finding has the exact amount."""
+    call = data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, fee, OTHER)
+
+    assert f", fee {share}, " in payment((FEE_PROXY, call, 0), asked=USDC).card().sentence
+    assert Decimal(fee) / 10**7 == pytest.approx(Decimal(share.removesuffix(" %")) / 100, rel=Decimal("0.02"))
+
+
+def test_a_fee_of_nothing_is_an_amount() -> None:
+    """There is no share of an amount of zero."""
+    call = data("c219a14d", TOKEN, PAYEE, 0, REFERENCE, 5000, OTHER)
+
+    assert ", fee 0.005 fUSDC, " in payment((FEE_PROXY, call, 0), asked=USDC).card().sentence
+
+
+def test_an_amount_of_a_coin_is_exact() -> None:
+    """No digit is rounded away."""
+    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
+    sentence = payment((str(GOOD["coin"].transactions[0].to), call, 10**18 + 1), asked=ETH).card().sentence
+
+    assert "1.000000000000000001 ETH" in sentence
