@@ -138,7 +138,7 @@ def test_lines_for_a_policy_can_be_copied() -> None:
     content = replace(GOOD["token"].card().content, problems=(point,))
     card = PaymentCard(content, PaymentFindings())
 
-    assert "→ Add to the policy:</span><pre>[[fees]]\naddress = &quot;0x12&quot;</pre>" in shown(card)
+    assert '→ Add to the policy:</span><pre class="pk-copied">[[fees]]\naddress = &quot;0x12&quot;</pre>' in shown(card)
     assert '    -> Add to the policy:\n       [[fees]]\n       address = "0x12"\n' in str(card)
 
 

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, Literal, cast, get_args, get_origin
 
 import pytest
@@ -32,6 +33,7 @@ from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.base import Text
 from payerkit.models.requests import RequestModel
+from payerkit.onchain.policy import PaymentPolicy
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 from test_review import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
@@ -457,7 +459,7 @@ def test_a_payment_shows_its_verdict_first(client: Client) -> None:
     panel = Browser(form).post("ready")["panel"]
 
     assert "ok" == form.findings.verdict  # type: ignore[attr-defined]  # of a payment that was initiated
-    assert panel.index("<b>OK: everything that can be checked here matches.</b>") < panel.index("<table")
+    assert panel == payment.card()._repr_html_()
     assert payment.transactions[1].to in panel
 
 
@@ -589,7 +591,7 @@ def test_a_wrong_payee_is_told_as_soon_as_it_is_entered(client: Client) -> None:
 
 
 def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Client]) -> None:
-    """A payment with a fee says so first: who declares it, what to do, and what leaves the wallet."""
+    """A payment with a fee says so first: how much it is, who declares it, and what to do; the total is folded."""
     call = data("c219a14d", TOKEN, ORDER["payee"], 10**7, REFERENCE, 10**4, OTHER)
     answer = {
         "paymentReference": "0x" + REFERENCE.hex(),
@@ -603,9 +605,32 @@ def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Clien
         view = Browser(form).post("ready")
 
     assert ("warning", "Payment initiated. Read the warnings before anyone signs.") == view["status"]
-    assert "it as its protocol fee of 0.1 %. Add to the policy, if you agreed to it:" in view["panel"]
-    assert f"0.1 % to {OTHER}" in view["panel"]
-    assert ">10.01 fUSDC-sepolia<" in view["panel"]
+    unfolded, _, folded = view["panel"].partition("<details>")
+    assert "fee 0.1 %, one signature." in unfolded
+    assert f"A fee of 0.01 fUSDC-sepolia (0.1 %) goes to {OTHER}; the service declares it" in unfolded
+    assert ">10.01 fUSDC-sepolia<" in folded
+
+
+def test_rate_and_policy_of_a_payment_form_decide_its_verdict(client: Client) -> None:
+    """Status, card and findings are those that were asked for, and not those of the payment alone."""
+    policy = PaymentPolicy(rates={("fUSDC-sepolia", "USD"): Decimal(1)})
+    options: list[dict[str, Any]] = [{}, {"rate": "1"}, {"rate": "2"}, {"policy": policy}]
+    for given, kind in zip(options, ("warning", "success", "error", "success"), strict=True):
+        form = PaymentForm(client, **given)
+        form.fill({**ORDER, "invoice_currency": "USD"})
+        payment = form.submit(anyway=True)
+        expected = payment.card(**given)
+
+        assert expected.findings == form.findings
+        view = Browser(form).post("ready")
+        assert (kind, expected._repr_html_()) == (view["status"][0], view["panel"])
+
+
+def test_the_rate_of_a_payment_form_is_checked_at_once(client: Client) -> None:
+    """A wrong rate is told before anything is sent, by the walkthrough, too."""
+    for kind in (PaymentForm, Walkthrough):
+        with pytest.raises(InvalidInput, match="rate: give a positive number"):
+            kind(client, rate=0.5)  # type: ignore[arg-type]
 
 
 def test_secrets_go_to_no_browser(client: Client) -> None:

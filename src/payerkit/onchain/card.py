@@ -147,7 +147,7 @@ def _item(point: Point, mark: str) -> str:
     advice, _, lines = point.advice.partition("\n")
     advice = f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
     copied = "\n".join(map(html.escape, lines.splitlines()))
-    copied = f"<pre>{copied}</pre>" if copied else ""
+    copied = f'<pre class="pk-copied">{copied}</pre>' if copied else ""
     text = f"<div>{about}{html.escape(point.message)}{advice}{copied}</div>"
     return f'<div class="pk-point" role="listitem"><span class="pk-mark">{mark}</span>{text}</div>'
 

@@ -32,12 +32,6 @@ class OrderLike(Protocol):
     payment_currency: str
 
 
-class ShownOrder(OrderLike, Protocol):
-    """An order that a card can show."""
-
-    def rows(self) -> list[tuple[str, str]]: ...
-
-
 @runtime_checkable
 class TransactionLike(Protocol):
     """An unsigned transaction, as in the response.
@@ -80,7 +74,6 @@ class MetadataLike(Protocol):
     def protocol_fee(self) -> FeeLike | None: ...
     @property
     def platform_fee(self) -> FeeLike | None: ...
-    def rows(self) -> list[tuple[str, str]]: ...
 
 
 @runtime_checkable
@@ -99,7 +92,7 @@ class PaymentLike(Protocol):
     @property
     def metadata(self) -> MetadataLike | None: ...
     @property
-    def order(self) -> ShownOrder | None: ...
+    def order(self) -> OrderLike | None: ...
     @property
     def order_source(self) -> OrderSource | None: ...
     @property
