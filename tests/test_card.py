@@ -143,7 +143,7 @@ def test_lines_for_a_policy_can_be_copied() -> None:
 
 
 def test_what_to_compare_with_a_device_is_folded() -> None:
-    """Each transaction has its digest, contract and chain, what it does, pages to look up, and its bytes."""
+    """Each transaction has its digest and contract, what the device shows, pages to look up, and its bytes."""
     card = GOOD["token"].card()
     digests = [calldata_digest(bytes.fromhex(call[1][2:])) for call in (APPROVAL, TOKEN_PAYMENT)]
     both = [*digests, "ERC20FeeProxy 0.2.0", "sepolia (chain id 11155111)", f"{USDC.payee}"]

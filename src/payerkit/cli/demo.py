@@ -43,8 +43,9 @@ def run(_: Namespace) -> int:
         payment = payerkit.initiate_payment(client, ORDER)
         signed = [f"sign {number}: {transaction!r}" for number, transaction in enumerate(payment.transactions, 1)]
         title = "4. initiate_payment(client, order): get the transactions to sign; no money has moved yet"
-        found = str(payerkit.check_payment(payment).warnings).splitlines()
-        _print_step(title, f"reference {payment.payment_reference}", *signed, "check_payment(payment)", *found)
+        card = payment.card()
+        found = str(card.findings.warnings).splitlines()
+        _print_step(title, f"reference {payment.payment_reference}", *signed, "payment.card()", card.sentence, *found)
     print("\nNothing left this machine. 'payerkit lab' opens the same steps as a notebook.")
     return 0
 

@@ -171,8 +171,6 @@ def _transactions_summary(content: CardContent) -> str:
 def _transaction_table(transaction: TransactionToSign) -> str:
     rows = [
         ("To", f"{_code(transaction.to)}<br>{html.escape(transaction.contract)}"),
-        ("Chain", html.escape(transaction.network)),
-        ("Native value", html.escape(transaction.value)),
         ("Function", html.escape(transaction.function)),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
         ("Calldata digest (ERC-8213)", _code(transaction.digest or "none: the calldata cannot be read")),

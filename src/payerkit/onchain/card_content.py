@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from payerkit.findings import Finding, PaymentFindings, Severity, Verdict
 from payerkit.onchain.addresses import address_problem, with_checksum
@@ -12,10 +13,11 @@ from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.calldata_digest import digest_of
 from payerkit.onchain.clear_signing import clear_signing_lines
 from payerkit.onchain.device import device_lines
-from payerkit.onchain.effects import NATIVE, Effect
+from payerkit.onchain.effects import Effect
 from payerkit.onchain.networks import networks
 from payerkit.onchain.payment_sentence import payment_sentence
 from payerkit.onchain.real_money import real_money_note
+from payerkit.onchain.review import MAX_TRANSACTIONS
 from payerkit.onchain.review_base import UNLIMITED, ExpectedPayment, PaymentReview
 from payerkit.onchain.transactions import DecodedTransaction, contract_name
 
@@ -59,15 +61,13 @@ class Compared:
 class TransactionToSign:
     """One transaction, for a person who compares it with a signing device.
 
-    does: effects with their titles. lookup: titles and addresses of pages about contract and payees. digest: None if
-    the calldata has none. device, clear_signing: what a device shows without and with descriptors, by line.
+    does: effects with their titles. digest: None if the calldata has none. device, clear_signing: what a device shows
+    without and with descriptors, line by line. lookup: pages about contract and payee, with their titles.
     """
 
     title: str
     to: str
     contract: str
-    network: str
-    value: str
     function: str
     does: tuple[tuple[str, str], ...]
     lookup: tuple[tuple[str, str], ...]
@@ -123,7 +123,7 @@ def card_content(
         passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
         compared_with=_compared_with(review, compared),
         compared=compared,
-        transactions=tuple(_to_sign(review, each) for each in review.transactions),
+        transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
         checked_at=review.now,
     )
 
@@ -194,9 +194,14 @@ def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[
         yield Compared("order", "none", "nothing to compare payee and amount with")
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
     yield Compared("policy", _policy_words(review), review.policy.source)
-    rate = review.rate_of(review.orders[0]) if review.orders else None
-    if rate is not None:
+    if len(review.orders) == 1 and (rate := _rate(review, review.orders[0])):
         yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+
+
+def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
+    """Return the rate that the amount was compared by; None if none was needed or known."""
+    is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
+    return review.rate_of(order) if is_needed else None
 
 
 def _members(order: ExpectedPayment) -> dict[str, str]:
@@ -230,8 +235,6 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
         title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
         to=str(with_checksum(transaction.to)) if transaction.to else "no address",
         contract=contract_name(transaction, network, review.policy) or "unknown",
-        network="not known" if network is None else str(networks()[network]),
-        value=_value(review, transaction),
         function=call.function.name if call.function else call.selector or "unknown",
         does=tuple(row for effect in transaction.effects for row in _does(review, effect)),
         lookup=tuple(_lookup(review, transaction)),
@@ -240,16 +243,6 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
         clear_signing=clear_signing_lines(transaction, network, review.policy),
         calldata=data if len(data) <= _MOST_CALLDATA else f"{data[:_MOST_CALLDATA]}... ({len(data)} characters)",
     )
-
-
-def _value(review: PaymentReview, transaction: DecodedTransaction) -> str:
-    """Return the native value in coins and wei, as devices and explorers show either."""
-    if transaction.value is None:
-        return "unreadable"
-    if transaction.value == 0:
-        return "0"
-    coin = review.token(NATIVE)
-    return f"{format_amount(transaction.value, coin)}, {transaction.value} wei" if coin else f"{transaction.value} wei"
 
 
 def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:

@@ -60,8 +60,6 @@ def _point(point: Point, mark: str) -> Iterator[str]:
 def _transaction(transaction: TransactionToSign) -> list[str]:
     rows = [
         ("to", f"{transaction.to} ({transaction.contract})"),
-        ("chain", transaction.network),
-        ("native value", transaction.value),
         ("function", transaction.function),
         *transaction.does,
         ("calldata digest", transaction.digest or "none: the calldata cannot be read"),
