@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import payerkit
 from payerkit.errors import InvalidInput
-from payerkit.findings import PaymentFindings
+from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment
 from payerkit.onchain.calldata_digest import calldata_digest
 from payerkit.onchain.card import PaymentCard
-from payerkit.onchain.card_content import Point
+from payerkit.onchain.card_content import Point, _points
 from published import ANSWERS
 from test_review import (
     APPROVAL,
@@ -119,6 +119,34 @@ def test_equal_findings_are_one_point() -> None:
 
     assert "Decide on this point" in text
     assert 1 == text.count("Transactions 1 and 2, value The transaction has no value; 0 is assumed.")
+
+
+def test_a_point_names_the_payments_of_a_batch() -> None:
+    """In a batch the number of the transaction is not enough; many payments are counted."""
+    found = [
+        Finding(field="amount", wire_name="amount", severity="error", code="x", message="m", step=0, place=place)
+        for place in range(7)
+    ]
+    about = [_points(found[:count], many=many)[0].about for count, many in ((1, True), (2, False), (7, False))]
+
+    assert ["Transaction 1, payment 1, amount", "Payments 1 and 2, amount", "7 payments, amount"] == about
+
+
+def test_several_orders_are_compared_line_by_line() -> None:
+    """Each order is a line of what the payment was compared with."""
+    card = GOOD["token"].card(orders=[USDC, {**ORDERED_WIRE, "amount": "20"}])
+
+    assert "Compared with 2 orders (as given)" in shown(card)
+    assert f"order 2  20 fUSDC-sepolia in fUSDC-sepolia to {PAYEE}  (as given)" in str(card)
+    assert "stop" == card.verdict
+
+
+def test_a_transaction_outside_of_the_list_says_where_it_stands() -> None:
+    """Whoever signs it has to find it in the response."""
+    answer = GOOD["token"].to_dict(reveal=True)
+    card = Payment.read({**answer, "fallback": answer["transactions"][0]}, order=USDC).card()
+
+    assert ("From the member</th>" in shown(card), "the member fallback" in str(card)) == (True, True)
 
 
 def test_a_long_list_is_folded_at_its_end() -> None:

@@ -12,6 +12,7 @@ from payerkit import html
 from payerkit.findings import PaymentFindings, Verdict
 from payerkit.onchain.card_content import CardContent, Compared, Point, TransactionToSign, card_content
 from payerkit.onchain.card_text import card_text, compared_text, count_words
+from payerkit.onchain.protocols import OrderSource
 from payerkit.onchain.review import review_findings
 from payerkit.onchain.review_base import PaymentReview
 
@@ -44,7 +45,11 @@ class PaymentCard:
 
     @classmethod
     def of(
-        cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
+        cls,
+        review: PaymentReview,
+        *,
+        order_source: OrderSource | None = None,
+        sources: Mapping[str, OrderSource] | None = None,
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `card_content`."""
         findings = review_findings(review)
@@ -170,6 +175,7 @@ def _transactions_summary(content: CardContent) -> str:
 
 def _transaction_table(transaction: TransactionToSign) -> str:
     rows = [
+        ("From the member", html.escape(transaction.origin)),
         ("To", f"{_code(transaction.to)}<br>{html.escape(transaction.contract)}"),
         ("Function", html.escape(transaction.function)),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),

@@ -16,6 +16,7 @@ from payerkit.onchain.device import device_lines
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.networks import networks
 from payerkit.onchain.payment_sentence import payment_sentence
+from payerkit.onchain.protocols import OrderSource
 from payerkit.onchain.real_money import real_money_note
 from payerkit.onchain.review import MAX_TRANSACTIONS
 from payerkit.onchain.review_base import UNLIMITED, ExpectedPayment, PaymentReview
@@ -27,7 +28,7 @@ NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, a
 OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
 OWN_WORD_ADVICE = "Compare payee and amount with your own records."
 
-_SOURCES = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
+_SOURCES: Mapping[OrderSource, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
 """Where an order comes from, in words."""
 
 _MOST_CALLDATA = 20_000
@@ -61,11 +62,13 @@ class Compared:
 class TransactionToSign:
     """One transaction, for a person who compares it with a signing device.
 
-    does: effects with their titles. digest: None if the calldata has none. device, clear_signing: what a device shows
-    without and with descriptors, line by line. lookup: pages about contract and payee, with their titles.
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. digest:
+    None if the calldata has none. device, clear_signing: what a device shows without and with descriptors, line by
+    line. lookup: pages about contract and payee, with their titles.
     """
 
     title: str
+    origin: str
     to: str
     contract: str
     function: str
@@ -101,11 +104,15 @@ class CardContent:
 
 
 def card_content(
-    review: PaymentReview, findings: PaymentFindings, *, order_source: str | None, sources: Mapping[str, str]
+    review: PaymentReview,
+    findings: PaymentFindings,
+    *,
+    order_source: OrderSource | None,
+    sources: Mapping[str, OrderSource],
 ) -> CardContent:
     """Return what a card says about a payment.
 
-    order_source: "sent", "given" or "file". sources: the same for single members of the order, if they differ.
+    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
     """
     compared = tuple(_compared(review, order_source, sources))
     many = len(review.transactions) > 1
@@ -157,13 +164,22 @@ def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
 
 
 def _about(found: list[Finding], *, many: bool) -> str:
-    """Return the transactions, counted from 1, and the field that equal findings are about."""
+    """Return the transactions, their payments in a batch, and the field that equal findings are about."""
     steps = sorted({each.step + 1 for each in found if each.step is not None})
-    words = [f"transaction{'s' * (len(steps) > 1)} {' and '.join(map(str, steps))}"] if many and steps else []
+    places = sorted({each.place + 1 for each in found if each.place is not None}) if len(steps) == 1 else []
+    words = [_numbered("transaction", steps)] if many and steps else []
+    words += [_numbered("payment", places)] if places else []
     words += [found[0].field.replace("_", " ")] if found[0].field else []
-    words += [f"{len(found)} times"] if len(found) > max(1, len(steps)) else []
+    words += [f"{len(found)} times"] if len(found) > max(1, len(steps), len(places)) else []
     text = ", ".join(words)
     return text[:1].upper() + text[1:]
+
+
+def _numbered(noun: str, numbers: list[int]) -> str:
+    """Return such as "payment 3" or "payments 1 and 2"; only their count if there are many."""
+    if len(numbers) > 5:
+        return f"{len(numbers)} {noun}s"
+    return f"{noun}{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
 
 
 def _own_word(compared: Iterable[Compared]) -> list[Point]:
@@ -180,16 +196,20 @@ def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
     return f"Compared with {orders} ({', '.join(sources)})"
 
 
-def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[str, str]) -> Iterator[Compared]:
-    source = _SOURCES.get(order_source or "", "as given")
+def _compared(
+    review: PaymentReview, order_source: OrderSource | None, sources: Mapping[str, OrderSource]
+) -> Iterator[Compared]:
+    source = _SOURCES[order_source or "given"]
     if len(review.orders) == 1:
         for name, value in _members(review.orders[0]).items():
-            yield Compared(name, value, _SOURCES.get(sources.get(name.replace(" ", "_"), ""), source))
+            own = sources.get(name.replace(" ", "_"))
+            yield Compared(name, value, _SOURCES[own] if own else source)
     for number, order in enumerate(review.orders, 1):
         if len(review.orders) > 1:
             members = _members(order)
             words = f"{members['amount']} {members['invoice currency']} in {members['payment currency']}"
-            yield Compared(f"order {number}", f"{words} to {members['payee']}", source)
+            reference = f", reference {order.payment_reference}" if order.payment_reference else ""
+            yield Compared(f"order {number}", f"{words} to {members['payee']}{reference}", source)
     if not review.orders:
         yield Compared("order", "none", "nothing to compare payee and amount with")
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
@@ -233,6 +253,7 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
     data = str(transaction.data or "")
     return TransactionToSign(
         title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
+        origin=transaction.origin,
         to=str(with_checksum(transaction.to)) if transaction.to else "no address",
         contract=contract_name(transaction, network, review.policy) or "unknown",
         function=call.function.name if call.function else call.selector or "unknown",

@@ -59,6 +59,7 @@ def _point(point: Point, mark: str) -> Iterator[str]:
 
 def _transaction(transaction: TransactionToSign) -> list[str]:
     rows = [
+        *([("from", f"the member {transaction.origin}")] if transaction.origin else []),
         ("to", f"{transaction.to} ({transaction.contract})"),
         ("function", transaction.function),
         *transaction.does,
