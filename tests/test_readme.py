@@ -129,7 +129,13 @@ COMMANDS = sorted(set(re.findall(r"payerkit (lab|demo|sandbox|onboard|inspect)(?
 def test_commands_exist(command: tuple[str, str]) -> None:
     """Every command and option that the README names exists."""
     name, option = command[0], command[1].strip()
-    arguments = [name, *([option] if option else []), *(["x"] if option == "--db" or name == "inspect" else [])]
+    has_value = option in {"--db", "--html", "--policy"}
+    arguments = [
+        name,
+        *(["x"] if name == "inspect" else []),
+        *([option] if option else []),
+        *(["x"] if has_value else []),
+    ]
 
     assert cli._parser().parse_args(arguments).command == name
 
