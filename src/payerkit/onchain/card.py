@@ -177,11 +177,11 @@ def _transaction_table(transaction: TransactionToSign) -> str:
     rows = [
         ("From the member", html.escape(transaction.origin)),
         ("To", f"{_code(transaction.to)}<br>{html.escape(transaction.contract)}"),
-        ("Function", html.escape(transaction.function)),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
-        ("Calldata digest (ERC-8213)", _code(transaction.digest or "none: the calldata cannot be read")),
         ("Your device will show", _lines(transaction.device)),
         ("With clear signing", _lines(transaction.clear_signing)),
+        ("Calldata digest (ERC-8213)", _code(transaction.digest or "none: the calldata cannot be read")),
+        ("Function", html.escape(transaction.function)),
         *((f"Look up the {name}", _code(page)) for name, page in transaction.lookup),
         ("Calldata", _code(transaction.calldata)),
     ]

@@ -61,11 +61,11 @@ def _transaction(transaction: TransactionToSign) -> list[str]:
     rows = [
         *([("from", f"the member {transaction.origin}")] if transaction.origin else []),
         ("to", f"{transaction.to} ({transaction.contract})"),
-        ("function", transaction.function),
         *transaction.does,
-        ("calldata digest", transaction.digest or "none: the calldata cannot be read"),
         *(("device shows" if not place else "", line) for place, line in enumerate(transaction.device)),
         *(("clear signing" if not place else "", line) for place, line in enumerate(transaction.clear_signing)),
+        ("calldata digest", transaction.digest or "none: the calldata cannot be read"),
+        ("function", transaction.function),
     ]
     return [f"Transaction {transaction.title}", *_table([(name, visible(text)) for name, text in rows])]
 

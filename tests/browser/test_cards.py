@@ -1,0 +1,80 @@
+"""The card of a payment as a page, in headless Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from payerkit.models import Payment
+from published import ANSWERS
+from test_card import PAYEE_SWAPPED, UNLIMITED
+from test_review import GOOD
+
+CARDS = {
+    "ok": GOOD["token"],
+    "look": UNLIMITED,
+    "stop": PAYEE_SWAPPED,
+    "unreadable": Payment.read(ANSWERS["pay_token"]),
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "forced": {"forced_colors": "active"},
+}
+CONTRASTS = """() => {
+  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => numbers(colour).slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (numbers(colour)[3] !== 0) return colour;
+    }
+    return matchMedia("(prefers-color-scheme: dark)").matches ? "rgb(18, 18, 18)" : "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll(".pk-card *")].filter(e => e.innerText?.trim()).map(element => {
+    const [one, other] = [light(getComputedStyle(element).color), light(ground(element))].sort((a, b) => b - a);
+    return (one + 0.05) / (other + 0.05);
+  });
+}"""
+"""Returns the contrast of each text of the card, as WCAG 2 defines it."""
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Open a page that is as wide as half a screen, offline."""
+    context = browser.new_context(viewport={"width": 700, "height": 600}, offline=True, **LOOKS[request.param])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("page", LOOKS, indirect=True)
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_is_readable_everywhere(page: Page, name: str, tmp_path: Path) -> None:
+    """In light, dark and forced colours, at 700 pixels: nothing is cut off, and all text has enough contrast (4.5)."""
+    CARDS[name].card().save(tmp_path / "card.html")
+    page.goto((tmp_path / "card.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    assert page.evaluate("[...document.querySelectorAll('.pk-card *')].every(e => e.scrollWidth <= 700)")
+    assert min(page.evaluate(CONTRASTS)) >= 4.5
+
+
+@pytest.mark.parametrize("page", ["light"], indirect=True)
+def test_a_card_is_short_until_somebody_opens_it(page: Page, tmp_path: Path) -> None:
+    """Verdict, sentence and what could not be checked fit into a window; each folded part opens by keyboard."""
+    GOOD["token"].card().save(tmp_path / "card.html")
+    page.goto((tmp_path / "card.html").as_uri())
+    closed = page.locator(".pk-card").bounding_box()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    assert closed is not None
+    assert closed["height"] < 320
+    assert [True, False, False] == page.locator("details").evaluate_all("all => all.map(each => each.open)")
