@@ -41,7 +41,8 @@ ORDERED_WIRE = USDC.to_dict(reveal=True)
 UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
 FEE = data("c219a14d", APPROVAL[0], PAYEE, 10**7, REFERENCE, 10**4, OTHER)
-WITH_FEE = payment(APPROVAL, (TOKEN_PAYMENT[0], FEE, 0), asked=USDC)
+DECLARED = {"protocolFee": {"percentage": "0.1", "address": OTHER}}
+WITH_FEE = payment(APPROVAL, (TOKEN_PAYMENT[0], FEE, 0), asked=USDC, metadata=DECLARED)
 
 
 def shown(card: PaymentCard | Payment) -> str:
@@ -151,13 +152,12 @@ def test_a_transaction_outside_of_the_list_says_where_it_stands() -> None:
 
 def test_a_long_list_is_folded_at_its_end() -> None:
     """The worst stands first and is seen; the rest is one click away."""
-    wallets = [f"0x{number:040x}" for number in range(1000, 1030)]
-    call = data("c6e6d98b", APPROVAL[0], wallets, [1] * 30, [REFERENCE] * 30, [0] * 30, OTHER)
-    card = payment((TOKEN_PAYMENT[0], call, 0), asked=USDC)
+    points = tuple(Point("error", "", f"Problem {number}.", "Do not sign.") for number in range(30))
+    card = PaymentCard(replace(GOOD["token"].card().content, problems=points), PaymentFindings())
 
-    assert 12 == unfolded(card).partition("Could not")[0].count("✗")
-    assert re.search("<summary>[0-9]+ more</summary>", shown(card))
-    assert all(wallet in shown(card).lower() for wallet in wallets)
+    assert 12 == unfolded(card).count("✗ Problem")
+    assert "<summary>18 more</summary>" in shown(card)
+    assert (30, 30) == (shown(card).count("Problem "), str(card).count("Problem "))
 
 
 def test_lines_for_a_policy_can_be_copied() -> None:

@@ -15,7 +15,7 @@ from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.card import PaymentCard
 from payerkit.onchain.payees import payee_note
-from payerkit.onchain.policy import PaymentPolicy
+from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.real_money import real_money_note
 
 
@@ -62,7 +62,8 @@ class PaymentForm(Form):
         policy: PaymentPolicy | None = None,
         **options: Any,
     ) -> None:
-        self._rate, self._policy = read_rate(rate), policy
+        self._rate = None if rate is None else read_rate(rate)
+        self._policy = given_policy(policy)
         super().__init__(client, title=title, **options)
 
     @property

@@ -41,8 +41,8 @@ from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 if TYPE_CHECKING:
     from payerkit.onchain.card import PaymentCard
+    from payerkit.onchain.orders import Orders
     from payerkit.onchain.policy import PaymentPolicy
-    from payerkit.onchain.review_base import Orders
     from payerkit.onchain.safe import SafeHashes
     from payerkit.onchain.safe_payment import CheckOptions
 

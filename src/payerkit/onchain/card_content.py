@@ -15,11 +15,12 @@ from payerkit.onchain.clear_signing import clear_signing_lines
 from payerkit.onchain.device import device_lines
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.networks import networks
+from payerkit.onchain.orders import ExpectedPayment
 from payerkit.onchain.payment_sentence import payment_sentence
 from payerkit.onchain.protocols import OrderSource
 from payerkit.onchain.real_money import real_money_note
 from payerkit.onchain.review import MAX_TRANSACTIONS
-from payerkit.onchain.review_base import UNLIMITED, ExpectedPayment, PaymentReview
+from payerkit.onchain.review_base import UNLIMITED, PaymentReview
 from payerkit.onchain.transactions import DecodedTransaction, contract_name
 
 NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
@@ -285,12 +286,10 @@ def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:
 
 
 def _named(review: PaymentReview, address: str | None) -> str:
-    """Return an address in full, with its name in the address book."""
+    """Return an address in full, with the name that the policy has for it."""
     if address is None:
         return "an unknown wallet"
-    book, fee = review.policy.addresses, review.policy.agreed_fee(address)
-    known = book.find(address, review.network) if book else None
-    name = known.name if known else fee.name if fee else ""
+    name = review.policy.name_of(address, review.network)
     return f"{with_checksum(address)}{f' ({name})' if name else ''}"
 
 
