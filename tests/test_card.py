@@ -21,6 +21,7 @@ from payerkit.models import Payment
 from payerkit.onchain.calldata_digest import calldata_digest
 from payerkit.onchain.card import PaymentCard
 from payerkit.onchain.card_content import Point, _points
+from payerkit.onchain.policy import AgreedFee, PaymentPolicy
 from published import ANSWERS
 from test_review import (
     APPROVAL,
@@ -42,7 +43,8 @@ UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
 FEE = data("c219a14d", APPROVAL[0], PAYEE, 10**7, REFERENCE, 10**4, OTHER)
 DECLARED = {"protocolFee": {"percentage": "0.1", "address": OTHER}}
-WITH_FEE = payment(APPROVAL, (TOKEN_PAYMENT[0], FEE, 0), asked=USDC, metadata=DECLARED)
+ENOUGH = (APPROVAL[0], data("095ea7b3", TOKEN_PAYMENT[0], 10**7 + 10**4), 0)
+WITH_FEE = payment(ENOUGH, (TOKEN_PAYMENT[0], FEE, 0), asked=USDC, metadata=DECLARED)
 
 
 def shown(card: PaymentCard | Payment) -> str:
@@ -140,6 +142,17 @@ def test_several_orders_are_compared_line_by_line() -> None:
     assert "Compared with 2 orders (as given)" in shown(card)
     assert f"order 2  20 fUSDC-sepolia in fUSDC-sepolia to {PAYEE}  (as given)" in str(card)
     assert "stop" == card.verdict
+
+
+def test_the_policy_is_part_of_what_was_compared(tmp_path: Path) -> None:
+    """Whoever reads an ok sees what was agreed to, and in which file."""
+    policy = PaymentPolicy(fees=[AgreedFee(address=OTHER, max_percent="0.1")], peg_tolerance="1")
+    policy.save(tmp_path / "policy.toml")
+    card = WITH_FEE.card(policy=PaymentPolicy.read(tmp_path / "policy.toml"))
+
+    assert "ok" == card.verdict
+    assert f"1 agreed fee, peg tolerance 1 %  ({tmp_path / 'policy.toml'})" in str(card)
+    assert "1 agreed fee, peg tolerance 1 %" in shown(card)
 
 
 def test_a_transaction_outside_of_the_list_says_where_it_stands() -> None:

@@ -10,7 +10,7 @@ from payerkit.models import Payment
 from payerkit.onchain.address_book import AddressBook, KnownAddress
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.policy import PaymentPolicy
-from test_card import UNLIMITED, WITH_FEE
+from test_card import DECLARED, UNLIMITED, WITH_FEE
 from test_review import (
     APPROVAL,
     DEAD,
@@ -51,6 +51,8 @@ TO = f"{PAYEE[:6]}...{PAYEE[-4:]}"
 OTHER_KIND = (TOKEN, data("39509351", FEE_PROXY, 5), 0)
 UNREADABLE = (TOKEN, "0x12345678", 0)
 ON_SEPOLIA = f"on Sepolia to {TO}, no fee, one signature."
+FEE_LEG = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**4, REFERENCE, 0, DEAD), 0)
+MESSAGE: dict[str, dict[str, str]] = {"domain": {}, "types": {}, "message": {}}
 BESIDE = f"Would pay 10 fUSDC on Sepolia to {TO}, no fee, two signatures"
 SENTENCES: list[tuple[str, Payment, str]] = [
     ("a token", GOOD["token"], f"Pays 10 fUSDC on Sepolia to {TO}, no fee, two signatures."),
@@ -76,6 +78,10 @@ SENTENCES: list[tuple[str, Payment, str]] = [
      f"{BESIDE}, one of them for something that payerkit cannot read."),
     ("nothing but that", payment(UNREADABLE, asked=USDC),
      "Would do something that payerkit cannot read on Sepolia, one signature."),
+    ("a message beside it", Payment.read({**GOOD["token"].to_dict(reveal=True), "intent": MESSAGE}, order=USDC),
+     f"{BESIDE}, a message to sign beside them."),
+    ("a fee as a payment of its own", payment(TOKEN_PAYMENT, FEE_LEG, asked=USDC, metadata=DECLARED),
+     f"Pays 10 fUSDC on Sepolia to {TO}, fee 0.1 %, two signatures."),
     ("no transaction", payment(asked=USDC), "There is nothing to sign."),
     ("eleven transactions", payment(*[APPROVAL] * 10, TOKEN_PAYMENT, asked=USDC),
      f"Pays 10 fUSDC on Sepolia to {TO}, no fee, 11 signatures."),

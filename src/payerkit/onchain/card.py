@@ -180,7 +180,7 @@ def _transaction_table(transaction: TransactionToSign) -> str:
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
         ("Your device will show", _lines(transaction.device)),
         ("With clear signing", _lines(transaction.clear_signing)),
-        ("Calldata digest (ERC-8213)", _code(transaction.digest or "none: the calldata cannot be read")),
+        *(("Calldata digest (ERC-8213)", _code(digest)) for digest in transaction.other_digest),
         ("Function", html.escape(transaction.function)),
         *((f"Look up the {name}", _code(page)) for name, page in transaction.lookup),
         ("Calldata", _code(transaction.calldata)),

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from payerkit.findings import Finding, PaymentFindings, Severity, Verdict
 from payerkit.onchain.addresses import address_problem, with_checksum
-from payerkit.onchain.amounts import format_amount, format_effect_amount
+from payerkit.onchain.amounts import format_amount, format_effect_amount, format_percentage
 from payerkit.onchain.calldata_digest import digest_of
 from payerkit.onchain.clear_signing import clear_signing_lines
 from payerkit.onchain.device import device_lines
@@ -63,9 +63,9 @@ class Compared:
 class TransactionToSign:
     """One transaction, for a person who compares it with a signing device.
 
-    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. digest:
-    None if the calldata has none. device, clear_signing: what a device shows without and with descriptors, line by
-    line. lookup: pages about contract and payee, with their titles.
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device,
+    clear_signing: what a device shows without and with descriptors, line by line. other_digest: the calldata digest,
+    for devices that show it beside a call that they read. lookup: pages about contract and payee, with their titles.
     """
 
     title: str
@@ -75,7 +75,7 @@ class TransactionToSign:
     function: str
     does: tuple[tuple[str, str], ...]
     lookup: tuple[tuple[str, str], ...]
-    digest: str | None
+    other_digest: tuple[str, ...]
     device: tuple[str, ...]
     clear_signing: tuple[str, ...]
     calldata: str
@@ -245,6 +245,9 @@ def _policy_words(review: PaymentReview) -> str:
     }
     words = [f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count]
     words += ["an address book"] if policy.addresses is not None else []
+    percentages = {"peg tolerance": policy.peg_tolerance, "batch fee": policy.batch_fee}
+    words += [f"{name} {format_percentage(each)}" for name, each in percentages.items() if each is not None]
+    words += ["a source of rates"] if policy.rate_source else []
     return ", ".join(words) or "none"
 
 
@@ -252,6 +255,7 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
     call, network = transaction.call, review.network
     kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in transaction.effects))
     data = str(transaction.data or "")
+    device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
     return TransactionToSign(
         title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
         origin=transaction.origin,
@@ -260,8 +264,8 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
         function=call.function.name if call.function else call.selector or "unknown",
         does=tuple(row for effect in transaction.effects for row in _does(review, effect)),
         lookup=tuple(_lookup(review, transaction)),
-        digest=digest_of(transaction),
-        device=device_lines(transaction, network, review.policy),
+        other_digest=(digest,) if digest and not any(digest in line for line in device) else (),
+        device=device,
         clear_signing=clear_signing_lines(transaction, network, review.policy),
         calldata=data if len(data) <= _MOST_CALLDATA else f"{data[:_MOST_CALLDATA]}... ({len(data)} characters)",
     )

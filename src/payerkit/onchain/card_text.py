@@ -64,7 +64,7 @@ def _transaction(transaction: TransactionToSign) -> list[str]:
         *transaction.does,
         *(("device shows" if not place else "", line) for place, line in enumerate(transaction.device)),
         *(("clear signing" if not place else "", line) for place, line in enumerate(transaction.clear_signing)),
-        ("calldata digest", transaction.digest or "none: the calldata cannot be read"),
+        *(("calldata digest", digest) for digest in transaction.other_digest),
         ("function", transaction.function),
     ]
     return [f"Transaction {transaction.title}", *_table([(name, visible(text)) for name, text in rows])]

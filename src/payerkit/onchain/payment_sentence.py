@@ -121,13 +121,14 @@ def _unlimited(review: PaymentReview) -> list[str]:
 
 
 def _signatures(review: PaymentReview) -> list[str]:
-    """Return how many signatures it takes, and how many of them are not for a payment or an approval."""
+    """Return how many signatures it takes, and for what else than payments and approvals some of them are."""
     effects = [transaction.effects for transaction in review.transactions]
     unread = sum(not each for each in effects)
     other = sum(any(not one.is_payment and one.kind != EffectKind.APPROVE for one in each) for each in effects)
     words = [f"{_number(len(effects))} {'signature' if len(effects) == 1 else 'signatures'}"]
     words += [f"{_number(unread)} of them for something that payerkit cannot read"] if 0 < unread < len(effects) else []
-    return words + ([f"{_number(other)} of them for a call of another kind"] if other else [])
+    words += [f"{_number(other)} of them for a call of another kind"] if other else []
+    return words + (["a message to sign beside them"] if review.whole.typed_messages else [])
 
 
 def _number(count: int) -> str:
