@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,12 +42,19 @@ def room(module: str) -> str:
     return "__init__" if len(parts) == 1 or parts[1].startswith("__") else parts[1]
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(file.read_text("utf-8"))
+
+
+@cache
 def imports() -> list[tuple[str, str]]:
     """Return every import of one part of the package by another."""
     found = []
     for file in (*PACKAGE.rglob("*.py"), PACKAGE / "__init__.pyi"):
         part = Path(file.relative_to(PACKAGE).parts[0]).stem
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in ast.walk(parsed(file)):
             names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module == "payerkit":
@@ -68,7 +76,7 @@ def test_http_is_done_in_two_modules() -> None:
     importing = {
         file.relative_to(PACKAGE).as_posix()
         for file in PACKAGE.rglob("*.py")
-        for node in ast.parse(file.read_text("utf-8")).body
+        for node in parsed(file).body
         if (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "requests")
         or (isinstance(node, ast.Import) and any(alias.name.startswith("requests") for alias in node.names))
     }
@@ -79,7 +87,7 @@ def test_http_is_done_in_two_modules() -> None:
 def test_no_name_stands_twice() -> None:
     """A module or class is found by its name alone; but for `errors` and `frames`, which say enough in their folder."""
     files = [file for file in PACKAGE.rglob("*.py") if not file.stem.startswith("__")]
-    trees = [ast.parse(file.read_text("utf-8")) for file in files]
+    trees = [parsed(file) for file in files]
     classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     twice = Counter(file.stem for file in files) - Counter({"errors": 1, "frames": 1}) + Counter(classes)
 
@@ -125,7 +133,7 @@ def test_public_names_are_sorted_and_documented() -> None:
 
 def test_stub_and_table_list_the_same_names() -> None:
     """Type checkers and editors are given each public name from the module that it is loaded from."""
-    stub = ast.parse(PACKAGE.joinpath("__init__.pyi").read_text("utf-8"))
+    stub = parsed(PACKAGE / "__init__.pyi")
     imported = [
         (alias.name, alias.asname, node.module)
         for node in stub.body

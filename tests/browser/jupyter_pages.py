@@ -30,6 +30,14 @@ SETTINGS: dict[str, dict[str, object]] = {
     "jupyterlab/docmanager-extension/plugin": {"autosave": False},
     "jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},  # else a cell out of sight is not in the page
 }
+PAGE_CONFIG = {
+    # Each asks something of the server that takes it a second or two, and no test looks at it.
+    "buildCheck": False,
+    "disabledExtensions": {
+        "@jupyterlab/notebook-extension:export": True,
+        "@jupyterlab/notebook-extension:update-raw-mimetype": True,
+    },
+}
 OUTPUTS = ".jp-OutputArea-output"
 PROBE = Path(__file__).with_suffix(".js").read_text("utf-8")
 
@@ -196,6 +204,9 @@ class Jupyter(JupyterServer):
             file = self.private / "config" / "lab" / "user-settings" / f"@{name}.jupyterlab-settings"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(values), "utf-8")
+        page_config = self.private / "config" / "labconfig" / "page_config.json"
+        page_config.parent.mkdir(parents=True, exist_ok=True)
+        page_config.write_text(json.dumps(PAGE_CONFIG), "utf-8")
 
     @contextmanager
     def open(

@@ -18,9 +18,11 @@ from urllib.parse import urlsplit
 import requests
 
 App = Literal["lab", "notebook"]
-# The end of its standard input ends a server, so that it outlives no test, not even a killed one.
+# The end of its standard input ends a server, so that it outlives no test, not even a killed one. The module that is
+# left out is one that /conftest.py leaves out, too.
 STARTER = """
 import os, runpy, signal, sys, threading
+sys.modules["rfc3987_syntax"] = None
 def end_with_the_tests():
     os.read(0, 1)
     os.kill(os.getpid(), signal.SIGTERM)
