@@ -1,0 +1,67 @@
+"""The sandbox is honest: with its fee on, all that it asks people to sign is ok under the policy that it publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import payerkit
+from payerkit.connection import SandboxClient
+from payerkit.onchain.currencies import Currency
+from payerkit.onchain.review import check_payment
+from test_review import ONE_OF_EACH, PAYABLE, codes, order
+
+pytestmark = pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # of real networks
+
+
+@pytest.fixture(scope="module")
+def charging() -> Iterator[SandboxClient]:
+    """Run a sandbox with its fee, which is not the default one."""
+    with payerkit.sandbox(seed="fees", decide_after=0, fee_percent="0.37") as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    "currencies", [list(ONE_OF_EACH.values()), pytest.param(PAYABLE, marks=pytest.mark.slow)], ids=["of each", "all"]
+)
+def test_payments_with_a_fee_are_ok_under_the_published_policy(
+    charging: SandboxClient, currencies: list[Currency]
+) -> None:
+    """In every currency that can be paid; without the policy a person has to look at the fee, and at nothing else."""
+    policy = charging.sandbox.policy()
+    payments = [payerkit.initiate_payment(charging, order(each.id, amount="1234")) for each in currencies]
+    alone = [check_payment(each) for each in payments]
+
+    assert [] == [each.order for each in payments if check_payment(each, policy=policy).verdict != "ok"]
+    assert {("look", "fee")} == {(each.verdict, *codes(each, "warning")) for each in alone}
+
+
+@pytest.mark.parametrize("amount", ["1", "3", "99"])
+@pytest.mark.parametrize("currency", ["SLP-mainnet", "fUSDC-sepolia", "ETH-sepolia-sepolia"])
+def test_a_rounded_fee_is_no_alarm(charging: SandboxClient, currency: str, amount: str) -> None:
+    """Of a token without digits, a small fee is rounded to nothing."""
+    paid = payerkit.initiate_payment(charging, order(currency, amount=amount))
+
+    assert "ok" == check_payment(paid, policy=charging.sandbox.policy()).verdict
+
+
+@pytest.mark.parametrize("invoice", ["USD", "EUR", "JPY"])
+@pytest.mark.parametrize(
+    "currency", ["fUSDC-sepolia", "ETH-sepolia-sepolia", "USDCn-matic", "MATIC-matic", "FAU-sepolia"]
+)
+def test_its_rates_are_part_of_the_policy(charging: SandboxClient, currency: str, invoice: str) -> None:
+    """An invoice in fiat money, its conversion and the fee are right to the last unit."""
+    amount = "1234.5" if invoice != "JPY" else "1234"
+    paid = payerkit.initiate_payment(charging, order(currency, invoice, amount))
+
+    assert "ok" == check_payment(paid, policy=charging.sandbox.policy()).verdict
+
+
+def test_a_policy_of_another_sandbox_does_not_cover_a_higher_fee(charging: SandboxClient) -> None:
+    """What was agreed is the highest share, so a fee of 0.37 % is not covered by a policy for 0.1 %."""
+    paid = payerkit.initiate_payment(charging, order("fUSDC-sepolia"))
+    with payerkit.sandbox(seed="fees", decide_after=0, fee_percent="0.1") as cheaper:
+        policy = cheaper.sandbox.policy()
+
+    assert "look" == check_payment(paid, policy=policy).verdict
