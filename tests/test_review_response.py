@@ -76,6 +76,7 @@ TRANSACTIONS = [
     ("a list in a list", "alternatives", [[THEFT]], "payee_differs"),
     ("inside a transaction", "transactions.1.onFailure", THEFT, "payee_differs"),
     ("JSON as text", "extra", json.dumps({"calls": [ENDLESS]}), "spender_differs"),
+    ("JSON as text in a text", "extra", json.dumps(json.dumps(ENDLESS)), "spender_differs"),
     ("JSON with a number that Python does not read", "extra", json.dumps([ENDLESS])[:-1] + f",{'1' * 5000}]",
      "spender_differs"),
     ("a name that looks like a path", "transactions[0]", ENDLESS, "spender_differs"),

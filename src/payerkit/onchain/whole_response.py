@@ -129,16 +129,16 @@ def _join(path: str, name: str) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    """Return the JSON that a text holds, as some services send objects; else the value itself.
+    """Return the JSON that a text holds, as some services send objects, also inside another text; else the value.
 
     Raises RecursionError for endless nesting. A float may have any number of digits.
     """
-    if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
-        return value
-    try:
-        return json.loads(value, parse_int=float)
-    except ValueError:
-        return value
+    while isinstance(value, str) and value.lstrip()[:1] in {"{", "[", '"'}:  # each text is shorter than the one before
+        try:
+            value = json.loads(value, parse_int=float)
+        except ValueError:
+            break
+    return value
 
 
 def _is_transaction(value: Mapping[str, Any]) -> bool:
