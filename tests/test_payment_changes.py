@@ -37,6 +37,8 @@ from test_review import (
     order,
     payment,
 )
+from test_review_orders import ASKED, batch
+from test_review_orders import orders as orders_of
 
 Answer = dict[str, Any]
 
@@ -46,7 +48,7 @@ class Honest:
     """A payment that is ok, as its response, with all that it is compared with."""
 
     answer: Answer
-    order: dict[str, Any]
+    order: dict[str, Any] | None
     options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -100,14 +102,22 @@ HONEST: dict[str, Honest] = {name: Honest.of(good) for name, good in GOOD.items(
 """Honest payments. What a policy agrees to is a range, for fees that the service does not declare, for the fee of a
 batch contract and for amounts by a peg; no payment here is ok by such a range, and the rate fits without a rest."""
 
+SEVERAL = Honest(
+    batch(*ASKED).to_dict(reveal=True),
+    None,
+    {"orders": orders_of(*ASKED), "policy": PaymentPolicy(batch_fee=Decimal(0))},
+)
+ALL = HONEST | {"several orders": SEVERAL}
+"""With a batch that fulfils several orders."""
+
 EVERY = [pytest.param(53, id="some"), pytest.param(1, marks=pytest.mark.slow, id="every")]
 """Tests go through their changes in such steps; CI leaves out none."""
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_an_honest_payment_is_ok(name: str) -> None:
     """Else the tests below would prove nothing."""
-    assert "ok" == HONEST[name].verdict()
+    assert "ok" == ALL[name].verdict()
 
 
 def digits(honest: Honest) -> Iterator[tuple[int, str, int]]:
@@ -126,10 +136,10 @@ def with_other_digit(honest: Honest, place: tuple[int, str, int], more: int) -> 
 
 
 @pytest.mark.parametrize("step", EVERY)
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_no_changed_digit_is_ok(name: str, step: int) -> None:
     """Another digit anywhere in an address or in calldata is seen."""
-    honest = HONEST[name]
+    honest = ALL[name]
     changed = list(enumerate(digits(honest)))[::step]
 
     assert [] == [
@@ -141,10 +151,10 @@ def test_no_changed_digit_is_ok(name: str, step: int) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("more", range(1, 16))
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_no_changed_digit_is_ok_whatever_it_is(name: str, more: int) -> None:
     """All other digits in each place."""
-    honest = HONEST[name]
+    honest = ALL[name]
 
     assert [] == [place for place in digits(honest) if honest.verdict(with_other_digit(honest, place, more)) == "ok"]
 
@@ -168,10 +178,10 @@ def rearranged(call: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("step", EVERY)
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_no_rearranged_calldata_is_ok(name: str, step: int) -> None:
     """Bytes that are missing, repeated or in another place are seen, also where the calldata can still be read."""
-    honest = HONEST[name]
+    honest = ALL[name]
     calls = [
         (number, changed)
         for number, transaction in enumerate(honest.answer["transactions"])
@@ -182,10 +192,10 @@ def test_no_rearranged_calldata_is_ok(name: str, step: int) -> None:
     assert [] == [each for each in calls[::step] if honest.verdict(honest.with_text(each[0], "data", each[1])) == "ok"]
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_no_other_value_is_ok(name: str) -> None:
     """More or less than the payments need, by one wei or by much, and what is no amount."""
-    honest = HONEST[name]
+    honest = ALL[name]
     for number, transaction in enumerate(honest.answer["transactions"]):
         value = int(transaction["value"])
         others = {0, 1, value + 1, abs(value - 1), value * 10, value // 10, 10**18, MAX, MAX + 1} - {value}
@@ -208,10 +218,10 @@ def test_no_other_value_is_ok(name: str) -> None:
         assert [] == [form for form in forms if honest.verdict(honest.with_text(number, "value", form)) == "ok"]
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_no_missing_or_repeated_payment_is_ok(name: str) -> None:
     """The payment is the last transaction: without it nothing is paid, and with it twice it is paid twice."""
-    honest = HONEST[name]
+    honest = ALL[name]
     *approvals, pays = honest.answer["transactions"]
     changed = [*(approvals[:end] for end in range(len(approvals) + 1)), [*approvals, pays, pays]]
 
@@ -247,6 +257,7 @@ def orders(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_no_other_order_is_ok(name: str, step: int) -> None:
     """Another payee, amount or currency than the transactions have."""
     honest = HONEST[name]
+    assert honest.order is not None
 
     assert [] == [each for each in [*orders(honest.order)][::step] if honest.verdict(order=each) == "ok"]
 
@@ -255,7 +266,7 @@ def test_no_other_order_is_ok(name: str, step: int) -> None:
 def test_no_other_network_is_ok(name: str) -> None:
     """The same contracts are at other addresses elsewhere, or are others there."""
     honest = HONEST[name]
-    own = find_currency(honest.order["paymentCurrency"])
+    own = find_currency(str((honest.order or {})["paymentCurrency"]))
     assert own is not None
 
     assert [] == [each for each in networks() if each != own.network and honest.verdict(network=each) == "ok"]
@@ -299,7 +310,7 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 
 @given(
-    name=st.sampled_from(sorted(HONEST)),
+    name=st.sampled_from(sorted(ALL)),
     member=NAMES,
     signed=st.sampled_from(SIGNED),
     wrappers=st.lists(st.sampled_from(WRAPPERS), max_size=3),
@@ -309,7 +320,7 @@ def test_no_added_thing_to_sign_is_ok(
     name: str, member: str, signed: Any, wrappers: list[Callable[[Any], Any]], place: int
 ) -> None:
     """A transaction or a message, under any name, in any object of the response, as deep as it may be."""
-    honest = HONEST[name]
+    honest = ALL[name]
     answer = copy.deepcopy(honest.answer)
     holders = objects(answer)
     holder = holders[place % len(holders)]
@@ -363,10 +374,10 @@ STATED: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", ALL)
 def test_no_wrong_statement_about_the_transactions_is_ok(name: str) -> None:
     """What the metadata say about the transactions is counted; only what is right is ok."""
-    honest = HONEST[name]
+    honest = ALL[name]
     count = len(honest.answer["transactions"])
     right = [
         ("stepsRequired", count),
@@ -383,3 +394,26 @@ def test_no_wrong_statement_about_the_transactions_is_ok(name: str) -> None:
     ]
 
     assert [(member, repr(value)) for member, value in right] == [(member, repr(value)) for member, value in passed]
+
+
+@pytest.mark.parametrize("column", ["payee", "amount", "payment_reference", "invoice_currency", "payment_currency"])
+@pytest.mark.parametrize("row", range(len(ASKED)))
+def test_no_other_row_of_orders_is_ok(column: str, row: int) -> None:
+    """A batch has to fulfil each of its orders."""
+    asked = orders_of(*ASKED)
+    others = {
+        "payee": OTHER if asked["payee"][row] != OTHER else PAYEE,
+        "amount": "10.000001",
+        "payment_reference": "0x" + "77" * 8,
+        "invoice_currency": "USDT-mainnet",
+        "payment_currency": "USDT-mainnet",
+    }
+    asked.loc[row, column] = others[column]
+
+    assert SEVERAL.verdict(orders=asked) != "ok"
+
+
+@pytest.mark.parametrize("rows", [[0], [0, 1], [0, 1, 2, 2], [0, 1, 1], [0, 0, 0]])
+def test_no_other_number_of_orders_is_ok(rows: list[int]) -> None:
+    """An order too many or too few is told, also if the others match."""
+    assert SEVERAL.verdict(orders=orders_of(*ASKED).iloc[rows]) != "ok"
