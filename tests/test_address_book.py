@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from payerkit.errors import InvalidInput
-from payerkit.onchain.address_book import AddressBook, KnownAddress
+from payerkit.policy.address_book import AddressBook, KnownAddress
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 LOOKALIKE = "0x6923" + "0" * 32 + "c7d7"

@@ -18,10 +18,10 @@ import payerkit
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.calldata_digest import calldata_digest
-from payerkit.onchain.card import PaymentCard
-from payerkit.onchain.card_content import Point, _points
-from payerkit.onchain.policy import AgreedFee, PaymentPolicy
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.signing.calldata_digest import calldata_digest
+from payerkit.signing.card import PaymentCard
+from payerkit.signing.card_content import Point, _points
 from published import ANSWERS
 from test_review import (
     APPROVAL,

@@ -19,11 +19,11 @@ from jsonschema import Draft202012Validator
 from payerkit import write_clear_signing
 from payerkit.onchain.abi import parse_signature
 from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.clear_signing import clear_signing_lines
-from payerkit.onchain.clear_signing_descriptors import described_functions, descriptors
 from payerkit.onchain.deployments import deployments
 from payerkit.onchain.functions import EffectKind, functions
-from payerkit.onchain.transactions import decode_payment
+from payerkit.review.transactions import decode_payment
+from payerkit.signing.clear_signing import clear_signing_lines
+from payerkit.signing.clear_signing_descriptors import described_functions, descriptors
 from test_review import (
     APPROVAL,
     BATCH,

@@ -33,7 +33,7 @@ from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.base import Text
 from payerkit.models.requests import RequestModel
-from payerkit.onchain.policy import PaymentPolicy
+from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 from test_review import FEE_PROXY, OTHER, REFERENCE, TOKEN, data

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_currency, token_list
 from payerkit.onchain.networks import networks
-from payerkit.onchain.policy import AgreedFee, PaymentPolicy
-from payerkit.onchain.review import check_payment
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
 from test_review import (
     BATCH,
     DEAD,

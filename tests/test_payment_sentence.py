@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 
 from payerkit.models import Payment
-from payerkit.onchain.address_book import AddressBook, KnownAddress
 from payerkit.onchain.deployments import find_deployment
-from payerkit.onchain.policy import PaymentPolicy
+from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.payment_policy import PaymentPolicy
 from test_card import DECLARED, UNLIMITED, WITH_FEE
 from test_review import (
     APPROVAL,

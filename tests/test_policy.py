@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from payerkit.errors import InvalidInput
-from payerkit.onchain import policy_lines
-from payerkit.onchain.address_book import AddressBook, KnownAddress
 from payerkit.onchain.currencies import find_currency
-from payerkit.onchain.policy import NO_POLICY, AcceptedAllowance, AgreedFee, PaymentPolicy
+from payerkit.policy import policy_lines
+from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.payment_policy import NO_POLICY, AcceptedAllowance, AgreedFee, PaymentPolicy
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 FEES = "0xfeE5000000000000000000000000000000000001"

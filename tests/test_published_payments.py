@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from payerkit.models import Payment
-from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.review import check_payment
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import check_payment
 from published import ANSWERS
 from test_review import OTHER, PAYEE, codes
 

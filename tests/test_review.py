@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import payerkit
-import payerkit.onchain
+import payerkit.review
 from payerkit._tables import rows
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
@@ -23,9 +23,9 @@ from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.abi import AbiType
 from payerkit.onchain.currencies import Currency, find_currency, token_list
 from payerkit.onchain.deployments import find_deployment
-from payerkit.onchain.frames import TRANSACTION_COLUMNS, decode_transactions
 from payerkit.onchain.functions import functions
-from payerkit.onchain.review import check_payment
+from payerkit.review.check_payment import check_payment
+from payerkit.review.frames import TRANSACTION_COLUMNS, decode_transactions
 from published import ANSWERS
 from test_calldata import sample
 
@@ -473,13 +473,13 @@ def test_no_other_function_is_ok(selector: str, value: int) -> None:
             assert check_payment(beside).verdict == "stop"  # a second payment
 
 
-MESSAGES = list(rows("payerkit.onchain", "review"))
+MESSAGES = list(rows("payerkit.review", "review"))
 
 
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: str(row["key"]))
 def test_every_message_is_used_and_tells_what_to_do(row: dict[str, str]) -> None:
     """An error or a warning has a hint, and no message is left over."""
-    source = "".join(path.read_text("utf-8") for path in Path(payerkit.onchain.__file__).parent.glob("*.py"))
+    source = "".join(path.read_text("utf-8") for path in Path(payerkit.review.__file__).parent.glob("*.py"))
 
     assert f'"{row["key"]}"' in source
     assert (row["severity"] == "info") or row["hint"]

@@ -12,8 +12,8 @@ from payerkit.errors import InvalidInput
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import simplest_percentage
 from payerkit.onchain.currencies import find_currency, token_list
-from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.review import check_payment
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import check_payment
 from test_review import (
     DEAD,
     ETH_FEE_PROXY,
@@ -196,7 +196,7 @@ def test_the_line_for_a_pegged_amount_clears_it(paid: int) -> None:
     assert "ok" == check_payment(asked, policy=PaymentPolicy(peg_tolerance=Decimal(value.strip('"')))).verdict
 
 
-@pytest.mark.parametrize("row", list(rows("payerkit.onchain", "pegs")), ids=lambda row: str(row["symbol"]))
+@pytest.mark.parametrize("row", list(rows("payerkit.review", "pegs")), ids=lambda row: str(row["symbol"]))
 def test_pegs_are_of_listed_tokens_and_currencies(row: dict[str, str]) -> None:
     """A symbol is one of the token list, or of the two in newer lists, and its currency is a fiat currency."""
     symbols = {each.symbol for each in token_list().values() if each.kind != "fiat"}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from payerkit.onchain.deployments import find_deployment
-from payerkit.onchain.policy import AcceptedAllowance, AgreedFee, PaymentPolicy
-from payerkit.onchain.review import check_payment
+from payerkit.policy.payment_policy import AcceptedAllowance, AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
 from test_review import (
     APPROVAL,
     DEAD,

@@ -9,9 +9,9 @@ import pytest
 
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.policy import AgreedFee, PaymentPolicy
-from payerkit.onchain.review import check_payment
-from payerkit.onchain.review_base import PaymentReview
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
+from payerkit.review.payment_review import PaymentReview
 from test_review import (
     DEAD,
     ERC20_PROXY,

@@ -15,9 +15,9 @@ from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.models.files import read_payment
 from payerkit.onchain.lookalikes import lookalikes
-from payerkit.onchain.order_matching import Terms, match_one_to_one
-from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.review import check_payment
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import check_payment
+from payerkit.review.order_matching import Terms, match_one_to_one
 from test_review import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]

@@ -13,12 +13,12 @@ import pytest
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment, PaymentOrder
-from payerkit.onchain.address_book import AddressBook, KnownAddress
-from payerkit.onchain.frames import decode_transactions
-from payerkit.onchain.orders import ExpectedPayment, read_order
-from payerkit.onchain.payees import payee_note
-from payerkit.onchain.policy import AgreedFee, PaymentPolicy
-from payerkit.onchain.review import check_payment
+from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
+from payerkit.review.frames import decode_transactions
+from payerkit.review.orders import ExpectedPayment, read_order
+from payerkit.review.payees import payee_note
 from test_review import DEAD, ETH_FEE_PROXY, FEE_PROXY, MAX, OTHER, PAYEE, REFERENCE, TOKEN, codes, data, order, payment
 
 MISTYPED = PAYEE.replace("ACf", "aCf")

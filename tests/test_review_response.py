@@ -18,8 +18,8 @@ from far_end import FarEnd, reply
 from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.review import check_payment
-from payerkit.onchain.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
+from payerkit.review.check_payment import check_payment
+from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
 from payerkit.wire import parse_json, read_time, repeated_names
 from published import ANSWERS
 from test_review import (

@@ -9,7 +9,7 @@ import pytest
 import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.onchain.currencies import Currency
-from payerkit.onchain.review import check_payment
+from payerkit.review.check_payment import check_payment
 from test_review import ONE_OF_EACH, PAYABLE, codes, order
 
 pytestmark = pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # of real networks

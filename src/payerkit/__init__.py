@@ -7,7 +7,10 @@ The modules, from the ground up; each imports only from its own line and the lin
     errors, html                    what callers may catch; HTML fragments
     wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
     explanations                    what each status means, and whose move it is
-    checks, onchain                 check records before they are sent; decode and check transactions
+    checks, onchain                 check records before they are sent; decode calldata; tables of contracts and tokens
+    policy                          what a user agreed to once: fees, allowances, known addresses
+    review                          compare a payment with its order
+    signing                         what a signer sees and hands over: cards, digests, files for a Safe
     masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
     client, frames                  HTTP, and what each failure proves; DataFrames of records
@@ -27,9 +30,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = {
-    "AcceptedAllowance": "onchain.policy",
-    "AddressBook": "onchain.address_book",
-    "AgreedFee": "onchain.policy",
+    "AcceptedAllowance": "policy.payment_policy",
+    "AddressBook": "policy.address_book",
+    "AgreedFee": "policy.payment_policy",
     "AgreementUpdate": "models",
     "BankDetails": "models",
     "BankDetailsForm": "forms",
@@ -42,7 +45,7 @@ _MODULES = {
     "InterruptedCall": "errors",
     "InterruptedRun": "errors",
     "InvalidInput": "errors",
-    "KnownAddress": "onchain.address_book",
+    "KnownAddress": "policy.address_book",
     "NotFound": "errors",
     "NotSent": "errors",
     "PayeeWarning": "errors",
@@ -51,20 +54,20 @@ _MODULES = {
     "PayerStatus": "models",
     "PayerkitError": "errors",
     "Payment": "models",
-    "PaymentCard": "onchain.card",
+    "PaymentCard": "signing.card",
     "PaymentDetail": "models",
     "PaymentFindings": "findings",
     "PaymentForm": "forms",
     "PaymentMetadata": "models",
     "PaymentOrder": "models",
-    "PaymentPolicy": "onchain.policy",
+    "PaymentPolicy": "policy.payment_policy",
     "Plan": "bulk.plan",
     "RateLimited": "errors",
     "RealMoneyWarning": "errors",
     "Refused": "errors",
     "Report": "bulk.report",
     "Retries": "retry",
-    "SafeHashes": "onchain.safe",
+    "SafeHashes": "signing.safe",
     "SandboxClient": "connection",
     "SandboxControls": "sandbox_controls",
     "ServiceError": "errors",
@@ -80,14 +83,14 @@ _MODULES = {
     "check_bank_details": "checks.one",
     "check_payer": "checks.one",
     "check_payers": "checks.many",
-    "check_payment": "onchain.review",
+    "check_payment": "review.check_payment",
     "check_payments": "bulk.check_payments",
     "connect": "connection",
     "create_payer": "endpoints",
     "create_payment_detail": "endpoints",
     "currencies": "onchain.currency_table",
-    "decode_calldata": "onchain.frames",
-    "decode_transactions": "onchain.frames",
+    "decode_calldata": "review.frames",
+    "decode_transactions": "review.frames",
     "explain": "explanations",
     "get_payer_status": "endpoints",
     "initiate_payment": "endpoints",
@@ -106,7 +109,7 @@ _MODULES = {
     "template": "bulk.template",
     "update_agreement": "endpoints",
     "wait_for": "bulk.wait_for",
-    "write_clear_signing": "onchain.clear_signing_descriptors",
+    "write_clear_signing": "signing.clear_signing_descriptors",
     "write_safe_files": "bulk.safe_files",
 }
 """Each public name and the module that defines it. `__init__.pyi` lists the same for type checkers and editors."""

@@ -94,22 +94,22 @@ from payerkit.models import (
     Transaction as Transaction,
 )
 from payerkit.models.files import read_payment as read_payment
-from payerkit.onchain.address_book import (
+from payerkit.policy.address_book import (
     AddressBook as AddressBook,
     KnownAddress as KnownAddress,
 )
-from payerkit.onchain.card import PaymentCard as PaymentCard
-from payerkit.onchain.clear_signing_descriptors import write_clear_signing as write_clear_signing
+from payerkit.signing.card import PaymentCard as PaymentCard
+from payerkit.signing.clear_signing_descriptors import write_clear_signing as write_clear_signing
 from payerkit.onchain.currency_table import currencies as currencies
-from payerkit.onchain.frames import decode_calldata as decode_calldata
-from payerkit.onchain.frames import decode_transactions as decode_transactions
-from payerkit.onchain.policy import (
+from payerkit.review.frames import decode_calldata as decode_calldata
+from payerkit.review.frames import decode_transactions as decode_transactions
+from payerkit.policy.payment_policy import (
     AcceptedAllowance as AcceptedAllowance,
     AgreedFee as AgreedFee,
     PaymentPolicy as PaymentPolicy,
 )
-from payerkit.onchain.review import check_payment as check_payment
-from payerkit.onchain.safe import SafeHashes as SafeHashes
+from payerkit.review.check_payment import check_payment as check_payment
+from payerkit.signing.safe import SafeHashes as SafeHashes
 from payerkit.retry import Retries as Retries
 from payerkit.sample_payments import samples as samples
 from payerkit.sandbox_controls import SandboxControls as SandboxControls

@@ -22,8 +22,8 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
-from payerkit.onchain.payees import payee_note
 from payerkit.onchain.real_money import real_money_note
+from payerkit.review.payees import payee_note
 from payerkit.wire import check_id, first
 
 if TYPE_CHECKING:

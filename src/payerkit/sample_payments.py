@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from payerkit import html
 from payerkit.models import Payment, PaymentOrder
-from payerkit.onchain.review import check_payment
+from payerkit.review.check_payment import check_payment
 
 if TYPE_CHECKING:
     import pandas as pd

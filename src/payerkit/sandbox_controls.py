@@ -15,7 +15,7 @@ from payerkit.wire import check_id, wire_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from payerkit.onchain.policy import AgreedFee, PaymentPolicy
+    from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 
 T = TypeVar("T")
 Amount = str | int | Decimal
@@ -107,7 +107,7 @@ class SandboxControls:
             >>> check_payment(payment).verdict, check_payment(payment, policy=client.sandbox.policy()).verdict
             ('look', 'ok')
         """
-        from payerkit.onchain.policy import PaymentPolicy  # noqa: PLC0415 - loaded on first use
+        from payerkit.policy.payment_policy import PaymentPolicy  # noqa: PLC0415 - loaded on first use
 
         return PaymentPolicy(fees=self._get("policy", "fees", _read_fees), rate_source=self._rate_between)
 
@@ -394,7 +394,7 @@ def _last_number(writes: list[dict[str, Any]]) -> str:
 
 
 def _read_fees(response: Any) -> tuple[AgreedFee, ...]:
-    from payerkit.onchain.policy import AgreedFee  # noqa: PLC0415 - loaded on first use
+    from payerkit.policy.payment_policy import AgreedFee  # noqa: PLC0415 - loaded on first use
 
     try:
         return tuple(

@@ -19,11 +19,11 @@ from payerkit.models.files import read_payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.fees import find_charges
-from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.review import review_findings
-from payerkit.onchain.review_base import PaymentReview
-from payerkit.onchain.review_many import compare_reviews, unreadable
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import review_findings
+from payerkit.review.fees import find_charges
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.review_many import compare_reviews, unreadable
 
 _COLUMNS = {
     "verdict": "string",

@@ -13,10 +13,10 @@ import pandas as pd
 from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.onchain.networks import networks
-from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.review_base import PaymentReview
-from payerkit.onchain.safe import SafeCall, chain_id_of, safe_address, safe_file, write_safe_file
-from payerkit.onchain.safe_payment import calls_of
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.payment_review import PaymentReview
+from payerkit.signing.safe import SafeCall, chain_id_of, safe_address, safe_file, write_safe_file
+from payerkit.signing.safe_payment import calls_of
 
 _COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}
 """The columns with their dtypes."""

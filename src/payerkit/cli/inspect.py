@@ -9,10 +9,10 @@ from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.models import Payment
 from payerkit.models.files import read_payment
-from payerkit.onchain.card import PaymentCard
-from payerkit.onchain.card_text import card_text, compared_text
-from payerkit.onchain.policy import PaymentPolicy
-from payerkit.onchain.review_base import PaymentReview
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.payment_review import PaymentReview
+from payerkit.signing.card import PaymentCard
+from payerkit.signing.card_text import card_text, compared_text
 
 _OPTIONS = {"payment_currency": "--currency", "invoice_currency": "--invoice-currency", "amount": "--amount"}
 """The options for what an order must have; one without a payee pays out to a bank account."""

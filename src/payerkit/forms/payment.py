@@ -13,10 +13,10 @@ from payerkit.findings import Findings
 from payerkit.forms.form import Button, Form, FormState
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import read_rate
-from payerkit.onchain.card import PaymentCard
-from payerkit.onchain.payees import payee_note
-from payerkit.onchain.policy import PaymentPolicy, given_policy
 from payerkit.onchain.real_money import real_money_note
+from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.review.payees import payee_note
+from payerkit.signing.card import PaymentCard
 
 
 class PaymentForm(Form):

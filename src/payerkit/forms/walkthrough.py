@@ -11,7 +11,7 @@ from payerkit.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
-from payerkit.onchain.policy import PaymentPolicy
+from payerkit.policy.payment_policy import PaymentPolicy
 
 
 class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types

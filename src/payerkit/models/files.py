@@ -9,8 +9,8 @@ from typing import Any
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.models import Payment, PaymentOrder
 from payerkit.models.responses import BATCH_MEMBERS
-from payerkit.onchain.protocols import OrderSource
-from payerkit.onchain.transactions import network_of
+from payerkit.review.protocols import OrderSource
+from payerkit.review.transactions import network_of
 from payerkit.wire import parse_json, repeated_names
 
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}

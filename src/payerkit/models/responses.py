@@ -35,16 +35,16 @@ from payerkit.masking import holds_email, mask, masking_of
 from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
-from payerkit.onchain.protocols import OrderSource
-from payerkit.onchain.whole_response import WholeResponse, read_whole
+from payerkit.review.protocols import OrderSource
+from payerkit.review.whole_response import WholeResponse, read_whole
 from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 if TYPE_CHECKING:
-    from payerkit.onchain.card import PaymentCard
-    from payerkit.onchain.orders import Orders
-    from payerkit.onchain.policy import PaymentPolicy
-    from payerkit.onchain.safe import SafeHashes
-    from payerkit.onchain.safe_payment import CheckOptions
+    from payerkit.policy.payment_policy import PaymentPolicy
+    from payerkit.review.orders import Orders
+    from payerkit.signing.card import PaymentCard
+    from payerkit.signing.safe import SafeHashes
+    from payerkit.signing.safe_payment import CheckOptions
 
 
 class Response(ApiModel):
@@ -577,7 +577,7 @@ class Payment(Response):
             >>> payment = initiate_payment(client, order)
             >>> payment.to_safe("safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")
         """
-        from payerkit.onchain.safe_payment import write_safe  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.safe_payment import write_safe  # noqa: PLC0415 - loaded on first use
 
         write_safe(self, path, safe=safe, created_at=created_at, anyway=anyway, **options)
 
@@ -614,7 +614,7 @@ class Payment(Response):
             >>> payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7).domain_hash
             '0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4'
         """
-        from payerkit.onchain.safe_payment import hash_safe  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.safe_payment import hash_safe  # noqa: PLC0415 - loaded on first use
 
         return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
 
@@ -651,8 +651,8 @@ class Payment(Response):
             Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.
             ...
         """
-        from payerkit.onchain.card import PaymentCard  # noqa: PLC0415 - loaded on first use
-        from payerkit.onchain.review_base import PaymentReview  # noqa: PLC0415
+        from payerkit.review.payment_review import PaymentReview  # noqa: PLC0415
+        from payerkit.signing.card import PaymentCard  # noqa: PLC0415 - loaded on first use
 
         review = PaymentReview.of(self, order, orders=orders, rate=rate, network=network, policy=policy, now=now)
         is_given = order is not None or orders is not None

@@ -1,0 +1,328 @@
+"""What a user agreed to once, for all payments: fees, allowances, known addresses, rates and further tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.onchain.addresses import is_same, read_address
+from payerkit.onchain.amounts import positive_number, read_percentage, read_rate
+from payerkit.onchain.currencies import Currency, find_currency, find_token
+from payerkit.policy import policy_lines
+from payerkit.policy.address_book import AddressBook
+from payerkit.policy.further_tokens import read_token, token_members
+
+if TYPE_CHECKING:
+    from payerkit.policy.address_book import AddressSource
+
+RateSource = Callable[[str, str], Decimal | str | int | None]
+"""Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AgreedFee:
+    """A fee that was agreed.
+
+    Attributes:
+        address: Who receives it.
+        max_percent: The highest percentage of the amount; given as a Decimal, an int or text.
+        name: What people call it; may be empty.
+
+    Raises:
+        InvalidInput: The address or the percentage is not one.
+
+    Example:
+        >>> AgreedFee(address="0xfee5000000000000000000000000000000000001", max_percent="0.1").max_percent
+        Decimal('0.1')
+    """
+
+    address: str
+    max_percent: Decimal
+    name: str = ""
+
+    def __init__(self, *, address: str, max_percent: Decimal | int | str, name: str = "") -> None:
+        _set(
+            self,
+            address=read_address(address, "address"),
+            max_percent=_read_percentage(max_percent, "max_percent"),
+            name=_read_text(name, "name"),
+        )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AcceptedAllowance:
+    """An allowance that is accepted although it is more than a payment needs.
+
+    Attributes:
+        token: A currency id.
+        spender: The address that may take the tokens.
+        most: The highest amount, in whole units of the token; "unlimited" or None for any amount.
+
+    Raises:
+        InvalidInput: The address or the amount is not one.
+
+    Example:
+        >>> proxy = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+        >>> AcceptedAllowance(token="fUSDC-sepolia", spender=proxy, most="1000").most
+        Decimal('1000')
+    """
+
+    token: str
+    spender: str
+    most: Decimal | None = None
+
+    def __init__(self, *, token: str, spender: str, most: Decimal | int | str | None = None) -> None:
+        is_limited = most not in (None, policy_lines.UNLIMITED_WORD)
+        limit = positive_number(most) if is_limited else None
+        if is_limited and limit is None:
+            raise InvalidInput('most: expected a positive number, such as "1000", or "unlimited".')
+        _set(self, token=_read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class PaymentPolicy:
+    """What you agreed to once, for all payments; `check_payment` compares with it what an order does not name.
+
+    What it agrees to is "ok". It never clears what contradicts an order. Keep it in a file, which a person can read and
+    edit: `PaymentPolicy.read(path)` and `.save(path)`. `print(policy)` shows what the file would hold.
+
+    Attributes:
+        fees: The agreed fees. A fee of a payment is agreed if its recipient is named here and its share is not higher.
+        allowances: Allowances that are accepted although they are more than a payment needs.
+        addresses: The `AddressBook`, or what `AddressBook.read` takes. None if there is none; then no payee is called
+            new.
+        rates: The price of one unit of a payment currency in an invoice currency, by both ids, as in
+            `{("ETH-sepolia-sepolia", "USD"): "2500"}`.
+        tokens: Tokens that payerkit's table does not have, each as a dict with `id`, `network`, `address` and
+            `decimals`; the id also gives the symbol, unless there is a `symbol`.
+        peg_tolerance: By how many percent the amount in a token that is pegged to the invoice currency may differ from
+            one to one, without a rate; None if a person is to look at each.
+        batch_fee: The highest percentage that a batch contract may take in addition; the calldata does not show it.
+            None if a person is to look at each batch.
+        rate_source: A function that returns a rate that `rates` does not have; it is not saved.
+        source: The file that the policy was read from; "" for one that was made in Python.
+
+    Raises:
+        InvalidInput: A member is not what it should be.
+
+    Example:
+        >>> fee = AgreedFee(address="0xfee5000000000000000000000000000000000001", max_percent="1")
+        >>> print(PaymentPolicy(fees=[fee]))
+        [[fees]]
+        address = "0xfeE5000000000000000000000000000000000001"
+        max_percent = "1"
+    """
+
+    fees: tuple[AgreedFee, ...]
+    allowances: tuple[AcceptedAllowance, ...]
+    addresses: AddressBook | None
+    rates: Mapping[tuple[str, str], Decimal]
+    tokens: tuple[Currency, ...]
+    peg_tolerance: Decimal | None
+    batch_fee: Decimal | None
+    rate_source: RateSource | None
+    source: str = field(compare=False)
+
+    def __init__(  # noqa: PLR0913 - each has a name
+        self,
+        *,
+        fees: Iterable[AgreedFee] = (),
+        allowances: Iterable[AcceptedAllowance] = (),
+        addresses: AddressBook | AddressSource | None = None,
+        rates: Mapping[tuple[str, str], Decimal | int | str] | None = None,
+        tokens: Iterable[Currency | Mapping[str, Any]] = (),
+        peg_tolerance: Decimal | int | str | None = None,
+        batch_fee: Decimal | int | str | None = None,
+        rate_source: RateSource | None = None,
+        source: str = "",
+    ) -> None:
+        if addresses is not None and not isinstance(addresses, AddressBook):
+            addresses = AddressBook.read(addresses)
+        _set(
+            self,
+            fees=_read_all(fees, AgreedFee, "fees"),
+            allowances=_read_all(allowances, AcceptedAllowance, "allowances"),
+            addresses=addresses,
+            rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
+            tokens=tuple(map(read_token, tokens)),
+            peg_tolerance=None if peg_tolerance is None else _read_percentage(peg_tolerance, "peg_tolerance"),
+            batch_fee=None if batch_fee is None else _read_percentage(batch_fee, "batch_fee"),
+            rate_source=rate_source,
+            source=source,
+        )
+        _check_single("fees", [each.address for each in self.fees])
+        _check_single("allowances", [(each.token.lower(), each.spender) for each in self.allowances])
+        _check_single("tokens", [each.id.lower() for each in self.tokens])
+
+    @classmethod
+    @without_internal_frames
+    def read(cls, path: str | Path) -> Self:
+        """Read a policy from a TOML file.
+
+        Args:
+            path: The file. Its `address_book`, if it names one, is the path of a CSV file that `AddressBook.read`
+                takes, from the folder of this file.
+
+        Returns:
+            The policy.
+
+        Raises:
+            InvalidInput: The file cannot be read, or something in it is unknown, missing or wrong; the message names
+                the table and the member.
+
+        Example:
+            >>> PaymentPolicy(batch_fee="0.3").save("policy.toml")
+            >>> PaymentPolicy.read("policy.toml").batch_fee
+            Decimal('0.3')
+        """
+        from payerkit.policy.policy_file import read_policy_file  # noqa: PLC0415 - it makes the members of a policy
+
+        path = Path(path)
+        members = read_policy_file(path)
+        try:
+            return cls(**members, source=str(path))
+        except InvalidInput as error:
+            raise InvalidInput(f"{path.name}: {error.message}") from None
+
+    @without_internal_frames
+    def save(self, path: str | Path) -> None:
+        """Write the policy to a TOML file, replacing an existing one; all but `rate_source`.
+
+        Args:
+            path: The file. The address book is written into it, too. Comments of the old file are lost.
+
+        Raises:
+            InvalidInput: The file cannot be written.
+
+        Example:
+            >>> PaymentPolicy(peg_tolerance="1").save("policy.toml")
+            >>> print(PaymentPolicy.read("policy.toml"))
+            peg_tolerance = "1"
+        """
+        try:
+            Path(path).write_text(f"{self}\n" if str(self) else "", "utf-8")
+        except OSError as error:
+            raise InvalidInput(f"path: the file cannot be written ({error.strerror}).") from None
+
+    def __str__(self) -> str:
+        settings = {"peg_tolerance": self.peg_tolerance, "batch_fee": self.batch_fee}
+        given = [policy_lines.setting_line(name, value) for name, value in settings.items() if value is not None]
+        rates = [policy_lines.rate_member(*currencies, rate) for currencies, rate in self.rates.items()]
+        parts = [
+            *(["\n".join(given)] if given else []),
+            *(policy_lines.fee_line(each.address, each.max_percent, each.name) for each in self.fees),
+            *(policy_lines.allowance_line(each.token, each.spender, each.most) for each in self.allowances),
+            *(policy_lines.address_line(each.address, each.name, each.network) for each in self.addresses or ()),
+            *(policy_lines.token_line(**token_members(each)) for each in self.tokens),
+            *(["\n".join(["[rates]", *rates])] if rates else []),
+        ]
+        return "\n\n".join(parts)
+
+    def agreed_fee(self, address: str | None) -> AgreedFee | None:
+        """Return the fee that was agreed for a recipient; None if there is none."""
+        return next((fee for fee in self.fees if is_same(fee.address, address)), None)
+
+    def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
+        """Return the allowance that is accepted for a token, by its id, and a spender; None if there is none."""
+        wanted = self.find_currency(token)
+        found = (each for each in self.allowances if is_same(each.spender, spender))
+        return next((each for each in found if _is_same_id(each.token, token) or self._names(each.token, wanted)), None)
+
+    def _names(self, currency_id: str, wanted: Currency | None) -> bool:
+        """Return True if an id is another one of a currency."""
+        return wanted is not None and self.find_currency(currency_id) == wanted
+
+    def rate(self, payment_currency: str, invoice_currency: str) -> Decimal | None:
+        """Return the price of one unit of the payment currency in the invoice currency; None if it is not known."""
+        for (payment, invoice), rate in self.rates.items():
+            if _is_same_id(payment, payment_currency) and _is_same_id(invoice, invoice_currency):
+                return rate
+        found = None if self.rate_source is None else self.rate_source(payment_currency, invoice_currency)
+        return None if found is None else read_rate(found, "rate_source")
+
+    def find_currency(self, currency_id: str) -> Currency | None:
+        """Return a currency by its id, from payerkit's table or from the further tokens; None if neither has it.
+
+        A further token at an address of the table is the token of the table, under another id.
+        """
+        known = find_currency(currency_id)
+        if known is None and (own := next((each for each in self.tokens if _is_same_id(each.id, currency_id)), None)):
+            known = find_token(own.network, own.address) or own
+        return known
+
+    def find_token(self, network: str, address: str) -> Currency | None:
+        """Return the token at an address of a network, likewise."""
+        own = (each for each in self.tokens if each.network == network and is_same(each.address, address))
+        return find_token(network, address) or next(own, None)
+
+    def name_of(self, address: str | None, network: str | None) -> str | None:
+        """Return the name of a wallet, from the address book or of an agreed fee; None if it has none."""
+        known = self.addresses.find(address, network) if self.addresses else None
+        fee = self.agreed_fee(address)
+        return (known.name if known else "") or (fee.name if fee else "") or None
+
+
+def _set(instance: object, **members: Any) -> None:
+    """Set the members of a frozen object that is being made."""
+    for name, value in members.items():
+        object.__setattr__(instance, name, value)
+
+
+def _read_all(values: Iterable[Any], kind: type[Any], name: str) -> tuple[Any, ...]:
+    values = tuple(values)
+    for each in values:
+        if not isinstance(each, kind):
+            raise InvalidInput(f"{name}: expected {kind.__name__} objects; got {kind_of(each)}.")
+    return values
+
+
+def _read_rate(currencies: Any, rate: Any) -> tuple[tuple[str, str], Decimal]:
+    """Return both ids and the rate. Raises InvalidInput."""
+    is_pair = isinstance(currencies, tuple) and len(currencies) == 2
+    if not is_pair or not all(isinstance(each, str) for each in currencies):
+        raise InvalidInput("rates: expected pairs of ids, each of a payment currency and an invoice currency.")
+    try:
+        return currencies, read_rate(rate, "/".join(currencies))
+    except InvalidInput as error:
+        raise InvalidInput(f"rates: {error.message}") from None
+
+
+def _read_percentage(value: object, name: str) -> Decimal:
+    number = read_percentage(value)
+    if number is None:
+        raise InvalidInput(f'{name}: expected a percentage from 0 to 100, such as "0.1".')
+    return number
+
+
+def _read_text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name}: expected text, got {kind_of(value)}.")
+    return value
+
+
+def _check_single(name: str, keys: list[Any]) -> None:
+    """Raise InvalidInput for two entries about the same: one of them would have no effect."""
+    for number, key in enumerate(keys, 1):
+        if (first := keys.index(key) + 1) != number:
+            raise InvalidInput(f"{name}: entry {number} is about the same as entry {first}. Keep one of them.")
+
+
+def _is_same_id(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
+
+
+NO_POLICY = PaymentPolicy()
+"""Nothing was agreed."""
+
+
+def given_policy(policy: PaymentPolicy | None) -> PaymentPolicy:
+    """Return a given policy, or `NO_POLICY` for None. Raises InvalidInput for anything else."""
+    if policy is None:
+        return NO_POLICY
+    if not isinstance(policy, PaymentPolicy):
+        raise InvalidInput(f"policy: give a PaymentPolicy, such as PaymentPolicy.read(path); got {kind_of(policy)}.")
+    return policy

@@ -1,0 +1,112 @@
+"""Reads the TOML file of a policy. Every mistake is an InvalidInput that names file, table and member."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from payerkit.errors import InvalidInput
+from payerkit.html import visible
+from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.further_tokens import read_token
+from payerkit.policy.payment_policy import AcceptedAllowance, AgreedFee
+
+_SETTINGS = ("peg_tolerance", "batch_fee", "address_book")
+"""Members that stand above all tables."""
+
+_ENTRIES: Mapping[str, Callable[..., Any]] = {
+    "fees": AgreedFee,
+    "allowances": AcceptedAllowance,
+    "addresses": KnownAddress,
+    "tokens": lambda **members: read_token(members),  # it checks the names itself
+}
+"""What makes an entry of each table, which begins with [[name]]."""
+
+_REQUIRED = {
+    "fees": ("address", "max_percent"),
+    "allowances": ("token", "spender", "most"),  # a forgotten line must not be an unlimited allowance
+    "addresses": ("address",),
+}
+"""What cannot be left out."""
+
+
+def read_policy_file(path: Path) -> dict[str, Any]:
+    """Return the arguments of a policy."""
+    content = _read_toml(path)
+    for name in content:
+        if name not in {*_SETTINGS, *_ENTRIES, "rates"}:
+            known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
+            raise InvalidInput(f"{path.name}: {visible(name)}: not a member of a policy. There are {known}.")
+    entries = {name: _read_entries(path, name, content.get(name, [])) for name in _ENTRIES}
+    settings: dict[str, Any] = {name: content[name] for name in ("peg_tolerance", "batch_fee") if name in content}
+    rates = _read_rates(path, content.get("rates", {}))
+    book = _read_book(path, content["address_book"]) if "address_book" in content else ()
+    has_book = "addresses" in content or "address_book" in content
+    return {
+        **entries,
+        **settings,
+        "rates": rates,
+        "addresses": AddressBook([*book, *entries["addresses"]]) if has_book else None,
+    }
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"), parse_float=Decimal)
+    except OSError as error:
+        problem = f"the file cannot be read ({error.strerror})"
+    except tomllib.TOMLDecodeError as error:
+        problem = f"not valid TOML: {visible(str(error))}"
+    except (ValueError, RecursionError):
+        problem = "not valid UTF-8, or nested too deeply"
+    raise InvalidInput(f"{path.name}: {problem}.")
+
+
+def _read_entries(path: Path, table: str, entries: Any) -> tuple[Any, ...]:
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise InvalidInput(f"{path.name}: {table}: expected tables. Write [[{table}]] above the members of each.")
+    return tuple(_read_entry(path, table, number, entry) for number, entry in enumerate(entries, 1))
+
+
+def _read_entry(path: Path, table: str, number: int, entry: Mapping[str, Any]) -> Any:
+    where = f"{path.name}: [[{table}]] {number}"
+    make = _ENTRIES[table]
+    if isinstance(make, type):
+        _check_members(where, entry, [each.name for each in fields(make)], _REQUIRED[table])
+    try:
+        return make(**entry)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error.message}") from None
+
+
+def _check_members(where: str, entry: Mapping[str, Any], known: Collection[str], required: Collection[str]) -> None:
+    for name in entry:
+        if name not in known:
+            raise InvalidInput(f"{where}: {visible(name)}: not a member. There are {', '.join(known)}.")
+    for name in required:
+        if name not in entry:
+            raise InvalidInput(f"{where}: {name}: missing. Add it.")
+
+
+def _read_rates(path: Path, rates: Any) -> dict[tuple[str, str], Any]:
+    """Return rates by both ids; payment currency and invoice currency are separated by the last slash."""
+    if not isinstance(rates, dict):
+        raise InvalidInput(f"{path.name}: rates: expected a table. Write [rates] above its members.")
+    found = {}
+    for name, rate in rates.items():
+        payment, slash, invoice = name.rpartition("/")
+        if not slash or isinstance(rate, dict | list):
+            example = '"ETH-sepolia-sepolia/USD" = "2500"'
+            raise InvalidInput(f"{path.name}: [rates]: {visible(name)}: expected a rate, such as {example}.")
+        found[payment, invoice] = rate
+    return found
+
+
+def _read_book(path: Path, name: Any) -> AddressBook:
+    if not isinstance(name, str):
+        raise InvalidInput(f"{path.name}: address_book: expected the path of a CSV file.")
+    return AddressBook.read(path.parent / name)

@@ -1,0 +1,172 @@
+"""Compare the transactions of a payment with its order, and report every match and mismatch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from payerkit.errors import without_internal_frames
+from payerkit.findings import Finding, PaymentFindings
+from payerkit.onchain.addresses import address_problem
+from payerkit.onchain.calldata import NOTES
+from payerkit.onchain.deployments import deployments_at
+from payerkit.onchain.functions import EffectKind
+from payerkit.onchain.networks import networks
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.payment_review import PaymentReview, finding, in_place
+from payerkit.review.protocols import PaymentLike
+from payerkit.review.review_approvals import review_approval
+from payerkit.review.review_fees import review_fees
+from payerkit.review.review_metadata import review_metadata
+from payerkit.review.review_orders import review_orders
+from payerkit.review.review_payee import review_order_payees
+from payerkit.review.review_payments import review_fee_leg, review_payment
+from payerkit.review.review_response import review_members, review_response
+from payerkit.review.review_tokens import review_order_currencies, review_token_contract
+from payerkit.review.review_value import review_value
+from payerkit.review.transactions import DecodedTransaction, contract_at, network_of
+
+if TYPE_CHECKING:
+    from payerkit.review.orders import AnyOrder, Orders
+
+MAX_TRANSACTIONS = 50
+"""Transactions that are checked; a payment has a few, and more only make the user wait."""
+
+
+@without_internal_frames
+def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by name
+    payment: PaymentLike,
+    order: AnyOrder | None = None,
+    *,
+    orders: Orders | None = None,
+    rate: Decimal | int | str | None = None,
+    network: str | None = None,
+    policy: PaymentPolicy | None = None,
+    now: datetime | None = None,
+) -> PaymentFindings:
+    """Compare the transactions of a payment with its order before anyone signs; works offline and sends nothing.
+
+    It cannot know who controls an address, whether the wallet has enough money, and whether a contract has changed.
+
+    Args:
+        payment: A `Payment`, from `initiate_payment` or `read_payment`.
+        order: A `PaymentOrder`, or a dict or Series with its fields; by default, the order that the payment remembers.
+            It need not name a payee, as an order that pays out to a bank account does not.
+        orders: For a response that pays several at once: a DataFrame with one order a line (`payee`, `amount`,
+            `invoice_currency`, `payment_currency`, and optionally `payment_reference`), or a list of orders. Each
+            has to be paid once, and nothing else.
+        rate: The price of one unit of the payment currency in the invoice currency, such as "2500" for an invoice in
+            USD that is paid in ETH. Without it, the amount is only checked if both currencies are the same.
+        network: The network that the transactions are for, such as "matic"; by default, that of the order.
+        policy: What you agreed to once, for all payments: fees, allowances, known addresses, rates and tokens.
+        now: The time to compare with, for a response that expires; by default, the clock's.
+
+    Returns:
+        All findings, those about the whole payment first, then by transaction. `.verdict` is "ok" if everything that
+        can be checked matches, "look" if a person must decide, and "stop" if something contradicts the order.
+
+    Raises:
+        InvalidInput: The payment, the order or the policy is not one, the order has a member that is not compared, the
+            rate is not positive, the network is not known, or `now` has no time zone.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> check_payment(payment, rate="2500").verdict  # it carries a fee, which the order does not name
+        'look'
+        >>> check_payment(payment, {**order, "amount": "11"}, rate="2500").errors
+        STOP: 1 error.
+          transaction 1   error    amount: The amount is 0.004 ETH-sepolia-sepolia; by the given rate,
+          0.0044 ETH-sepolia-sepolia. Do not sign.  [amount_differs: order]
+    """
+    return review_findings(
+        PaymentReview.of(payment, order, orders=orders, rate=rate, network=network, policy=policy, now=now)
+    )
+
+
+def review_findings(review: PaymentReview) -> PaymentFindings:
+    """Return the findings about a payment with what it is compared with."""
+    if len(review.transactions) > MAX_TRANSACTIONS:
+        return PaymentFindings([finding("too_many", count=len(review.transactions), limit=MAX_TRANSACTIONS)])
+    of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
+    of_response = (*_check_whole(review), *review_response(review), *review_metadata(review))
+    return PaymentFindings(sorted([*of_response, *of_transactions, *review_fees(review)], key=_place))
+
+
+def _place(found: Finding) -> int:
+    """Return where a finding stands: those about the whole payment come first."""
+    return -1 if found.step is None else found.step
+
+
+def _check_whole(review: PaymentReview) -> Iterator[Finding]:
+    if not review.orders:
+        yield finding("no_order")
+    of_orders = sorted({of for order in review.orders if (of := network_of(order, policy=review.policy))})
+    if len(of_orders) > 1:
+        yield finding("network_differs.orders", networks=", ".join(of_orders))
+    elif review.given_network and of_orders and [review.given_network] != of_orders:
+        yield finding("network_differs", expected=of_orders[0], given=review.given_network)
+    if review.network is None:
+        yield finding("network_unknown")
+    else:
+        yield finding("network", network=networks()[review.network])
+    yield from review_order_currencies(review)
+    yield from review_order_payees(review)
+    if not review.payments:
+        yield finding("no_payment")
+    if len(review.orders) > 1:
+        yield from review_orders(review)
+    elif len(review.payments) > 1:
+        key = "several_payments" if review.orders else "several_payments.no_order"
+        yield finding(key, count=len(review.payments))
+
+
+def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    yield from _check_calldata(review, transaction)
+    yield from _check_contract(review, transaction)
+    yield from review_value(review, transaction)
+    yield from review_members(transaction)
+    if transaction.call.arguments is not None and not transaction.effects:
+        yield finding("empty_batch", transaction)
+    for effect in transaction.effects:
+        if effect.kind == EffectKind.APPROVE:
+            yield from review_approval(review, transaction, effect)
+        elif review.is_fee_leg(effect):
+            yield from in_place(effect, review_fee_leg(review, transaction, effect))
+        elif effect.is_payment:
+            yield from in_place(effect, review_payment(review, transaction, effect))
+        else:
+            yield finding("other_function", transaction, effect=effect.kind.value)
+
+
+def _check_calldata(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    code, data = transaction.call.code, transaction.data
+    if data and not data.startswith("0x"):
+        yield finding("data_prefix", transaction)
+    is_fee = any(leg is transaction for leg, _ in review.fee_legs)
+    if code and not (is_fee and code in {"empty", "reference_only"}):
+        keys = {"not_canonical": "not_canonical", "empty": "plain_transfer", "reference_only": "plain_transfer"}
+        yield finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
+
+
+def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    problem = address_problem(transaction.to)
+    if problem:
+        yield finding(problem, transaction)
+    function = transaction.call.function
+    if function is None or review.network is None or problem == "address_malformed":
+        return
+    if function.contracts == ("ERC20",):
+        yield review_token_contract(review, transaction)
+        return
+    others = ", ".join(sorted({each.network for each in deployments_at(transaction.to)} - {review.network}))
+    found = contract_at(transaction.to, review.network, function.contracts)
+    if found and found.contract in function.contracts:
+        yield finding("contract", transaction, contract=f"{found.contract} {found.version}", network=review.network)
+        if function.payable and others:
+            yield finding("other_networks", transaction, networks=others)
+    else:
+        known = f" It is {found.contract}." if found else ""
+        known += f" It is a known contract on {others}." if others else ""
+        yield finding("contract_unknown", transaction, network=review.network, known=known)

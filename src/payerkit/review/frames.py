@@ -1,0 +1,247 @@
+"""Decoded transactions and calldata as DataFrames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.html import visible
+from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import to_units
+from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
+from payerkit.onchain.currencies import Currency, request_decimals
+from payerkit.onchain.effects import Effect, read_effects
+from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.review.protocols import PaymentLike
+from payerkit.review.transactions import (
+    DecodedTransaction,
+    contract_name,
+    decode_payment,
+    network_of,
+    resolve_currency,
+)
+
+TRANSACTION_COLUMNS = {
+    "step": "int64",
+    "place": "Int64",
+    "network": "string",
+    "contract": "string",
+    "to": "string",
+    "function": "string",
+    "selector": "string",
+    "does": "string",
+    "token": "string",
+    "recipient": "string",
+    "recipient_name": "string",
+    "amount": "object",
+    "amount_base": "object",
+    "fee": "object",
+    "fee_base": "object",
+    "fee_recipient": "string",
+    "fee_recipient_name": "string",
+    "reference": "string",
+    "value": "object",
+    "spender": "string",
+    "allowance": "object",
+    "max_to_spend": "object",
+    "canonical": "boolean",
+    "note": "string",
+}
+"""The columns of decoded transactions with their dtypes. Amounts are objects, as int64 cannot hold 2^256-1."""
+
+CALLDATA_COLUMNS = {
+    "place": "Int64",
+    "function": "string",
+    "selector": "string",
+    "does": "string",
+    "unit": "string",
+    "token": "string",
+    "recipient": "string",
+    "amount_base": "object",
+    "fee_base": "object",
+    "fee_recipient": "string",
+    "reference": "string",
+    "spender": "string",
+    "allowance": "object",
+    "max_to_spend": "object",
+    "canonical": "boolean",
+    "code": "string",
+}
+"""The columns of decoded calldata with their dtypes: what is known without network, address and value."""
+
+
+@without_internal_frames
+def decode_transactions(
+    payment: PaymentLike, *, network: str | None = None, policy: PaymentPolicy | None = None
+) -> pd.DataFrame:
+    """Decode the transactions of a payment: who is paid or allowed how much, through which contract.
+
+    Args:
+        payment: A `Payment`, from `initiate_payment` or `read_payment`.
+        network: The network that the transactions are for, such as "matic"; by default, that of the order.
+        policy: Its address book and fees name wallets, and it may know further tokens.
+
+    Returns:
+        One row per call, and one per payment of a batch. A call that cannot be decoded is a row with a note.
+
+        - step (int64): the transaction, counted from 0; place (Int64): the payment in its batch, counted from 0
+        - network, contract, to (string): contract is the name and version deployed at `to`, or the token there
+        - function, selector, does (string): does is the effect in words, such as "pay" or "approve"
+        - token, recipient, fee_recipient, reference, spender (string): token as a currency id, or as an address
+        - recipient_name, fee_recipient_name (string): as the policy calls them; missing if it does not
+        - amount, fee (object, Decimal): in whole units of the token; None if its decimals are not known. If the
+          payment is converted on execution, in units of the request's currency, and the note tells so
+        - amount_base, fee_base, allowance, max_to_spend, value (object, int): in base units, value in wei
+        - canonical (boolean): whether the arguments account for every byte of the calldata
+        - note (string): where a transaction stands that is not in `transactions`; why a call is not decoded or not
+          canonical, would be rejected, or is converted
+
+    Raises:
+        InvalidInput: `payment` is not a payment, `policy` is not a policy, or the network is not known.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> decode_transactions(payment)[["step", "does", "token", "amount"]]
+           step does                token                amount
+        0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
+    """
+    known = given_policy(policy)
+    transactions = decode_payment(payment)
+    where = network_of(payment.order, network or payment.network, known)
+    rows = [row for transaction in transactions for row in _transaction_rows(transaction, where, known)]
+    return pd.DataFrame(rows, columns=list(TRANSACTION_COLUMNS), dtype="object").astype(TRANSACTION_COLUMNS)
+
+
+def _transaction_rows(
+    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy
+) -> list[dict[str, Any]]:
+    call = transaction.call
+    shared = {
+        "step": transaction.index,
+        "network": network,
+        "contract": contract_name(transaction, network, policy),
+        "to": None if transaction.to is None else visible(transaction.to),
+        "function": call.function.name if call.function else None,
+        "selector": call.selector or None,
+        "value": transaction.value,
+        "canonical": call.canonical,
+        "note": (note := _note(transaction)),
+    }
+    effects = [_effect_columns(effect, network, policy, note) for effect in transaction.effects]
+    return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
+
+
+def _note(transaction: DecodedTransaction) -> str:
+    """Return where a transaction stands, unless it is in `transactions`, and what is odd about its calldata."""
+    origin = f"In {visible(transaction.origin)}." if transaction.origin else ""
+    return f"{origin} {NOTES[transaction.call.code]}".strip()
+
+
+def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, note: str) -> dict[str, Any]:
+    token = resolve_currency(effect.token, network, policy)
+    is_converted = effect.unit == "request"
+    decimals = _decimals(effect.request_currency if is_converted else token, is_converted=is_converted)
+    converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
+    return {
+        "place": effect.place,
+        "does": effect.kind.value,
+        "token": token.id if token else with_checksum(effect.token),
+        "recipient": with_checksum(effect.recipient),
+        "recipient_name": _name(effect.recipient, network, policy),
+        "amount": to_units(effect.amount, decimals),
+        "amount_base": effect.amount,
+        "fee": to_units(effect.fee, decimals),
+        "fee_base": effect.fee,
+        "fee_recipient": with_checksum(effect.fee_recipient),
+        "fee_recipient_name": _name(effect.fee_recipient, network, policy),
+        "reference": _hex(effect.reference),
+        "spender": with_checksum(effect.spender),
+        "allowance": effect.allowance,
+        "max_to_spend": effect.max_to_spend,
+        "note": " ".join(words for words in (converted, effect.revert_reason, note) if words),
+    }
+
+
+def _name(address: str | None, network: str | None, policy: PaymentPolicy) -> str | None:
+    name = policy.name_of(address, network)
+    return None if name is None else visible(name)
+
+
+def _decimals(currency: Currency | None, *, is_converted: bool) -> int | None:
+    if currency is None:
+        return None
+    return request_decimals(currency) if is_converted else currency.decimals
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else f"0x{data.hex()}"
+
+
+@without_internal_frames
+def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
+    """Decode a column of calldata, as far as that is possible without network, address and value.
+
+    For a Dask series, use `series.map_partitions(decode_calldata, clear_divisions=True)`.
+
+    Args:
+        calls: Calldata as hex text, with or without 0x.
+
+    Returns:
+        One row per call, and one per payment of a batch, each with the index label of its call. No call is dropped.
+
+        - place (Int64): the payment in its batch, counted from 0
+        - function, selector, does (string): does is the effect in words, such as "pay" or "approve"
+        - unit (string): of amount_base and fee_base: "token", "native", or "request" if they are converted
+        - token, recipient, fee_recipient, spender (string): addresses in lower case; token may be "native"
+        - amount_base, fee_base, allowance, max_to_spend (object, int): in base units; None if the function has none
+        - reference (string): the payment reference as hex
+        - canonical (boolean): whether the arguments account for every byte of the calldata
+        - code (string): why a call is not decoded or not canonical, as in `payerkit.onchain.calldata.NOTES`; else ""
+
+    Raises:
+        InvalidInput: `calls` is not a Series.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> calls = pd.Series([payment.transactions[0].data, "0x"])
+        >>> decode_calldata(calls)[["does", "unit", "canonical", "code"]]
+           does    unit  canonical   code
+        0   pay  native       True
+        1  <NA>    <NA>       <NA>  empty
+    """
+    if not isinstance(calls, pd.Series):
+        raise InvalidInput(f"Give a Series of calldata; got {kind_of(calls)}.")
+    decoded = [read_call(data, quick=True) for data in calls.tolist()]
+    found = [(position, row) for position, call in enumerate(decoded) for row in _calldata_rows(call)]
+    frame = pd.DataFrame([row for _, row in found], columns=list(CALLDATA_COLUMNS), dtype="object")
+    return frame.astype(CALLDATA_COLUMNS).set_axis(calls.index.take([position for position, _ in found]))
+
+
+def _calldata_rows(call: DecodedCall) -> list[tuple[Any, ...]]:
+    name, selector = call.function.name if call.function else None, call.selector or None
+    effects = read_effects(call, to=None, value=None) if call.function else []  # else the value decides
+    if not effects:
+        return [(None, name, selector, *[None] * 11, call.canonical, call.code)]
+    return [
+        (
+            effect.place,
+            name,
+            selector,
+            effect.kind.value,
+            effect.unit,
+            effect.token,
+            effect.recipient,
+            effect.amount,
+            effect.fee,
+            effect.fee_recipient,
+            _hex(effect.reference),
+            effect.spender,
+            effect.allowance,
+            effect.max_to_spend,
+            call.canonical,
+            call.code,
+        )
+        for effect in effects
+    ]

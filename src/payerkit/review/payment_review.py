@@ -1,0 +1,203 @@
+"""The payment under review with its context, and findings about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Self, cast
+
+from payerkit._tables import rows
+from payerkit.errors import InvalidInput
+from payerkit.findings import Finding, Severity
+from payerkit.onchain.amounts import read_rate
+from payerkit.onchain.currencies import Currency
+from payerkit.onchain.effects import Effect
+from payerkit.policy.address_book import KnownAddress
+from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.review.chain_claims import chain_claims, claimed_networks
+from payerkit.review.fees import FeeClaim, Paying, declared_fees, find_fee_legs
+from payerkit.review.order_matching import match_orders
+from payerkit.review.orders import ExpectedPayment, expected_payments
+from payerkit.review.protocols import PaymentLike
+from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
+from payerkit.review.whole_response import Member, WholeResponse
+
+if TYPE_CHECKING:
+    from payerkit.review.orders import AnyOrder, Orders
+
+UNLIMITED = 2**256 - 1
+"""An amount without a limit: the largest that a contract can hold."""
+
+
+@dataclass(frozen=True)
+class PaymentReview:
+    """A payment with all that it is compared with.
+
+    transactions: those of the response, wherever they stand.
+    orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
+    given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
+    rate: as given to this check; it wins over the policy's.
+    policy: what the user agreed to. now: the time of the check, with its time zone.
+    """
+
+    payment: PaymentLike
+    transactions: tuple[DecodedTransaction, ...]
+    orders: tuple[ExpectedPayment, ...]
+    given_network: str | None
+    network: str | None
+    rate: Decimal | None
+    policy: PaymentPolicy
+    now: datetime
+
+    @classmethod
+    def of(  # noqa: PLR0913 - what a payment is compared with, each by name
+        cls,
+        payment: PaymentLike,
+        order: AnyOrder | None = None,
+        *,
+        orders: Orders | None = None,
+        rate: object = None,
+        network: str | None = None,
+        policy: PaymentPolicy | None = None,
+        now: datetime | None = None,
+    ) -> Self:
+        """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
+        policy = given_policy(policy)
+        if now is not None and now.tzinfo is None:
+            raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
+        transactions = decode_payment(payment)
+        expected = expected_payments(payment.order, order, orders)
+        given = network or payment.network
+        of_orders = (network_of(each, policy=policy) for each in expected)
+        return cls(
+            payment=payment,
+            transactions=transactions,
+            orders=expected,
+            given_network=given,
+            network=network_of(None, given) or next(filter(None, of_orders), None) or _claimed_network(payment.whole),
+            rate=None if rate is None else read_rate(rate),
+            policy=policy,
+            now=now or datetime.now(UTC),
+        )
+
+    @cached_property
+    def payments(self) -> list[Paying]:
+        """The effects that pay, each with its transaction, without fee legs."""
+        return [(each, effect) for each, effect in self.paying if not self.is_fee_leg(effect)]
+
+    @cached_property
+    def fee_legs(self) -> list[Paying]:
+        """The effects that pay nothing but a fee, each with its transaction."""
+        return find_fee_legs(self.paying, self.fee_recipients, self.policy)
+
+    def is_fee_leg(self, effect: Effect) -> bool:
+        """Return True if an effect of a transaction here pays nothing but a fee."""
+        return id(effect) in self._ids_of_fee_legs
+
+    @cached_property
+    def _ids_of_fee_legs(self) -> frozenset[int]:
+        return frozenset(id(effect) for _, effect in self.fee_legs)
+
+    @cached_property
+    def references(self) -> frozenset[bytes | None]:
+        """The references of the payments."""
+        return frozenset(payment.reference for _, payment in self.payments)
+
+    @cached_property
+    def paying(self) -> list[Paying]:
+        """The effects that move money towards a recipient, each with its transaction: payments and fee legs."""
+        return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
+
+    @property
+    def whole(self) -> WholeResponse:
+        """All that the response holds."""
+        return self.payment.whole
+
+    @cached_property
+    def chain_claims(self) -> list[Member]:
+        """What the response says about the network."""
+        return chain_claims(self.whole)
+
+    @cached_property
+    def declared_fees(self) -> Mapping[str, FeeClaim]:
+        """The fees that the service declares, by the address of who receives them, in lower case."""
+        return declared_fees(self.payment.metadata)
+
+    @cached_property
+    def fee_recipients(self) -> frozenset[str]:
+        """The wallets that may receive a fee, as the service declares it or the policy agrees to it, in lower case."""
+        agreed = {fee.address.lower() for fee in self.policy.fees}
+        return frozenset({*self.declared_fees, *agreed} - {(order.payee or "").lower() for order in self.orders})
+
+    def order_of(self, payment: Effect) -> ExpectedPayment | None:
+        """Return the order that a payment should fulfil; None if there is none."""
+        if len(self.orders) == 1:
+            return self.orders[0]
+        number = self.order_numbers.get(id(payment))
+        return None if number is None else self.orders[number]
+
+    @cached_property
+    def order_numbers(self) -> Mapping[int, int]:
+        """The place of the order that each payment should fulfil, by the `id` of its effect: two may be equal."""
+        return match_orders(self)
+
+    def currency(self, order: ExpectedPayment | None) -> Currency | None:
+        """Return the payment currency of an order; None without an order or if the currency is not known."""
+        return None if order is None else self.policy.find_currency(order.payment_currency)
+
+    def rate_of(self, order: ExpectedPayment) -> Decimal | None:
+        """Return the price of one unit of an order's payment currency in its invoice currency, if it is known.
+
+        It is the same during the whole check, even if the policy's source of rates changes its mind.
+        """
+        pair = order.payment_currency, order.invoice_currency
+        if self.rate is None and pair not in self._rates:
+            self._rates[pair] = self.policy.rate(*pair)
+        return self.rate or self._rates[pair]
+
+    @cached_property
+    def _rates(self) -> dict[tuple[str, str], Decimal | None]:
+        return {}
+
+    def known(self, address: str | None) -> KnownAddress | None:
+        """Return the entry of the policy's address book for an address; None if there is none."""
+        return None if self.policy.addresses is None else self.policy.addresses.find(address, self.network)
+
+    def token(self, token: str | None) -> Currency | None:
+        """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
+        return resolve_currency(token, self.network, self.policy)
+
+
+def _claimed_network(whole: WholeResponse) -> str | None:
+    """Return the network that a response names; None if it names none, or several."""
+    found = claimed_networks(chain_claims(whole))
+    return found[0] if len(found) == 1 else None
+
+
+@cache
+def _messages() -> Mapping[str, Mapping[str, str]]:
+    return {row["key"]: row for row in rows(__package__, "review")}
+
+
+def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "", **values: object) -> Finding:
+    """Return the finding with this key in review.tsv, about a transaction or the whole payment."""
+    row = _messages()[key]
+    return Finding(
+        field=field or row["field"],
+        wire_name=field or row["field"],
+        severity=cast("Severity", row["severity"]),
+        code=key.partition(".")[0],
+        message=row["message"].format(**values),
+        hint=row["hint"].format(**values),
+        basis=row["basis"],
+        step=about.index if about else None,
+        unchecked={"yes": True, "": False}[row["unchecked"]],
+    )
+
+
+def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Return findings about a payment, with its place in its batch."""
+    return findings if payment.place is None else (replace(each, place=payment.place) for each in findings)

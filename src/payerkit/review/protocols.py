@@ -1,0 +1,107 @@
+"""The parts of payments and orders that are read here; the models, which stand above this package, have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from payerkit.review.whole_response import WholeResponse
+
+# ruff: noqa: D102 - the models describe these attributes
+
+OrderSource = Literal["sent", "file", "given"]
+"""Where the order of a payment comes from: it was sent with it, stands in the file of the payment, or was given to
+`read_payment`."""
+
+
+class HasPaymentCurrency(Protocol):
+    """Anything that names a payment currency by its id."""
+
+    @property
+    def payment_currency(self) -> str: ...
+
+
+class OrderLike(Protocol):
+    """An order, such as `PaymentOrder`."""
+
+    payee: str
+    amount: str
+    invoice_currency: str
+    payment_currency: str
+
+
+@runtime_checkable
+class TransactionLike(Protocol):
+    """An unsigned transaction, as in the response.
+
+    origin: the member of the response that holds it, such as "batchPaymentTransaction"; "" for `transactions`.
+    """
+
+    to: str | None
+    data: str | None
+    value: Any
+
+    @property
+    def origin(self) -> str: ...
+    @property
+    def model_extra(self) -> Mapping[str, Any] | None: ...
+
+
+class FeeLike(Protocol):
+    """A fee as the service declares it; None where it does not say."""
+
+    percentage: Decimal | None
+    address: str | None
+
+
+class MetadataLike(Protocol):
+    """The service's statements about the transactions; None where it makes none. Indexes count from 0."""
+
+    steps_required: int | None
+    needs_approval: bool | None
+    approval_transaction_index: int | None
+    payment_transaction_index: int | None
+    has_enough_balance: bool | None
+    has_enough_gas: bool | None
+    has_enough_allowance: bool | None
+    quote_expires_at: datetime | None
+
+    @property
+    def odd(self) -> tuple[str, ...]: ...
+    @property
+    def protocol_fee(self) -> FeeLike | None: ...
+    @property
+    def platform_fee(self) -> FeeLike | None: ...
+
+
+@runtime_checkable
+class PaymentLike(Protocol):
+    """An initiated payment. order, network, environment: known if it was requested here or read with them.
+
+    order_source: where the order comes from. whole: all that the response holds. odd, repeated: names of its members
+    that have an unexpected type, or that it has more than once.
+    """
+
+    request_id: str | None
+    payment_reference: str | None
+
+    @property
+    def transactions(self) -> Sequence[TransactionLike]: ...
+    @property
+    def metadata(self) -> MetadataLike | None: ...
+    @property
+    def order(self) -> OrderLike | None: ...
+    @property
+    def order_source(self) -> OrderSource | None: ...
+    @property
+    def whole(self) -> WholeResponse: ...
+    @property
+    def odd(self) -> tuple[str, ...]: ...
+    @property
+    def repeated(self) -> tuple[str, ...]: ...
+    @property
+    def network(self) -> str | None: ...
+    @property
+    def environment(self) -> str | None: ...

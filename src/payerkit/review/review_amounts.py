@@ -1,0 +1,152 @@
+"""Review the amount of a payment: what the order asks for, exactly, by a rate, or within what a peg allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_UP, Context, Decimal
+from functools import cache
+
+from payerkit._tables import rows
+from payerkit.findings import Finding
+from payerkit.onchain.addresses import is_same
+from payerkit.onchain.amounts import EXACT, format_amount, format_percentage, positive_number, to_units
+from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
+from payerkit.onchain.effects import Effect
+from payerkit.policy.policy_lines import rate_line, setting_line
+from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.transactions import DecodedTransaction
+
+RATE_TOLERANCE = 1
+"""Percent by which an amount may differ from a known rate, as rates change from minute to minute."""
+
+PEG_LIMIT = 20
+"""Percent from one to one at which an amount in a pegged token is an error: no peg that holds is off as far."""
+
+
+def review_amount(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    """Yield the findings about the amount of a payment."""
+    if payment.amount is None:
+        yield finding("amount_unknown", transaction)
+        return
+    if payment.amount == 0:
+        yield finding("amount_zero", transaction)
+    order = review.order_of(payment)
+    currency = review.currency(order)
+    if order is None or currency is None:
+        yield finding("amount_unchecked.no_order", transaction)
+        return
+    expected, invoice = positive_number(order.amount), review.policy.find_currency(order.invoice_currency)
+    if currency.kind == "fiat":
+        yield finding("currency_fiat", transaction, currency=currency.id)
+    elif expected is None:
+        yield finding("order_amount", transaction)
+    elif invoice is None:
+        yield finding("amount_unchecked.invoice", transaction)
+    elif payment.unit == "request":
+        yield _compare_request(transaction, payment, expected, invoice)
+    elif invoice == currency:
+        yield _compare_exactly(transaction, payment.amount, expected, invoice)
+    else:
+        exchange = _Exchange(payment.amount, currency, expected, invoice)
+        yield _compare_exchange(review, transaction, exchange, rate=review.rate_of(order))
+
+
+def _compare_exactly(transaction: DecodedTransaction, paid: int, expected: Decimal, token: Currency) -> Finding:
+    if EXACT.multiply(expected, Decimal(10) ** token.decimals) == paid:
+        return finding("amount_matches", transaction)
+    words = {"paid": format_amount(paid, token), "expected": f"{expected:f} {token.id}"}
+    return finding("amount_differs", transaction, **words)
+
+
+def _compare_request(transaction: DecodedTransaction, payment: Effect, expected: Decimal, invoice: Currency) -> Finding:
+    """Compare a payment that is converted on execution: its amount is in the invoice currency."""
+    named = invoice.address if invoice.kind == "erc20" else currency_hash(invoice)
+    if not payment.path or not is_same(payment.path[0], named):
+        return finding("amount_differs.currency", transaction, currency=invoice.id)
+    if EXACT.multiply(expected, Decimal(10) ** request_decimals(invoice)) != payment.amount:
+        return finding("amount_differs.request", transaction, expected=f"{expected:f} {invoice.id}")
+    return finding("amount_converted" if len(payment.path) > 1 else "amount_differs.path", transaction)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """An amount of a token, in base units, for what an invoice asks for in another currency."""
+
+    paid: int
+    token: Currency
+    expected: Decimal
+    invoice: Currency
+
+    @property
+    def price(self) -> Decimal:
+        """Of one unit of the token in the invoice currency, to eight digits."""
+        price = EXACT.divide(self.expected, to_units(self.paid, self.token.decimals) or Decimal(1))
+        return price.normalize(Context(prec=8))
+
+    def due(self, rate: Decimal) -> Decimal:
+        """Return what a rate asks for, in base units, unrounded."""
+        return EXACT.multiply(EXACT.divide(self.expected, rate), Decimal(10) ** self.token.decimals)
+
+    def is_rounded(self, rate: Decimal) -> bool:
+        """Return True if the amount is what a rate asks for, rounded up or down to a base unit."""
+        return self._distance(rate) < 1
+
+    def difference(self, rate: Decimal) -> Decimal:
+        """Return by how many percent the amount differs from what a rate asks for."""
+        return EXACT.divide(EXACT.multiply(Decimal(100), self._distance(rate)), self.due(rate))
+
+    def _distance(self, rate: Decimal) -> Decimal:
+        return EXACT.abs(EXACT.subtract(Decimal(self.paid), self.due(rate)))
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The amount, what it is for, and their rate."""
+        price = f"{self.price:f} {self.invoice.id} per {self.token.symbol}"
+        expected = f"{self.expected:f} {self.invoice.id}"
+        return {"paid": format_amount(self.paid, self.token), "expected": expected, "price": price}
+
+
+def _compare_exchange(
+    review: PaymentReview, transaction: DecodedTransaction, exchange: _Exchange, *, rate: Decimal | None
+) -> Finding:
+    """Compare an amount with a rate; without one, with the peg of the token, if it has one."""
+    if rate is not None:
+        return _compare_by_rate(transaction, exchange, rate)
+    peg = _peg(exchange.token)
+    if peg is not None and peg == _peg(exchange.invoice):
+        return _compare_by_peg(transaction, exchange, review.policy.peg_tolerance)
+    lines = "\n" + rate_line(exchange.token.id, exchange.invoice.id, exchange.price)
+    return finding("amount_unchecked", transaction, **exchange.words, lines=lines)
+
+
+def _compare_by_rate(transaction: DecodedTransaction, exchange: _Exchange, rate: Decimal) -> Finding:
+    is_near = exchange.difference(rate) <= RATE_TOLERANCE
+    if is_near and exchange.is_rounded(rate):
+        return finding("amount_matches", transaction)
+    due = format_amount(int(exchange.due(rate).to_integral_value(ROUND_UP)), exchange.token)
+    key = "amount_off_rate" if is_near else "amount_differs.rate"
+    return finding(key, transaction, paid=exchange.words["paid"], expected=due)
+
+
+def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolerance: Decimal | None) -> Finding:
+    """Compare an amount with one to one, which a peg promises; how near it is today, only a rate tells."""
+    difference = exchange.difference(Decimal(1))
+    words = exchange.words | {"peg": str(_peg(exchange.token))}
+    if difference > PEG_LIMIT:
+        return finding("amount_differs.peg", transaction, **words)
+    if tolerance is not None and difference <= tolerance:
+        return finding("amount_pegged", transaction, **words, most=format_percentage(tolerance))
+    needed = Context(prec=2, rounding=ROUND_UP).plus(difference)
+    lines = "\n" + setting_line("peg_tolerance", max(needed, Decimal(1)))
+    return finding("amount_unchecked.peg", transaction, **words, lines=lines)
+
+
+def _peg(currency: Currency) -> str | None:
+    """Return the fiat currency that a currency is worth by the word of its issuer; None if there is none."""
+    return currency.id if currency.kind == "fiat" else _pegs().get(currency.symbol)
+
+
+@cache
+def _pegs() -> Mapping[str, str]:
+    return {row["symbol"]: row["currency"] for row in rows(__package__, "pegs")}

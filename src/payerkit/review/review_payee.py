@@ -1,0 +1,72 @@
+"""Review who is paid: against the order, against the address book, and against what nobody should pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from payerkit.findings import Finding
+from payerkit.html import visible
+from payerkit.onchain.addresses import address_problem, is_same, with_checksum
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.lookalikes import shown_ends
+from payerkit.policy.address_book import AddressBook
+from payerkit.policy.policy_lines import address_line
+from payerkit.review.orders import ExpectedPayment
+from payerkit.review.payees import burned_at, contract_at_payee
+from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.transactions import DecodedTransaction
+
+
+def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about the payees that the orders name, whoever is paid."""
+    keys = {"address_malformed": "payee_malformed", "address_checksum": "payee_checksum"}
+    for payee in dict.fromkeys(order.payee for order in review.orders if order.payee is not None):
+        if problem := address_problem(payee):
+            yield finding(keys[problem], payee=visible(payee)[:80])
+
+
+def review_payee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    """Yield the findings about the recipient of a payment."""
+    recipient, order = payment.recipient, review.order_of(payment)
+    if recipient is None:
+        yield finding("recipient_unknown", transaction)
+        return
+    if address_problem(recipient) == "address_checksum":  # of a plain transfer: calldata has no capital letters
+        yield finding("recipient_checksum", transaction)
+    if burned := burned_at(recipient):
+        yield finding("recipient_burned", transaction, what=burned)
+    elif contract := contract_at_payee(recipient, review.policy):
+        yield finding("recipient_contract", transaction, what=contract)
+    elif order is None or order.payee is None:
+        yield finding("recipient", transaction, recipient=with_checksum(recipient))
+        yield from _compare_with_book(review, transaction, recipient, order)
+    elif is_same(recipient, order.payee):
+        yield finding("payee_matches", transaction)
+        yield from _compare_with_book(review, transaction, recipient, order)
+    else:
+        is_lookalike = shown_ends(recipient) == shown_ends(order.payee)
+        key = "payee_differs.lookalike" if is_lookalike else "payee_differs"
+        yield finding(key, transaction, recipient=with_checksum(recipient))
+
+
+def _compare_with_book(
+    review: PaymentReview, transaction: DecodedTransaction, recipient: str, order: ExpectedPayment | None
+) -> Iterator[Finding]:
+    """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
+    given = review.policy.addresses
+    book = AddressBook() if given is None else given
+    if book.find(recipient, review.network):
+        yield finding("payee_known", transaction)
+    elif alike := book.lookalike(recipient):
+        yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike.address)
+    elif order is not None and order.payee is None:
+        yield finding("payee_unnamed", transaction, lines=_lines(review, recipient))
+    elif given is not None:
+        key = "payee_new.network" if recipient in book else "payee_new"
+        words = {"network": review.network or "this network", "lines": _lines(review, recipient)}
+        yield finding(key, transaction, **words)
+
+
+def _lines(review: PaymentReview, recipient: str) -> str:
+    """Return the lines that add a recipient to a policy; its name is for the user to fill in."""
+    return "\n" + address_line(recipient, "", review.network)

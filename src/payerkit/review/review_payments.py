@@ -1,0 +1,70 @@
+"""Review one payment of a call: its recipient, token, amount and reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from payerkit.findings import Finding
+from payerkit.onchain.amounts import format_amount
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.functions import EffectKind
+from payerkit.review.payment_review import UNLIMITED, PaymentReview, finding
+from payerkit.review.review_amounts import review_amount
+from payerkit.review.review_payee import review_payee
+from payerkit.review.review_tokens import review_token
+from payerkit.review.transactions import DecodedTransaction
+
+
+def review_payment(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment."""
+    yield from review_payee(review, transaction, payment)
+    yield from review_token(review, transaction, payment)
+    yield from review_amount(review, transaction, payment)
+    yield from _check_reference(review, transaction, payment)
+    if payment.kind != EffectKind.TRANSFER:
+        yield finding("other_way", transaction, effect=payment.kind.value)
+    yield from _check_execution(review, transaction, payment)
+
+
+def review_fee_leg(review: PaymentReview, transaction: DecodedTransaction, leg: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
+    is_known = leg.reference is None or leg.reference in review.references
+    yield finding("fee_leg" if is_known else "fee_leg.reference", transaction)
+    yield from _check_execution(review, transaction, leg)
+
+
+def _check_execution(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if payment.revert_reason:
+        yield finding("would_fail", transaction, reason=payment.revert_reason)
+    if payment.unit == "request":
+        yield _check_maximum(review, transaction, payment)
+    elif payment.max_to_spend or payment.max_rate_age:
+        yield finding("maximum_unread", transaction)
+
+
+def _check_maximum(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
+    most = transaction.value if payment.max_to_spend is None else payment.max_to_spend
+    token = review.token(payment.token)
+    maximum = "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}"
+    age = "" if payment.max_rate_age else " The rate may be of any age."
+    return finding("max_to_spend", transaction, maximum=maximum, age=age)
+
+
+def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if payment.reference is None:
+        yield finding("reference_missing", transaction)
+        return
+    if len(payment.reference) != 8:
+        yield finding("reference_malformed", transaction)
+        return
+    order = review.order_of(payment)
+    asked = None if order is None else order.payment_reference
+    told = review.payment.payment_reference
+    found = f"0x{payment.reference.hex()}"
+    if asked is not None:
+        is_match = found == asked.lower()
+        yield finding("reference_matches.order" if is_match else "reference_differs.order", transaction)
+    if told is not None:
+        yield finding("reference_matches" if found == told.lower() else "reference_differs", transaction)
+    elif asked is None:
+        yield finding("reference_unchecked", transaction)

@@ -1,0 +1,148 @@
+"""Review the whole response: what else it holds to sign, and what contradicts the order or the transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from payerkit.findings import Finding
+from payerkit.html import visible
+from payerkit.onchain.amounts import positive_number
+from payerkit.onchain.networks import networks
+from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network
+from payerkit.review.orders import ExpectedPayment
+from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.transactions import DecodedTransaction
+from payerkit.review.whole_response import CALLDATA_NAMES, Member, plain_name
+from payerkit.wire import our_name
+
+_MOST_NAMES = 10
+"""Unknown members that a finding names."""
+
+_OF_RESPONSE = {
+    *("requestid", "paymentreference", "transactions", "metadata", "paymentintent", "erc20approvaltransactions"),
+    *("batchpaymenttransaction", "erc20batchpaymenttransaction", "ethbatchpaymenttransaction"),
+}
+"""The members of responses that payerkit reads, as plain names."""
+
+_OF_METADATA = {
+    *("stepsrequired", "needsapproval", "approvaltransactionindex", "paymenttransactionindex", "hasenoughbalance"),
+    *("hasenoughgas", "hasenoughallowance", "protocolfee", "platformfee", "routetype", "quoteexpiresat"),
+    "sourceamount",
+}
+"""Likewise of their metadata."""
+
+
+def review_response(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about a response as a whole."""
+    if not review.whole.is_complete:
+        yield finding("response_too_large")
+    for name in review.payment.repeated:
+        yield finding("member_repeated", field=_shown(name))
+    for path in review.whole.typed_messages:
+        yield finding("typed_message", field=_shown(path))
+    read = {transaction.origin for transaction in review.payment.transactions}
+    for transaction in review.transactions:
+        if transaction.origin not in read:
+            yield finding("elsewhere", transaction, field=_shown(transaction.origin))
+    yield from _check_chains(review)
+    yield from _check_statements(review)
+    yield from _check_types(review)
+    yield from _check_unknown(review)
+
+
+def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
+    """Yield the findings about members of a transaction that are not in the specification, but that a wallet may use.
+
+    Chain ids are left to the review of the whole response.
+    """
+    for name, value in transaction.extra_fields.items():
+        if value is None or is_chain_name(name):
+            continue
+        if name not in CALLDATA_NAMES:
+            yield finding("member_unknown", transaction, field=_shown(name))
+        elif value != transaction.data:
+            yield finding("input_differs", transaction, field=name)
+
+
+def _check_chains(review: PaymentReview) -> Iterator[Finding]:
+    claimed = claimed_networks(review.chain_claims)
+    if review.network is None and len(claimed) > 1:
+        yield finding("chain_differs.several", networks=" and ".join(claimed))
+    for claim in review.chain_claims:
+        if (key := _compare_chain(claim.value, review.network)) is not None:
+            about = None if claim.step is None else review.transactions[claim.step]
+            yield finding(key, about, field=_shown(claim.path if about is None else claim.name))
+
+
+def _compare_chain(value: object, expected: str | None) -> str | None:
+    """Return the code of the finding about a claim; None if there is nothing to say about it."""
+    named, number = named_network(value), chain_number(value)
+    if named is not None:
+        return "chain_differs" if expected not in {None, named.name} else None
+    if number is None or expected is None:
+        return "chain_unknown"
+    return "chain_differs" if networks()[expected].chain_id is not None else "chain_unchecked"
+
+
+def _check_statements(review: PaymentReview) -> Iterator[Finding]:
+    """Check what response and metadata say about ids and the order, each beside its other statements."""
+    stated: dict[str, list[Member]] = {}
+    for member in _outer_members(review):
+        if member.value is not None:
+            stated.setdefault(plain_name(member.name), []).append(member)
+    for name, key in (("requestid", "ids_differ"), ("paymentreference", "references_differ")):
+        members = stated.get(name, [])
+        if len({_comparable(member.value) for member in members}) > 1:
+            yield finding(key, fields=" and ".join(member.path for member in members))
+    for transaction, payment in review.payments:
+        if payment.reference and not any(payment.reference):
+            yield finding("reference_zero", transaction)
+    if any(member.value is True for member in stated.get("hasbeenpaid", [])):
+        yield finding("paid_already")
+    if len(review.orders) == 1:
+        yield from _compare_with_order(review.orders[0], stated)
+
+
+def _compare_with_order(order: ExpectedPayment, stated: Mapping[str, list[Member]]) -> Iterator[Finding]:
+    for name in ("payee", "amount", "invoice_currency", "payment_currency"):
+        read: Callable[[object], object] = positive_number if name == "amount" else _comparable
+        ordered = getattr(order, name)
+        for member in stated.get(plain_name(name), []):
+            if ordered is not None and read(member.value) != read(ordered):
+                yield finding("order_differs", field=_shown(member.path))
+
+
+def _comparable(value: object) -> object:
+    """Return a value as it is compared; an object or list is only equal to others of its kind."""
+    if isinstance(value, str):
+        return value.lower()
+    return value if isinstance(value, int | float) else type(value)
+
+
+def _outer_members(review: PaymentReview) -> list[Member]:
+    """Return the members of the response itself and of its metadata."""
+    return [member for member in review.whole.members if member.holder in {"", "metadata"}]
+
+
+def _check_types(review: PaymentReview) -> Iterator[Finding]:
+    metadata = review.payment.metadata
+    for name in (*review.payment.odd, *(() if metadata is None else metadata.odd)):
+        yield finding("type_unexpected", field=our_name(name))
+
+
+def _check_unknown(review: PaymentReview) -> Iterator[Finding]:
+    unknown = [
+        _shown(f"{member.holder}.{member.name}".removeprefix("."))
+        for member in _outer_members(review)
+        if plain_name(member.name) not in (_OF_METADATA if member.holder else _OF_RESPONSE)
+        and not is_chain_name(member.name)
+    ]
+    if unknown:
+        more = len(unknown) - _MOST_NAMES
+        names = ", ".join(unknown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        yield finding("members_unknown", names=names)
+
+
+def _shown(name: str) -> str:
+    """Return the name or path of a member, such that it cannot steer a terminal or fill a screen."""
+    return visible(name)[:80]

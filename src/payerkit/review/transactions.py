@@ -1,0 +1,140 @@
+"""Decode the transactions of a payment, and find the network, contracts and currencies that they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from payerkit.errors import InvalidInput, kind_of
+from payerkit.onchain.amounts import wei_of
+from payerkit.onchain.calldata import DecodedCall, read_call
+from payerkit.onchain.currencies import Currency, currency_hash, native_currency, tokens_at
+from payerkit.onchain.deployments import Deployment, deployments_at
+from payerkit.onchain.effects import NATIVE, Effect, read_effects
+from payerkit.onchain.networks import network_in_id, networks
+from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
+from payerkit.review.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
+from payerkit.review.whole_response import CALLDATA_NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedTransaction:
+    """A transaction with its decoded call.
+
+    index: counted from 0. to, data: as in the response. value: in wei; None if it cannot be read. extra_fields: fields
+    that are not in the specification. origin: the member of the response that holds it, such as
+    "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
+    """
+
+    index: int
+    to: str | None
+    data: str | None
+    value: int | None
+    is_value_given: bool
+    extra_fields: Mapping[str, Any]
+    call: DecodedCall
+    effects: tuple[Effect, ...]
+    origin: str = ""
+
+
+def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
+    """Return the decoded transactions of a payment, then those that stand elsewhere in its response.
+
+    Raises InvalidInput for anything but a payment.
+    """
+    if not isinstance(payment, PaymentLike) or not _are_transactions(payment.transactions):
+        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got {kind_of(payment)}.")
+    decoded = [_decode(index, transaction) for index, transaction in enumerate(payment.transactions)]
+    read = {transaction.origin for transaction in payment.transactions}
+    for origin, fields in payment.whole.transactions:
+        if origin not in read:  # a batch is read by the model
+            decoded.append(_decode_elsewhere(len(decoded), origin, fields))
+    return tuple(decoded)
+
+
+def _are_transactions(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(each, TransactionLike) for each in value)
+
+
+def _decode(index: int, transaction: TransactionLike) -> DecodedTransaction:
+    extra = transaction.model_extra or {}
+    read = transaction.to, transaction.data, transaction.value
+    return _decode_fields(index, *read, extra=extra, origin=transaction.origin)
+
+
+def _decode_elsewhere(index: int, origin: str, fields: Mapping[str, Any]) -> DecodedTransaction:
+    """Decode a transaction that no model has read."""
+    name = next((name for name in CALLDATA_NAMES if fields.get(name) is not None), "data")
+    to, data = (text if isinstance(text := fields.get(each), str) else None for each in ("to", name))
+    extra = {str(other): value for other, value in fields.items() if other not in {"to", "value", name}}
+    return _decode_fields(index, to, data, fields.get("value"), extra=extra, origin=origin)
+
+
+def _decode_fields(
+    index: int, to: str | None, data: str | None, given: Any, *, extra: Mapping[str, Any], origin: str
+) -> DecodedTransaction:
+    is_given = given not in (None, "")
+    value = wei_of(given) if is_given else 0
+    call = read_call(data)
+    effects = tuple(read_effects(call, to=to, value=value))
+    return DecodedTransaction(index, to, data, value, is_given, extra, call, effects, origin)
+
+
+def network_of(
+    order: HasPaymentCurrency | None, network: str | None = None, policy: PaymentPolicy = NO_POLICY
+) -> str | None:
+    """Return the given network, else that of the order's payment currency; None if neither is known.
+
+    The id of a currency that is not listed tells the network, too.
+
+    Raises InvalidInput for a network that is not in networks.tsv.
+    """
+    if network is not None:
+        if str(network) not in networks():
+            raise InvalidInput(
+                f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
+            )
+        return str(network)
+    if order is None:
+        return None
+    currency = policy.find_currency(order.payment_currency)
+    if currency is None:
+        of_id = network_in_id(order.payment_currency)
+        return of_id.name if of_id else None
+    return None if currency.kind == "fiat" else currency.network
+
+
+def resolve_currency(token: str | None, network: str | None, policy: PaymentPolicy = NO_POLICY) -> Currency | None:
+    """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
+    if token is None or network is None:
+        return None
+    native = native_currency(network)
+    if token == NATIVE:
+        return native
+    # A conversion path names a native currency by its hash.
+    return native if native and token.lower() == currency_hash(native) else policy.find_token(network, token)
+
+
+def contract_at(address: str | None, network: str, preferred: Collection[str] = ()) -> Deployment | None:
+    """Return the contract deployed at an address of a network, one with a preferred name first."""
+    found = [each for each in deployments_at(address) if each.network == network]
+    return next((each for each in found if each.contract in preferred), found[0] if found else None)
+
+
+def contract_name(
+    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy = NO_POLICY
+) -> str | None:
+    """Return the name of the contract or token that a transaction goes to; None if it is not known.
+
+    Without a network, only a name that is the same on all networks.
+    """
+    address, function = str(transaction.to), transaction.call.function
+    if network is None:
+        names = {each.contract for each in deployments_at(address)} | {token.id for token in tokens_at(address)}
+        return names.pop() if len(names) == 1 else None
+    contract = contract_at(address, network, function.contracts if function else ())
+    if contract:
+        return f"{contract.contract} {contract.version}"
+    token = resolve_currency(address, network, policy)
+    return f"token {token.id}" if token else None

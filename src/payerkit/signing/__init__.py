@@ -1,0 +1,10 @@
+"""What a person who signs sees and hands over.
+
+The modules:
+
+        payment_sentence        what a payment does, in one sentence
+        card_content            all that the card of a payment says; card: as HTML; card_text: in a terminal
+        calldata_digest         the digest of ERC-8213; device: what a signing device shows
+        clear_signing           what a wallet with descriptors shows; clear_signing_descriptors: makes these (ERC-7730)
+        safe                    files and hashes for a Safe; safe_payment: of a payment that was checked
+"""

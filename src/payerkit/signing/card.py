@@ -1,0 +1,200 @@
+"""The card of a payment: whether to sign it, in a notebook, as a file, and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from payerkit import html
+from payerkit.findings import PaymentFindings, Verdict
+from payerkit.review.check_payment import review_findings
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import OrderSource
+from payerkit.signing.card_content import CardContent, Compared, Point, TransactionToSign, card_content
+from payerkit.signing.card_text import card_text, compared_text, count_words
+
+_MARKS = {"error": "✗", "warning": "!", "info": "✓"}
+_SHOWN = 12
+"""Points that a list shows; the rest is folded, so that one look still finds the worst."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PaymentCard:
+    """What a person needs to decide whether to sign a payment: `payment.card()`.
+
+    Notebooks show it with its parts folded, `print` as text. `save` writes it as a page for somebody without Python.
+
+    Attributes:
+        verdict: "ok", "look" or "stop".
+        sentence: What happens if all transactions are signed.
+        findings: All findings, as `check_payment` returns them.
+
+    Example:
+        >>> card = initiate_payment(client, order).card(rate="2500")
+        >>> card.verdict
+        'look'
+        >>> card.sentence
+        'Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.'
+    """
+
+    content: CardContent
+    findings: PaymentFindings
+
+    @classmethod
+    def of(
+        cls,
+        review: PaymentReview,
+        *,
+        order_source: OrderSource | None = None,
+        sources: Mapping[str, OrderSource] | None = None,
+    ) -> PaymentCard:
+        """Return the card of a payment under review; the sources of its order are those of `card_content`."""
+        findings = review_findings(review)
+        return cls(card_content(review, findings, order_source=order_source, sources=sources or {}), findings)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether to sign: "ok", "look" or "stop"."""
+        return self.content.verdict
+
+    @property
+    def sentence(self) -> str:
+        """What happens if all transactions are signed."""
+        return self.content.sentence
+
+    def save(self, path: str | Path) -> None:
+        """Write the card to an HTML file that needs no network and runs no script, replacing an existing one.
+
+        Args:
+            path: The file.
+
+        Raises:
+            OSError: The file cannot be written.
+
+        Example:
+            >>> initiate_payment(client, order).card().save("payment.html")
+        """
+        Path(path).write_text(_page(self.content), "utf-8")
+
+    def __str__(self) -> str:
+        return f"{card_text(self.content)}\n\n{compared_text(self.content)}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return _card(self.content)
+
+
+@cache
+def _style() -> str:
+    return files(__package__).joinpath("card.css").read_text("utf-8")
+
+
+def _page(content: CardContent) -> str:
+    """Return the card as a page of its own, in the light or dark colours of the reader's system."""
+    checked = f"Checked by payerkit at {content.checked_at:%Y-%m-%d %H:%M %Z}. Nothing on this page is loaded or run."
+    title = html.escape(f"{content.verdict.upper()}: {content.sentence}")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>body {{ margin: 16px; font-family: system-ui, sans-serif; }}</style>
+</head>
+<body>
+{_card(content, foot=checked)}
+</body>
+</html>
+"""
+
+
+def _card(content: CardContent, *, foot: str = "") -> str:
+    badge = "" if content.environment is None else html.badge(content.environment)
+    lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
+    word = f'<span class="pk-word">{content.verdict.upper()}</span>'
+    parts = [
+        f'<div class="pk-verdict" role="status">{word}<span>{html.escape(content.headline)}</span>{badge}</div>',
+        f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
+        _section("Not ok", content.problems),
+        _section("Could not be checked", content.unchecked, mark="?"),
+        _folded(count_words(len(content.passed), "check", "passed"), _list(content.passed)),
+        _folded(content.compared_with, _compared_table(content.compared)),
+        _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
+        f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
+    ]
+    return f'<div class="pk-card pk-{content.verdict}">{"".join(parts)}<style>{_style()}</style></div>'
+
+
+def _section(title: str, points: tuple[Point, ...], *, mark: str = "") -> str:
+    """Return a list under its title, its end folded if it is long; "" without points."""
+    if not points:
+        return ""
+    rest = points[_SHOWN:]
+    more = _folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
+    head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
+    return head + _list(points[:_SHOWN], mark=mark) + more
+
+
+def _list(points: Iterable[Point], *, mark: str = "") -> str:
+    """Return points as a list; of `div`s, as notebooks and forms style `ul`."""
+    items = "".join(_item(point, mark or _MARKS[point.severity]) for point in points)
+    return f'<div role="list">{items}</div>'
+
+
+def _item(point: Point, mark: str) -> str:
+    about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
+    advice, _, lines = point.advice.partition("\n")
+    advice = f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
+    copied = "\n".join(map(html.escape, lines.splitlines()))
+    copied = f'<pre class="pk-copied">{copied}</pre>' if copied else ""
+    text = f"<div>{about}{html.escape(point.message)}{advice}{copied}</div>"
+    return f'<div class="pk-point" role="listitem"><span class="pk-mark">{mark}</span>{text}</div>'
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{html.escape(summary)}</summary>{content}</details>"
+
+
+def _compared_table(compared: Iterable[Compared]) -> str:
+    rows = [
+        (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
+        for each in compared
+    ]
+    return html.table(rows, caption="")
+
+
+def _transactions_summary(content: CardContent) -> str:
+    return f"{count_words(len(content.transactions), 'transaction', 'to sign')}: what your device shows, and the bytes"
+
+
+def _transaction_table(transaction: TransactionToSign) -> str:
+    rows = [
+        ("From the member", html.escape(transaction.origin)),
+        ("To", f"{_code(transaction.to)}<br>{html.escape(transaction.contract)}"),
+        *((_capital(name), html.escape(text)) for name, text in transaction.does),
+        ("Your device will show", _lines(transaction.device)),
+        ("With clear signing", _lines(transaction.clear_signing)),
+        *(("Calldata digest (ERC-8213)", _code(digest)) for digest in transaction.other_digest),
+        ("Function", html.escape(transaction.function)),
+        *((f"Look up the {name}", _code(page)) for name, page in transaction.lookup),
+        ("Calldata", _code(transaction.calldata)),
+    ]
+    return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _code(text: str) -> str:
+    return f"<code>{html.escape(text)}</code>"
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "<br>".join(map(html.escape, lines))

@@ -1,0 +1,309 @@
+"""What a card says about a payment, as plain text: the same in a notebook, a file and a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from payerkit.findings import Finding, PaymentFindings, Severity, Verdict
+from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.amounts import format_amount, format_effect_amount, format_percentage
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.networks import networks
+from payerkit.onchain.real_money import real_money_note
+from payerkit.review.check_payment import MAX_TRANSACTIONS
+from payerkit.review.orders import ExpectedPayment
+from payerkit.review.payment_review import UNLIMITED, PaymentReview
+from payerkit.review.protocols import OrderSource
+from payerkit.review.transactions import DecodedTransaction, contract_name
+from payerkit.signing.calldata_digest import digest_of
+from payerkit.signing.clear_signing import clear_signing_lines
+from payerkit.signing.device import device_lines
+from payerkit.signing.payment_sentence import payment_sentence
+
+NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
+"""What no check of calldata can know; cards say so under every verdict."""
+
+OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
+OWN_WORD_ADVICE = "Compare payee and amount with your own records."
+
+_SOURCES: Mapping[OrderSource, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
+"""Where an order comes from, in words."""
+
+_MOST_CALLDATA = 20_000
+"""Characters of calldata that a card shows; longer calldata is compared by its digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One thing to know about a payment.
+
+    about: the transactions and the field, capitalised; "" for the payment as a whole. advice: what to do; lines after
+    the first are to be copied.
+    """
+
+    severity: Severity
+    about: str
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One value that a payment was compared with. source: where it comes from."""
+
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionToSign:
+    """One transaction, for a person who compares it with a signing device.
+
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device,
+    clear_signing: what a device shows without and with descriptors, line by line. other_digest: the calldata digest,
+    for devices that show it beside a call that they read. lookup: pages about contract and payee, with their titles.
+    """
+
+    title: str
+    origin: str
+    to: str
+    contract: str
+    function: str
+    does: tuple[tuple[str, str], ...]
+    lookup: tuple[tuple[str, str], ...]
+    other_digest: tuple[str, ...]
+    device: tuple[str, ...]
+    clear_signing: tuple[str, ...]
+    calldata: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardContent:
+    """All that a card says.
+
+    sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
+    first. unchecked: what could not be checked. passed: what is ok. compared: what the payment was compared with;
+    compared_with: the same in short.
+    """
+
+    verdict: Verdict
+    headline: str
+    sentence: str
+    environment: str | None
+    notes: tuple[str, ...]
+    problems: tuple[Point, ...]
+    unchecked: tuple[Point, ...]
+    passed: tuple[Point, ...]
+    compared_with: str
+    compared: tuple[Compared, ...]
+    transactions: tuple[TransactionToSign, ...]
+    checked_at: datetime
+
+
+def card_content(
+    review: PaymentReview,
+    findings: PaymentFindings,
+    *,
+    order_source: OrderSource | None,
+    sources: Mapping[str, OrderSource],
+) -> CardContent:
+    """Return what a card says about a payment.
+
+    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
+    """
+    compared = tuple(_compared(review, order_source, sources))
+    many = len(review.transactions) > 1
+    problems = _points((each for each in findings if each.severity != "info" and not each.unchecked), many=many)
+    unchecked = _points((each for each in findings if each.unchecked), many=many)
+    decisions = [each for each in (*problems, *unchecked) if each.severity != "info"]
+    return CardContent(
+        verdict=findings.verdict,
+        headline=_headline(findings.verdict, len(decisions)),
+        sentence=payment_sentence(review, is_stopped=findings.verdict == "stop"),
+        environment=review.payment.environment,
+        notes=tuple(_notes(review)),
+        problems=problems,
+        unchecked=(*unchecked, *_own_word(compared), Point("info", "", NEVER_CHECKED, "")),
+        passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
+        compared_with=_compared_with(review, compared),
+        compared=compared,
+        transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
+        checked_at=review.now,
+    )
+
+
+def _headline(verdict: Verdict, count: int) -> str:
+    if verdict == "ok":
+        return "Everything that can be checked matches."
+    if verdict == "stop":
+        return "Do not sign."
+    return f"Decide on {'this point' if count == 1 else f'these {count} points'} before anyone signs."
+
+
+def _notes(review: PaymentReview) -> Iterator[str]:
+    """Yield what else a person has to know at once."""
+    order = review.payment.order
+    note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
+    if note:
+        yield note
+
+
+def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
+    """Return each different finding once, errors first. many: tell which transactions it is about."""
+    by_text: dict[tuple[Severity, str, str, str], list[Finding]] = {}
+    for each in findings:
+        by_text.setdefault((each.severity, each.field, each.message, each.hint), []).append(each)
+    order = ("error", "warning", "info")
+    return tuple(
+        Point(severity, _about(found, many=many), message, hint)
+        for (severity, _, message, hint), found in sorted(by_text.items(), key=lambda item: order.index(item[0][0]))
+    )
+
+
+def _about(found: list[Finding], *, many: bool) -> str:
+    """Return the transactions, their payments in a batch, and the field that equal findings are about."""
+    steps = sorted({each.step + 1 for each in found if each.step is not None})
+    places = sorted({each.place + 1 for each in found if each.place is not None}) if len(steps) == 1 else []
+    words = [_numbered("transaction", steps)] if many and steps else []
+    words += [_numbered("payment", places)] if places else []
+    words += [found[0].field.replace("_", " ")] if found[0].field else []
+    words += [f"{len(found)} times"] if len(found) > max(1, len(steps), len(places)) else []
+    text = ", ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def _numbered(noun: str, numbers: list[int]) -> str:
+    """Return such as "payment 3" or "payments 1 and 2"; only their count if there are many."""
+    if len(numbers) > 5:
+        return f"{len(numbers)} {noun}s"
+    return f"{noun}{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
+
+
+def _own_word(compared: Iterable[Compared]) -> list[Point]:
+    is_own = any(each.source == _SOURCES["file"] for each in compared)
+    return [Point("info", "Order", OWN_WORD, OWN_WORD_ADVICE)] if is_own else []
+
+
+def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
+    """Return what the payment was compared with, in short."""
+    if not review.orders:
+        return "Compared with no order"
+    orders = "the order" if len(review.orders) == 1 else f"{len(review.orders)} orders"
+    sources = dict.fromkeys(each.source for each in compared if each.source in _SOURCES.values())
+    return f"Compared with {orders} ({', '.join(sources)})"
+
+
+def _compared(
+    review: PaymentReview, order_source: OrderSource | None, sources: Mapping[str, OrderSource]
+) -> Iterator[Compared]:
+    source = _SOURCES[order_source or "given"]
+    if len(review.orders) == 1:
+        for name, value in _members(review.orders[0]).items():
+            own = sources.get(name.replace(" ", "_"))
+            yield Compared(name, value, _SOURCES[own] if own else source)
+    for number, order in enumerate(review.orders, 1):
+        if len(review.orders) > 1:
+            members = _members(order)
+            words = f"{members['amount']} {members['invoice currency']} in {members['payment currency']}"
+            reference = f", reference {order.payment_reference}" if order.payment_reference else ""
+            yield Compared(f"order {number}", f"{words} to {members['payee']}{reference}", source)
+    if not review.orders:
+        yield Compared("order", "none", "nothing to compare payee and amount with")
+    yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
+    yield Compared("policy", _policy_words(review), review.policy.source)
+    if len(review.orders) == 1 and (rate := _rate(review, review.orders[0])):
+        yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+
+
+def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
+    """Return the rate that the amount was compared by; None if none was needed or known."""
+    is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
+    return review.rate_of(order) if is_needed else None
+
+
+def _members(order: ExpectedPayment) -> dict[str, str]:
+    return {
+        "payee": "none" if order.payee is None else order.payee,
+        "amount": order.amount,
+        "invoice currency": order.invoice_currency,
+        "payment currency": order.payment_currency,
+    }
+
+
+def _policy_words(review: PaymentReview) -> str:
+    """Return what a policy holds, in numbers."""
+    policy = review.policy
+    counts = {
+        "agreed fee": len(policy.fees),
+        "accepted allowance": len(policy.allowances),
+        "rate": len(policy.rates),
+        "further token": len(policy.tokens),
+    }
+    words = [f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count]
+    words += ["an address book"] if policy.addresses is not None else []
+    percentages = {"peg tolerance": policy.peg_tolerance, "batch fee": policy.batch_fee}
+    words += [f"{name} {format_percentage(each)}" for name, each in percentages.items() if each is not None]
+    words += ["a source of rates"] if policy.rate_source else []
+    return ", ".join(words) or "none"
+
+
+def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> TransactionToSign:
+    call, network = transaction.call, review.network
+    kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in transaction.effects))
+    data = str(transaction.data or "")
+    device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
+    return TransactionToSign(
+        title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
+        origin=transaction.origin,
+        to=str(with_checksum(transaction.to)) if transaction.to else "no address",
+        contract=contract_name(transaction, network, review.policy) or "unknown",
+        function=call.function.name if call.function else call.selector or "unknown",
+        does=tuple(row for effect in transaction.effects for row in _does(review, effect)),
+        lookup=tuple(_lookup(review, transaction)),
+        other_digest=(digest,) if digest and not any(digest in line for line in device) else (),
+        device=device,
+        clear_signing=clear_signing_lines(transaction, network, review.policy),
+        calldata=data if len(data) <= _MOST_CALLDATA else f"{data[:_MOST_CALLDATA]}... ({len(data)} characters)",
+    )
+
+
+def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:
+    """Yield the titles and texts of an effect: what it allows, pays and takes as a fee."""
+    token = review.token(effect.token)
+    place = "" if effect.place is None else f" {effect.place + 1}"
+    if effect.allowance is not None:
+        is_unlimited = effect.allowance == UNLIMITED
+        much = "everything, now and later" if is_unlimited else format_amount(effect.allowance, token)
+        yield "allows", f"{_named(review, effect.spender)} to take {much}"
+    if effect.is_payment:
+        much = "an unknown amount" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
+        yield f"pays{place}", f"{much} to {_named(review, effect.recipient)}"
+    if effect.fee:
+        much = format_effect_amount(effect, effect.fee, token)
+        yield f"fee{place}", f"{much} to {_named(review, effect.fee_recipient)}"
+        if effect.amount is not None:
+            yield f"in all{place}", format_effect_amount(effect, effect.amount + effect.fee, token)
+
+
+def _named(review: PaymentReview, address: str | None) -> str:
+    """Return an address in full, with the name that the policy has for it."""
+    if address is None:
+        return "an unknown wallet"
+    name = review.policy.name_of(address, review.network)
+    return f"{with_checksum(address)}{f' ({name})' if name else ''}"
+
+
+def _lookup(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[tuple[str, str]]:
+    """Yield explorer pages about the contract and, outside a batch, the payee."""
+    if review.network is None or not transaction.effects:
+        return
+    network = networks()[review.network]
+    first = transaction.effects[0]
+    pages = {"contract": transaction.to, "payee": first.recipient if first.place is None else None}
+    for name, address in pages.items():
+        if address_problem(address) != "address_malformed" and network.explorer:
+            yield name, network.page_of(str(with_checksum(address)))

@@ -1,0 +1,84 @@
+"""What a signing device shows for a transaction of which it has no descriptor: little, but enough to compare."""
+
+from __future__ import annotations
+
+from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import EXACT, to_units
+from payerkit.onchain.currencies import Currency, native_currency
+from payerkit.onchain.networks import networks
+from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
+from payerkit.review.transactions import DecodedTransaction, resolve_currency
+from payerkit.signing.calldata_digest import digest_of
+
+_UNLIMITED = 2**255
+"""Devices call an allowance unlimited from here on (ERC-7730, descriptor of ERC-20 tokens: threshold 0x80...0)."""
+
+
+def device_lines(
+    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy = NO_POLICY
+) -> tuple[str, ...]:
+    """Return what a signing device shows for a transaction of which it has no descriptor, one line each.
+
+    The first line says whether the device can read the transaction. Devices read plain transfers, and `approve` and
+    `transfer` of tokens; of everything else they show bytes.
+    """
+    if digest_of(transaction) is None:
+        return ("Nothing can be shown: the calldata cannot be read.",)
+    shown = _readable(transaction, network, policy)
+    first = shown or ("Bytes only (blind signing): compare the calldata digest.",)
+    digest = () if shown else (f"Calldata digest: {digest_of(transaction)}",)
+    return (*first, *digest, *_envelope(transaction, network))
+
+
+def _readable(transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy) -> tuple[str, ...]:
+    """Return the lines of a call that devices read by themselves; none for any other."""
+    call = transaction.call
+    if call.code == "empty":
+        return ("A plain transfer.",)
+    if call.function is None or call.arguments is None or not call.canonical or call.function.contracts != ("ERC20",):
+        return ()
+    token = resolve_currency(transaction.to, network, policy)
+    arguments = call.arguments
+    if call.function.name == "approve":
+        much = _token_amount(arguments["allowance"], token)
+        return ("Approve: the device reads this call.", f"Amount: {much}", f"Spender: {_shown(arguments['spender'])}")
+    if call.function.name == "transfer":
+        much = _token_amount(arguments["amount"], token)
+        return ("Send: the device reads this call.", f"Amount: {much}", f"To: {_shown(arguments['recipient'])}")
+    return ()
+
+
+def _token_amount(base: int, token: Currency | None) -> str:
+    """Return an amount as a device shows it, with the token's symbol."""
+    symbol = "an unknown token" if token is None else token.symbol
+    if base >= _UNLIMITED:
+        return f"Unlimited {symbol}"
+    units = to_units(base, None if token is None else token.decimals)
+    if units is None:
+        return f"{base} base units of {symbol}"
+    return f"{units.normalize(EXACT):f} {symbol} ({base} base units, if the device does not know the token)"
+
+
+def _envelope(transaction: DecodedTransaction, network: str | None) -> tuple[str, ...]:
+    """Return the lines of what surrounds the calldata, and what its digest does not cover."""
+    chain = "not known" if network is None else str(networks()[network])
+    return (
+        f"Contract: {_shown(transaction.to)}" if transaction.call.data else f"To: {_shown(transaction.to)}",
+        f"Value: {value_text(transaction.value, network)}",
+        f"Network: {chain}",
+    )
+
+
+def value_text(value: int | None, network: str | None) -> str:
+    """Return the native value of a transaction with the symbol of the network's coin, in wei if that is not known."""
+    if value is None:
+        return "cannot be read"
+    coin = None if network is None else native_currency(network)
+    units = to_units(value, None if coin is None else coin.decimals)
+    if units is None or coin is None:
+        return f"{value} wei"
+    return f"{units.normalize(EXACT):f} {coin.symbol.partition('-')[0]}"  # the list has ETH-sepolia, too
+
+
+def _shown(address: str | None) -> str:
+    return "none" if address is None else str(with_checksum(address))

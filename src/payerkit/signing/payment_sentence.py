@@ -1,0 +1,135 @@
+"""Say in one sentence what happens if all transactions of a payment are signed."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+
+from payerkit.onchain.addresses import is_same, with_checksum
+from payerkit.onchain.amounts import EXACT, format_percentage, to_units
+from payerkit.onchain.currencies import Currency, request_decimals
+from payerkit.onchain.effects import Effect
+from payerkit.onchain.functions import EffectKind
+from payerkit.onchain.networks import networks
+from payerkit.review.payment_review import UNLIMITED, PaymentReview
+
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_TWO_DIGITS = Context(prec=2)
+"""The share of a fee is rounded to what a person remembers of it; the findings have it exactly."""
+
+
+def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
+    """Return who is paid what, on which network, with which fee and how many signatures; "would" if it is stopped."""
+    if not review.transactions:
+        return "There is nothing to sign."
+    payments = [payment for _, payment in review.payments]
+    words = [
+        _pays(review, payments, is_stopped=is_stopped),
+        *_fee(review, payments),
+        *_unlimited(review),
+        *_signatures(review),
+    ]
+    return f"{', '.join(words)}."
+
+
+def short_address(address: str) -> str:
+    """Return the beginning and the end of an address; enough to recognise it, not to compare it."""
+    return address if len(address) <= 14 else f"{address[:6]}...{address[-4:]}"
+
+
+def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) -> str:
+    pay, make = ("Would pay", "Would make") if is_stopped else ("Pays", "Makes")
+    where = f" on {networks()[review.network].title}" if review.network else ""
+    if not payments:
+        is_readable = all(transaction.effects for transaction in review.transactions)
+        return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
+    if len(payments) == 1:
+        return f"{pay} {_amount(review, payments[0])}{where} to {_payee(review, payments[0])}"
+    wallets = len({str(payment.recipient).lower() for payment in payments})
+    to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
+    total = _sum(review, payments, [payment.amount for payment in payments])
+    return f"{make} {_number(len(payments))} payments{where} to {to}{f', {total} in all' if total else ''}"
+
+
+def _payee(review: PaymentReview, payment: Effect) -> str:
+    """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it."""
+    if payment.recipient is None:
+        return "an unknown wallet"
+    address = str(with_checksum(payment.recipient))
+    known = review.policy.addresses and review.policy.addresses.find(payment.recipient, review.network)
+    if known:
+        return f"{short_address(address)} ({known.name})"
+    order = review.order_of(payment)
+    return short_address(address) if order and is_same(order.payee, payment.recipient) else address
+
+
+def _amount(review: PaymentReview, payment: Effect) -> str:
+    token = review.token(payment.token)
+    if payment.amount is None:
+        return "an unknown amount"
+    if payment.unit != "request":
+        return _in_units(payment.amount, token)
+    currency = payment.request_currency
+    amount = _in_units(payment.amount, currency, request_decimals(currency) if currency else None)
+    paid_in = _symbol(token) if token else "an unknown token"
+    is_bounded = payment.max_to_spend not in {None, UNLIMITED}
+    most = f" and at most {_in_units(payment.max_to_spend or 0, token)}" if is_bounded else ""
+    return f"{amount} in {paid_in}, at the rate on execution{most},"
+
+
+def _in_units(base: int, currency: Currency | None, decimals: int | None = None) -> str:
+    """Return an amount with the currency's symbol, or in base units if the currency is not known."""
+    if currency is None:
+        return f"{base} base units of an unknown token"
+    found = to_units(base, currency.decimals if decimals is None else decimals)
+    return f"{(found or Decimal(0)).normalize(EXACT):f} {_symbol(currency)}"
+
+
+def _symbol(currency: Currency) -> str:
+    """Return the symbol without the network, which the sentence names: ETH, and not ETH-sepolia."""
+    return currency.symbol.removesuffix(f"-{currency.network}")
+
+
+def _fee(review: PaymentReview, payments: list[Effect]) -> list[str]:
+    """Return the fees of all payments as a share of all amounts, or as an amount; nothing if they cannot be added."""
+    paying = {id(payment) for payment in payments}
+    legs = [each for transaction in review.transactions for each in transaction.effects if each.is_payment]
+    legs = [each for each in legs if id(each) not in paying]
+    fees = [*(payment.fee for payment in payments), *(leg.amount for leg in legs)]
+    if not payments or all(fee is None for fee in fees):
+        return []
+    fee, amount = sum(each or 0 for each in fees), sum(payment.amount or 0 for payment in payments)
+    if fee == 0:
+        return ["no fee"]
+    if len({(each.token, each.unit, each.path[:1]) for each in (*payments, *legs)}) > 1:
+        return ["with fees"]
+    if amount == 0:
+        return [f"fee {_sum(review, [*payments, *legs], fees) or 'unknown'}"]
+    return [f"fee {format_percentage(_TWO_DIGITS.divide(Decimal(100 * fee), Decimal(amount)))}"]
+
+
+def _sum(review: PaymentReview, effects: list[Effect], amounts: list[int | None]) -> str:
+    """Return the sum of amounts in one token; "" if there are several tokens, or something is not known."""
+    tokens = {(each.token, each.unit) for each in effects}
+    token = review.token(effects[0].token)
+    is_known = len(tokens) == 1 and effects[0].unit != "request" and token is not None and None not in amounts
+    return _in_units(sum(each or 0 for each in amounts), token) if is_known else ""
+
+
+def _unlimited(review: PaymentReview) -> list[str]:
+    effects = [effect for transaction in review.transactions for effect in transaction.effects]
+    return ["an unlimited allowance"] if any(effect.allowance == UNLIMITED for effect in effects) else []
+
+
+def _signatures(review: PaymentReview) -> list[str]:
+    """Return how many signatures it takes, and for what else than payments and approvals some of them are."""
+    effects = [transaction.effects for transaction in review.transactions]
+    unread = sum(not each for each in effects)
+    other = sum(any(not one.is_payment and one.kind != EffectKind.APPROVE for one in each) for each in effects)
+    words = [f"{_number(len(effects))} {'signature' if len(effects) == 1 else 'signatures'}"]
+    words += [f"{_number(unread)} of them for something that payerkit cannot read"] if 0 < unread < len(effects) else []
+    words += [f"{_number(other)} of them for a call of another kind"] if other else []
+    return words + (["a message to sign beside them"] if review.whole.typed_messages else [])
+
+
+def _number(count: int) -> str:
+    return _COUNTS[count] if count < len(_COUNTS) else str(count)

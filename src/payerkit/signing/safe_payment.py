@@ -1,0 +1,121 @@
+"""Hand a checked payment to a Safe: one whose verdict is "stop" is refused."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.findings import PaymentFindings
+from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import format_effect_amount
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import review_findings
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import PaymentLike
+from payerkit.signing.safe import (
+    SafeCall,
+    SafeHashes,
+    chain_id_of,
+    hash_calls,
+    safe_address,
+    safe_calls,
+    safe_file,
+    write_safe_file,
+)
+
+if TYPE_CHECKING:
+    from payerkit.review.orders import AnyOrder, Orders
+
+
+class CheckOptions(TypedDict, total=False):
+    """What `check_payment` takes beside the payment."""
+
+    order: AnyOrder | None
+    orders: Orders | None
+    rate: Decimal | int | str | None
+    network: str | None
+    policy: PaymentPolicy | None
+    now: datetime | None
+
+
+@without_internal_frames
+def write_safe(
+    payment: PaymentLike,
+    path: str | Path,
+    *,
+    safe: str,
+    created_at: datetime | None = None,
+    anyway: bool = False,
+    **options: Unpack[CheckOptions],
+) -> None:
+    """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
+    owner, review = safe_address(safe), _checked(payment, anyway=anyway, **options)
+    content = safe_file(
+        calls_of(review),
+        safe=owner,
+        chain_id=chain_id_of(review.network),
+        name=f"payerkit {payment.payment_reference or 'payment'}",
+        description=describe(review),
+        created_at=created_at,
+    )
+    write_safe_file(path, content)
+
+
+@without_internal_frames
+def hash_safe(
+    payment: PaymentLike,
+    *,
+    safe: str,
+    nonce: int,
+    version: str = "1.4.1",
+    multi_send: str | None = None,
+    anyway: bool = False,
+    **options: Unpack[CheckOptions],
+) -> SafeHashes:
+    """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
+    owner, review = safe_address(safe), _checked(payment, anyway=anyway, **options)
+    return hash_calls(
+        calls_of(review),
+        safe=owner,
+        network=review.network,
+        nonce=nonce,
+        version=version,
+        multi_send=multi_send,
+    )
+
+
+def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptions]) -> PaymentReview:
+    """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
+    review = PaymentReview.of(payment, **options)
+    refuse_stop(review_findings(review), anyway=anyway)
+    return review
+
+
+def calls_of(review: PaymentReview) -> tuple[SafeCall, ...]:
+    """Return the transactions of a payment as calls, without those that stand elsewhere in its response."""
+    return safe_calls(review.transactions[: len(review.payment.transactions)])
+
+
+def refuse_stop(found: PaymentFindings, *, anyway: bool) -> None:
+    """Raise InvalidInput if the verdict is "stop", unless `anyway`."""
+    if found.verdict == "stop" and not anyway:
+        raise InvalidInput(
+            f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
+            "check_payment has all findings; anyway=True overrules them."
+        )
+
+
+def describe(review: PaymentReview) -> str:
+    """Return a payment in a few words: the order if there is one, else what the transactions pay."""
+    if len(review.orders) == 1 and review.orders[0].payee:
+        order = review.orders[0]
+        return f"{order.amount} {order.invoice_currency} to {order.payee}"
+    if len(review.payments) != 1:
+        return f"{len(review.payments)} payments"
+    _, effect = review.payments[0]
+    amount = effect.amount
+    much = "An unknown amount" if amount is None else format_effect_amount(effect, amount, review.token(effect.token))
+    return f"{much} to {with_checksum(effect.recipient) or 'an unknown payee'}"
