@@ -127,6 +127,10 @@ def digits(honest: Honest) -> Iterator[tuple[int, str, int]]:
             yield from ((number, member, position) for position in range(2, len(transaction[member])))
 
 
+SAME = {("several orders", 1, "data", 393, 15)}
+"""Of a batch of several tokens it makes a batch of one token; since all are one, it pays the same."""
+
+
 def with_other_digit(honest: Honest, place: tuple[int, str, int], more: int) -> Answer:
     """Return the response with another digit: the old one and so much more, modulo 16."""
     number, member, position = place
@@ -145,7 +149,8 @@ def test_no_changed_digit_is_ok(name: str, step: int) -> None:
     assert [] == [
         place
         for count, place in changed
-        if honest.verdict(with_other_digit(honest, place, more=1 + count % 15)) == "ok"
+        if (name, *place, more := 1 + count % 15) not in SAME
+        and honest.verdict(with_other_digit(honest, place, more)) == "ok"
     ]
 
 
@@ -156,7 +161,11 @@ def test_no_changed_digit_is_ok_whatever_it_is(name: str, more: int) -> None:
     """All other digits in each place."""
     honest = ALL[name]
 
-    assert [] == [place for place in digits(honest) if honest.verdict(with_other_digit(honest, place, more)) == "ok"]
+    assert [] == [
+        place
+        for place in digits(honest)
+        if (name, *place, more) not in SAME and honest.verdict(with_other_digit(honest, place, more)) == "ok"
+    ]
 
 
 def rearranged(call: str) -> Iterator[str]:
