@@ -64,6 +64,26 @@ def test_another_allowance_than_needed_is_a_warning(transactions: Any, code: str
     assert ("look", True) == (found.verdict, code in codes(found, "warning"))
 
 
+SECOND = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 2 * 10**7, bytes([9] * 8), 0, DEAD), 0)
+TWO_ORDERS = [USDC, {**USDC.to_dict(reveal=True), "payee": OTHER, "amount": "20"}]
+
+
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        (approve(2 * 10**7), "allowance_exact"),
+        (approve(2 * 10**7 - 1), "allowance_small"),
+        (approve(2 * 10**7 + 1), "allowance_large"),
+    ],
+)
+def test_an_approval_is_for_the_payments_up_to_the_next_one(second: Any, code: str) -> None:
+    """An approval replaces the one before, so two payments that each have their own are both exact."""
+    paid = payment(APPROVAL, TOKEN_PAYMENT, second, SECOND, asked=None)
+    found = [each for each in check_payment(paid, orders=TWO_ORDERS) if each.field == "allowance"]
+
+    assert [(0, "allowance_exact"), (2, code)] == [(each.step, each.code) for each in found]
+
+
 USUAL = [
     ("exactly what is needed", [APPROVAL, TOKEN_PAYMENT], "allowance_exact"),
     ("reset first", [approve(0), APPROVAL, TOKEN_PAYMENT], "allowance_reset"),

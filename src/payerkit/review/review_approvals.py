@@ -20,7 +20,7 @@ def review_approval(review: PaymentReview, transaction: DecodedTransaction, appr
     paying = [other.index for other, _ in review.paying if is_same(other.to, approval.spender)]
     yield finding("spender" if paying else "spender_differs", transaction)
     later = [index for index in paying if index > transaction.index]
-    if later and _is_replaced(review, transaction, approval, before=later[0]):
+    if later and next(_replacing(review, transaction, approval), later[0]) < later[0]:
         yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", transaction)
     elif not later and not approval.allowance:
         yield finding("allowance_taken_back", transaction)
@@ -61,12 +61,15 @@ def _compare_allowance(review: PaymentReview, transaction: DecodedTransaction, a
 def _needed(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> tuple[int, int] | None:
     """Return how much of the approved token the payments need, without and with the agreed fee of a batch contract.
 
-    None if the calldata does not tell.
+    These are the payments up to the next approval, which replaces this one. None if the calldata does not tell.
     """
+    end = next(_replacing(review, transaction, approval), len(review.transactions))
     payments = [
         payment
         for paying, payment in review.paying
-        if is_same(paying.to, approval.spender) and is_same(payment.token, transaction.to)
+        if transaction.index < paying.index < end
+        and is_same(paying.to, approval.spender)
+        and is_same(payment.token, transaction.to)
     ]
     needs = [
         payment.max_to_spend if payment.unit == "request" else (payment.amount or 0) + (payment.fee or 0)
@@ -98,11 +101,11 @@ def _policy_lines(review: PaymentReview, transaction: DecodedTransaction, approv
     return "\n" + allowance_line(token.id, approval.spender, most)
 
 
-def _is_replaced(review: PaymentReview, transaction: DecodedTransaction, approval: Effect, *, before: int) -> bool:
-    """Return True if another approval replaces this one before the payment."""
-    return any(
-        effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender)
-        for other in review.transactions[transaction.index + 1 : before]
-        if is_same(other.to, transaction.to)
-        for effect in other.effects
-    )
+def _replacing(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[int]:
+    """Yield the indexes of later transactions that approve the same token for the same spender."""
+    for other in review.transactions[transaction.index + 1 :]:
+        is_approval = any(
+            effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender) for effect in other.effects
+        )
+        if is_approval and is_same(other.to, transaction.to):
+            yield other.index
