@@ -18,7 +18,10 @@ from payerkit.review.transactions import DecodedTransaction
 def review_approval(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[Finding]:
     """Yield the findings about an approval."""
     paying = [other.index for other, _ in review.paying if is_same(other.to, approval.spender)]
-    yield finding("spender" if paying else "spender_differs", transaction)
+    if not paying:
+        yield finding("spender_differs", transaction)
+        return
+    yield finding("spender", transaction)
     later = [index for index in paying if index > transaction.index]
     if later and next(_replacing(review, transaction, approval), later[0]) < later[0]:
         yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", transaction)
