@@ -78,7 +78,8 @@ def test_only_what_is_not_ok_is_unfolded() -> None:
     """Five seconds are enough for one problem, but not for one among ten checks that passed."""
     text = unfolded(PAYEE_SWAPPED)
 
-    assert f"Not ok ✗ Transaction 2, recipient The recipient is {OTHER}, not the payee of the order. → Do not" in text
+    problem = f"The recipient is {OTHER}; the payee of the order is {PAYEE}."
+    assert f"Not ok ✗ Transaction 2, recipient {problem} → Do not" in text
     assert "The reference matches the response." not in text
     assert "The reference matches the response." in shown(PAYEE_SWAPPED)
     assert "Not ok" not in unfolded(GOOD["token"])

@@ -68,7 +68,7 @@ def test_inspect_tells_first_what_it_compares_with(saved: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("option", "value", "code", "finding"),
     [
-        ("--payee", OTHER, 4, "not the payee of the order"),
+        ("--payee", OTHER, 4, f"the payee of the order is {OTHER}"),
         ("--amount", "11", 4, "expected 11 fUSDC-sepolia"),
         ("--currency", "fUSDT-sepolia", 4, "expected fUSDT-sepolia"),
         ("--invoice-currency", "USD", 3, "10 fUSDC-sepolia for 10 USD"),

@@ -218,7 +218,7 @@ def test_a_lookalike_of_the_order_is_told_as_such() -> None:
     """Who compares the ends of two addresses would overlook the difference."""
     told = found(check(LOOKALIKE, PAYEE), "payee_differs")
 
-    assert "first and last four digits of the order's payee" in told.message
+    assert "They begin and end alike, but are different addresses." in told.message
 
 
 def renamed(currency: str, token: str, proxy: str, **options: Any) -> PaymentFindings:

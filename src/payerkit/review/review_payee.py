@@ -46,7 +46,8 @@ def review_payee(review: PaymentReview, transaction: DecodedTransaction, payment
     else:
         is_lookalike = shown_ends(recipient) == shown_ends(order.payee)
         key = "payee_differs.lookalike" if is_lookalike else "payee_differs"
-        yield finding(key, transaction, recipient=with_checksum(recipient))
+        words = {"recipient": with_checksum(recipient), "payee": str(with_checksum(order.payee))[:80]}
+        yield finding(key, transaction, **words)
 
 
 def _compare_with_book(
