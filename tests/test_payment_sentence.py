@@ -101,6 +101,16 @@ def test_a_known_payee_has_a_name() -> None:
     assert expected == WITH_FEE.card(policy=KNOWN).sentence
 
 
+def test_a_lookalike_is_not_shortened() -> None:
+    """What it shares with the known address are just the digits that a short form shows."""
+    alike = f"{PAYEE[:6]}{'1' * 32}{PAYEE[-4:]}"
+    call = data("c219a14d", TOKEN, alike, 10**7, REFERENCE, 0, DEAD)
+    paid = payment((FEE_PROXY, call, 0), asked=USDC.replace(payee=alike))
+
+    assert f" to {TO}, " in paid.card().sentence
+    assert f" to {alike}, " in paid.card(policy=KNOWN).sentence
+
+
 @pytest.mark.parametrize(
     ("fee", "share"), [(10**4, "0.1 %"), (10**5 - 1, "1 %"), (333, "0.0033 %"), (2 * 10**6, "20 %"), (10**7, "100 %")]
 )

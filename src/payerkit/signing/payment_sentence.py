@@ -51,15 +51,20 @@ def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) ->
 
 
 def _payee(review: PaymentReview, payment: Effect) -> str:
-    """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it."""
+    """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it.
+
+    One that begins and ends like a known address is in full, too: short, it would be taken for that.
+    """
     if payment.recipient is None:
         return "an unknown wallet"
     address = str(with_checksum(payment.recipient))
     known = review.policy.addresses and review.policy.addresses.find(payment.recipient, review.network)
     if known:
         return f"{short_address(address)} ({known.name})"
-    order = review.order_of(payment)
-    return short_address(address) if order and is_same(order.payee, payment.recipient) else address
+    order, book = review.order_of(payment), review.policy.addresses
+    is_ordered = order is not None and is_same(order.payee, payment.recipient)
+    is_lookalike = book is not None and book.lookalike(payment.recipient) is not None
+    return short_address(address) if is_ordered and not is_lookalike else address
 
 
 def _amount(review: PaymentReview, payment: Effect) -> str:
