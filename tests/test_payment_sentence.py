@@ -35,9 +35,9 @@ KNOWN = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE, name="E
 
 def in_batch(*amounts: int, to: tuple[str, ...]) -> Payment:
     """Return a batch of payments without fees."""
-    references = [REFERENCE] * len(amounts)
-    call = data("c6e6d98b", TOKEN, to, amounts, references, [0] * len(amounts), OTHER)
-    return payment((FEE_PROXY, call, 0), asked=USDC)
+    details = [(payee, amount, [TOKEN], REFERENCE, 0, 0, 0) for payee, amount in zip(to, amounts, strict=True)]
+    call = data("92cddb91", [(2, details)], [], DEAD)
+    return payment((BATCH_PROXY, call, 0), asked=USDC)
 
 
 def converted(most: int) -> Payment:
@@ -50,6 +50,8 @@ def converted(most: int) -> Payment:
 TO = f"{PAYEE[:6]}...{PAYEE[-4:]}"
 OTHER_KIND = (TOKEN, data("39509351", FEE_PROXY, 5), 0)
 UNREADABLE = (TOKEN, "0x12345678", 0)
+BATCH_PROXY = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
+MATIC_PROXY = find_deployment("ERC20FeeProxy", "matic").address  # type: ignore[union-attr]
 ON_SEPOLIA = f"on Sepolia to {TO}, no fee, one signature."
 FEE_LEG = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**4, REFERENCE, 0, DEAD), 0)
 MESSAGE: dict[str, dict[str, str]] = {"domain": {}, "types": {}, "message": {}}
@@ -71,6 +73,8 @@ SENTENCES: list[tuple[str, Payment, str]] = [
      f"Pays 10 USD in fUSDC, at the rate on execution and at most 11 fUSDC, {ON_SEPOLIA}"),
     ("converted without a limit", converted(MAX),
      f"Pays 10 USD in fUSDC, at the rate on execution, {ON_SEPOLIA}"),
+    ("the contract of another network", payment((str(MATIC_PROXY), TOKEN_PAYMENT[1], 0), asked=USDC),
+     f"Would ask an unknown contract to pay 10 fUSDC {ON_SEPOLIA}"),
     ("only an approval", payment(APPROVAL, asked=USDC), "Would pay nobody on Sepolia, one signature."),
     ("another call beside it", payment(OTHER_KIND, TOKEN_PAYMENT, asked=USDC),
      f"{BESIDE}, one of them for a call of another kind."),

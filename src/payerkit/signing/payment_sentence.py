@@ -11,6 +11,7 @@ from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import networks
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
+from payerkit.review.transactions import contract_at
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TWO_DIGITS = Context(prec=2)
@@ -42,12 +43,26 @@ def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) ->
     if not payments:
         is_readable = all(transaction.effects for transaction in review.transactions)
         return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
+    if _is_unknown_contract(review):
+        pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
     if len(payments) == 1:
         return f"{pay} {_amount(review, payments[0])}{where} to {_payee(review, payments[0])}"
     wallets = len({str(payment.recipient).lower() for payment in payments})
     to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
     total = _sum(review, payments, [payment.amount for payment in payments])
     return f"{make} {_number(len(payments))} payments{where} to {to}{f', {total} in all' if total else ''}"
+
+
+def _is_unknown_contract(review: PaymentReview) -> bool:
+    """Return True if a payment goes through a contract that payerkit does not know: then it may pay nobody."""
+    for transaction, _ in review.payments:
+        contracts = transaction.call.function.contracts if transaction.call.function else ("ERC20",)
+        if review.network is None or contracts == ("ERC20",):  # a token is judged by itself
+            continue
+        found = contract_at(transaction.to, review.network, contracts)
+        if found is None or found.contract not in contracts:
+            return True
+    return False
 
 
 def _payee(review: PaymentReview, payment: Effect) -> str:
