@@ -79,10 +79,22 @@ def test_only_what_is_not_ok_is_unfolded() -> None:
     text = unfolded(PAYEE_SWAPPED)
 
     problem = f"The recipient is {OTHER}; the payee of the order is {PAYEE}."
-    assert f"Not ok ✗ Transaction 2, recipient {problem} → Do not" in text
+    assert f"Not ok ✗ Transaction 2, recipient {problem} → Sign none" in text
     assert "The reference matches the response." not in text
     assert "The reference matches the response." in shown(PAYEE_SWAPPED)
     assert "Not ok" not in unfolded(GOOD["token"])
+
+
+def test_a_stop_says_once_what_to_do_instead_of_signing() -> None:
+    """The headline has said not to sign; what a person needs then is the next step."""
+    for text in (unfolded(PAYEE_SWAPPED), re.sub(r"\s+", " ", str(PAYEE_SWAPPED.card()))):
+        assert (1, 1) == (text.count("Do not sign."), text.count("Otherwise request the payment again"))
+
+
+def test_what_a_person_decides_is_not_called_wrong() -> None:
+    """A warning is a question. Only a stop has something that is not ok."""
+    for text in (unfolded(UNLIMITED), str(UNLIMITED.card())):
+        assert ("To decide" in text, "Not ok" in text, "request the payment again" in text) == (True, False, False)
 
 
 @pytest.mark.parametrize("card", [GOOD["token"].card(), Payment.read(ANSWERS["pay_token"]).card()], ids=["ok", "stop"])

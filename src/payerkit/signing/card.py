@@ -121,7 +121,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
     parts = [
         f'<div class="pk-verdict" role="status">{word}<span>{html.escape(content.headline)}</span>{badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
-        _section("Not ok", content.problems),
+        _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?"),
         _folded(count_words(len(content.passed), "check", "passed"), _list(content.passed)),
         _folded(content.compared_with, _compared_table(content.compared)),
@@ -131,14 +131,14 @@ def _card(content: CardContent, *, foot: str = "") -> str:
     return f'<div class="pk-card pk-{content.verdict}">{"".join(parts)}<style>{_style()}</style></div>'
 
 
-def _section(title: str, points: tuple[Point, ...], *, mark: str = "") -> str:
+def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: str = "") -> str:
     """Return a list under its title, its end folded if it is long; "" without points."""
     if not points:
         return ""
     rest = points[_SHOWN:]
     more = _folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
     head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
-    return head + _list(points[:_SHOWN], mark=mark) + more
+    return head + _list(points[:_SHOWN], mark=mark) + more + _advice(advice)
 
 
 def _list(points: Iterable[Point], *, mark: str = "") -> str:
@@ -150,11 +150,15 @@ def _list(points: Iterable[Point], *, mark: str = "") -> str:
 def _item(point: Point, mark: str) -> str:
     about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
     advice, _, lines = point.advice.partition("\n")
-    advice = f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
+    advice = _advice(advice)
     copied = "\n".join(map(html.escape, lines.splitlines()))
     copied = f'<pre class="pk-copied">{copied}</pre>' if copied else ""
     text = f"<div>{about}{html.escape(point.message)}{advice}{copied}</div>"
     return f'<div class="pk-point" role="listitem"><span class="pk-mark">{mark}</span>{text}</div>'
+
+
+def _advice(advice: str) -> str:
+    return f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
 
 
 def _folded(summary: str, content: str) -> str:

@@ -29,6 +29,15 @@ NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, a
 OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
 OWN_WORD_ADVICE = "Compare payee and amount with your own records."
 
+DO_NOT_SIGN = "Do not sign."
+"""The headline of a payment that is stopped, and the advice of findings that have no other."""
+
+AFTER_STOP = (
+    "Sign none of the transactions. If the order is wrong, correct it. Otherwise request the payment again, and if it "
+    "is STOP again, show this card to the service."
+)
+"""What to do instead of signing."""
+
 _SOURCES: Mapping[OrderSource, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
 """Where an order comes from, in words."""
 
@@ -86,7 +95,7 @@ class CardContent:
     """All that a card says.
 
     sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
-    first. unchecked: what could not be checked. passed: what is ok. compared: what the payment was compared with;
+    first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked. passed: what is ok. compared: what the payment was compared with;
     compared_with: the same in short.
     """
 
@@ -95,7 +104,9 @@ class CardContent:
     sentence: str
     environment: str | None
     notes: tuple[str, ...]
+    problems_title: str
     problems: tuple[Point, ...]
+    advice: str
     unchecked: tuple[Point, ...]
     passed: tuple[Point, ...]
     compared_with: str
@@ -120,14 +131,17 @@ def card_content(
     problems = _points((each for each in findings if each.severity != "info" and not each.unchecked), many=many)
     unchecked = _points((each for each in findings if each.unchecked), many=many)
     decisions = [each for each in (*problems, *unchecked) if each.severity != "info"]
+    is_stopped = findings.verdict == "stop"
     return CardContent(
         verdict=findings.verdict,
         headline=_headline(findings.verdict, len(decisions)),
-        sentence=payment_sentence(review, is_stopped=findings.verdict == "stop"),
+        sentence=payment_sentence(review, is_stopped=is_stopped),
         environment=review.payment.environment,
         notes=tuple(_notes(review)),
+        problems_title="Not ok" if is_stopped else "To decide",
         problems=problems,
-        unchecked=(*unchecked, *_own_word(compared), Point("info", "", NEVER_CHECKED, "")),
+        advice=AFTER_STOP if is_stopped else "",
+        unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
         passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
         compared_with=_compared_with(review, compared),
         compared=compared,
@@ -140,7 +154,7 @@ def _headline(verdict: Verdict, count: int) -> str:
     if verdict == "ok":
         return "Everything that can be checked matches."
     if verdict == "stop":
-        return "Do not sign."
+        return DO_NOT_SIGN
     return f"Decide on {'this point' if count == 1 else f'these {count} points'} before anyone signs."
 
 
@@ -153,13 +167,16 @@ def _notes(review: PaymentReview) -> Iterator[str]:
 
 
 def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
-    """Return each different finding once, errors first. many: tell which transactions it is about."""
+    """Return each different finding once, errors first; the headline has said not to sign.
+
+    many: tell which transactions it is about.
+    """
     by_text: dict[tuple[Severity, str, str, str], list[Finding]] = {}
     for each in findings:
         by_text.setdefault((each.severity, each.field, each.message, each.hint), []).append(each)
     order = ("error", "warning", "info")
     return tuple(
-        Point(severity, _about(found, many=many), message, hint)
+        Point(severity, _about(found, many=many), message, "" if hint == DO_NOT_SIGN else hint)
         for (severity, _, message, hint), found in sorted(by_text.items(), key=lambda item: order.index(item[0][0]))
     )
 
