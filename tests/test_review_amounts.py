@@ -56,6 +56,18 @@ def test_a_rate_decides_about_an_amount_in_another_currency(rate: Any, verdict: 
     assert verdict == check_payment(paid, rate=rate).verdict
 
 
+@pytest.mark.parametrize(
+    ("rate", "difference"), [("2510", "0.4 % too much"), ("2400", "4 % too little"), ("250", "90 % too little")]
+)
+def test_an_amount_off_its_rate_says_by_how_much(rate: str, difference: str) -> None:
+    """A person decides about a share more easily than about two numbers of 18 digits."""
+    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
+    paid = payment((ETH_FEE_PROXY, call, 4 * 10**15), asked=order("ETH-sepolia-sepolia", "USD"))
+
+    found = check_payment(paid, rate=rate)
+    assert f"That is {difference}." in (*found.errors, *found.warnings)[0].message
+
+
 def test_a_rate_of_the_policy_decides_likewise() -> None:
     """A rate may be agreed to once; one that is given to the check wins."""
     paid = payment(

@@ -126,7 +126,9 @@ def _compare_by_rate(transaction: DecodedTransaction, exchange: _Exchange, rate:
         return finding("amount_matches", transaction)
     due = format_amount(int(exchange.due(rate).to_integral_value(ROUND_UP)), exchange.token)
     key = "amount_off_rate" if is_near else "amount_differs.rate"
-    return finding(key, transaction, paid=exchange.words["paid"], expected=due)
+    share = format_percentage(Context(prec=2).plus(exchange.difference(rate)))
+    difference = f"{share} {'too much' if exchange.paid > exchange.due(rate) else 'too little'}"
+    return finding(key, transaction, paid=exchange.words["paid"], expected=due, difference=difference)
 
 
 def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolerance: Decimal | None) -> Finding:

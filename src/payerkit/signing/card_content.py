@@ -95,8 +95,8 @@ class CardContent:
     """All that a card says.
 
     sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
-    first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked. passed: what is ok. compared: what the payment was compared with;
-    compared_with: the same in short.
+    first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked.
+    passed: what is ok. compared: what the payment was compared with; compared_with: the same in short.
     """
 
     verdict: Verdict
