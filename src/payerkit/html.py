@@ -54,6 +54,8 @@ def badge(environment: str) -> str:
 
 
 _LEFT = "text-align:left;vertical-align:top"
+_LONG = 40
+"""Characters from which on the text of a cell is wrapped."""
 
 
 def _table(sections: str, caption: str) -> str:
@@ -76,9 +78,14 @@ def _escape_lines(value: object) -> str:
     return "<br>".join(map(escape, value.split("\n"))) if isinstance(value, str) else escape(value)
 
 
+def _cell_style(value: object) -> str:
+    """Return the style of a cell. In narrow notebooks, long texts keep a width to read, and long words are broken."""
+    return f"{_LEFT};min-width:14em;overflow-wrap:anywhere" if len(str(value)) > _LONG else _LEFT
+
+
 def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
     """Return a table with a header; everything is escaped here. Without rows, return only the caption."""
-    cells = ("".join(f'<td style="{_LEFT}">{_escape_lines(cell)}</td>' for cell in row) for row in rows)
+    cells = ("".join(f'<td style="{_cell_style(cell)}">{_escape_lines(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     if not body:
         return f"<div><b>{escape(caption)}</b></div>"
