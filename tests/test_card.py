@@ -148,6 +148,13 @@ def test_a_point_names_the_payments_of_a_batch() -> None:
     assert ["Transaction 1, payment 1, amount", "Payments 1 and 2, amount", "7 payments, amount"] == about
 
 
+def test_the_address_of_a_transaction_has_a_name_that_people_know() -> None:
+    """ "To" alone is a riddle at the head of a point."""
+    paid = payment(("0x" + "12" * 20, TOKEN_PAYMENT[1], 0), asked=USDC)
+
+    assert "✗ Address called The address is not a known contract" in unfolded(paid)
+
+
 def test_several_orders_are_compared_line_by_line() -> None:
     """Each order is a line of what the payment was compared with."""
     card = GOOD["token"].card(orders=[USDC, {**ORDERED_WIRE, "amount": "20"}])

@@ -138,7 +138,8 @@ def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: s
     rest = points[_SHOWN:]
     more = _folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
     head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
-    return head + _list(points[:_SHOWN], mark=mark) + more + _advice(advice)
+    last = f'<div class="pk-next">{_advice(advice)}</div>' if advice else ""
+    return head + _list(points[:_SHOWN], mark=mark) + more + last
 
 
 def _list(points: Iterable[Point], *, mark: str = "") -> str:

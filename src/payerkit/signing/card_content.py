@@ -41,6 +41,9 @@ AFTER_STOP = (
 _SOURCES: Mapping[OrderSource, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
 """Where an order comes from, in words."""
 
+_FIELDS = {"to": "address called"}
+"""Fields of a transaction whose names are no words for a person."""
+
 _MOST_CALLDATA = 20_000
 """Characters of calldata that a card shows; longer calldata is compared by its digest."""
 
@@ -187,7 +190,8 @@ def _about(found: list[Finding], *, many: bool) -> str:
     places = sorted({each.place + 1 for each in found if each.place is not None}) if len(steps) == 1 else []
     words = [_numbered("transaction", steps)] if many and steps else []
     words += [_numbered("payment", places)] if places else []
-    words += [found[0].field.replace("_", " ")] if found[0].field else []
+    field = found[0].field
+    words += [_FIELDS.get(field, field.replace("_", " "))] if field else []
     words += [f"{len(found)} times"] if len(found) > max(1, len(steps), len(places)) else []
     text = ", ".join(words)
     return text[:1].upper() + text[1:]
