@@ -149,7 +149,7 @@ def test_a_point_names_the_payments_of_a_batch() -> None:
 
 
 def test_the_address_of_a_transaction_has_a_name_that_people_know() -> None:
-    """ "To" alone is a riddle at the head of a point."""
+    """The word "to" alone is a riddle at the head of a point."""
     paid = payment(("0x" + "12" * 20, TOKEN_PAYMENT[1], 0), asked=USDC)
 
     assert "✗ Address called The address is not a known contract" in unfolded(paid)

@@ -70,7 +70,7 @@ def test_table_escapes_its_names() -> None:
 
 
 def test_long_cells_keep_a_width_to_read() -> None:
-    """In a narrow notebook, a sentence would have one word per line, and an address would push the rest out of sight."""
+    """In a narrow notebook, a sentence would have a word per line, and an address would push the rest out of sight."""
     text = html.grid(("code", "finding"), [("amount_differs", "word " * 20)], caption="")
 
     assert (1, True) == (text.count("overflow-wrap:anywhere"), 'anywhere">word' in text)
