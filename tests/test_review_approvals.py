@@ -65,7 +65,7 @@ def test_another_allowance_than_needed_is_a_warning(transactions: Any, code: str
 
 
 SECOND = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 2 * 10**7, bytes([9] * 8), 0, DEAD), 0)
-TWO_ORDERS = [USDC, {**USDC.to_dict(reveal=True), "payee": OTHER, "amount": "20"}]
+TWO_ORDERS: list[Any] = [USDC, {**USDC.to_dict(reveal=True), "payee": OTHER, "amount": "20"}]
 
 
 @pytest.mark.parametrize(
