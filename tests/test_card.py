@@ -79,7 +79,7 @@ def test_only_what_is_not_ok_is_unfolded() -> None:
     text = unfolded(PAYEE_SWAPPED)
 
     problem = f"The recipient is {OTHER}; the payee of the order is {PAYEE}."
-    assert f"Not ok ✗ Transaction 2, recipient {problem} → Sign none" in text
+    assert f"Not ok ✗ Transaction 2, recipient {problem} → Compare" in text
     assert "The reference matches the response." not in text
     assert "The reference matches the response." in shown(PAYEE_SWAPPED)
     assert "Not ok" not in unfolded(GOOD["token"])

@@ -486,7 +486,7 @@ def test_every_message_is_used_and_tells_what_to_do(row: dict[str, str]) -> None
 
 
 def test_what_could_not_be_checked_is_never_an_error() -> None:
-    """An error says "do not sign"; what could not be checked leaves that to a person."""
+    """An error stops the payment; what could not be checked leaves that to a person."""
     unchecked = [row for row in MESSAGES if row["unchecked"] == "yes"]
 
     assert unchecked

@@ -119,6 +119,15 @@ def test_the_lines_for_a_policy_can_be_copied() -> None:
     assert {"fees": [{"address": OTHER, "max_percent": "0.1"}]} == tomllib.loads("\n".join(lines))
 
 
+def test_a_fee_without_an_amount_has_no_line_to_copy() -> None:
+    """No percentage can agree to a fee on nothing; what pays nothing is an error beside it."""
+    on_nothing = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 0, REFERENCE, 10_000, OTHER), 0)
+    found = check(on_nothing, protocolFee=DECLARED, policy=POLICY).errors
+
+    assert {"fee_high", "amount_zero", "amount_differs"} == codes(found, "error")
+    assert ["Ask the service what it is for."] == [each.hint for each in found if each.code == "fee_high"]
+
+
 @pytest.mark.parametrize("percentage", ["0.1", "0.10", "0.1 %", "0.1%", 0.1])
 @pytest.mark.parametrize("name", ["protocol", "platform"])
 def test_a_declaration_is_read_in_each_of_its_forms(name: str, percentage: Any) -> None:

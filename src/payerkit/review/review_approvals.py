@@ -96,10 +96,10 @@ def _is_accepted(review: PaymentReview, transaction: DecodedTransaction, approva
 
 
 def _policy_lines(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> str:
-    """Return the lines that accept an allowance, after a line break."""
+    """Return the lines that accept an allowance, after a line break; a policy names tokens by their ids."""
     token = review.token(transaction.to)
     if token is None or approval.spender is None:
-        return " first its token."
+        return " its token, then this allowance."
     most = None if approval.allowance == UNLIMITED else to_units(approval.allowance, token.decimals)
     return "\n" + allowance_line(token.id, approval.spender, most)
 

@@ -56,7 +56,7 @@ def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None) -> 
     if charge.recipient == _ZERO and not charge.effect.is_native and charge.effect.place is None:
         return "fee.burned"  # a batch contract would take it all the same, and keep it
     if charge.is_high and not is_agreed:
-        return "fee_high"
+        return "fee_high" if charge.amount else "fee_high.no_amount"
     if claim and not is_declared and not (is_agreed and claim.percentage is None):
         return "fee_differs"
     if is_agreed:
@@ -101,9 +101,9 @@ def _fee_words(review: PaymentReview, charge: Charge) -> str:
 
 
 def _policy_lines(charge: Charge, claim: FeeClaim | None) -> str:
-    """Return the lines that agree to a fee, after a line break."""
+    """Return the lines that agree to a fee, after a line break; "" if its share cannot be told."""
     is_declared = claim is not None and charge.is_share(claim.percentage)
     share = claim.percentage if claim and is_declared else simplest_percentage(charge.fee, charge.amount)
     if share is None or charge.recipient is None:
-        return " its wallet or its share is not known."
+        return ""
     return "\n" + fee_line(charge.recipient, share)
