@@ -98,6 +98,21 @@ def test_every_contract_has_a_current_version() -> None:
     assert {contract for contract, _ in deployments()} == set(current_versions())
 
 
+@pytest.mark.parametrize(
+    ("currency_id", "ticker"),
+    [
+        ("ETH-sepolia-sepolia", "ETH"),
+        ("ETH-zksync-zksyncera", "ETH"),  # the symbol has not the name of the network
+        ("MNT-testnet-mantle-testnet", "MNT"),
+        ("USDC-multichain-moonbeam", "USDC-multichain"),  # another token than USDC
+        ("USD", "USD"),
+    ],
+)
+def test_a_coin_is_called_as_people_call_it(currency_id: str, ticker: str) -> None:
+    """The list appends networks to the symbols of coins; a token's symbol is its own."""
+    assert ticker == token_list()[currency_id.lower()].ticker
+
+
 def test_networks_are_those_of_currencies_and_contracts() -> None:
     """A network in one of the tables has a row of its own, and no two have the same chain id."""
     listed = {currency.network for currency in token_list().values() if currency.kind != "fiat"}

@@ -115,6 +115,13 @@ def test_a_lookalike_is_not_shortened() -> None:
     assert f" to {alike}, " in paid.card(policy=KNOWN).sentence
 
 
+def test_a_known_payee_may_have_no_name() -> None:
+    """An address book may hold addresses alone; no empty brackets stand in for a name."""
+    nameless = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE)]))
+
+    assert f"Pays 10 fUSDC on Sepolia to {TO}, fee 0.1 %, two signatures." == WITH_FEE.card(policy=nameless).sentence
+
+
 @pytest.mark.parametrize(
     ("fee", "share"), [(10**4, "0.1 %"), (10**5 - 1, "1 %"), (333, "0.0033 %"), (2 * 10**6, "20 %"), (10**7, "100 %")]
 )

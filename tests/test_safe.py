@@ -141,8 +141,8 @@ def _hashes(**changed: Any) -> Any:
     ("call", "words"),
     [
         (_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2178"), "safe: .*checksum"),  # a digit mistyped
-        (_hashes(safe="sep:0x111CEEee040739fD91D29C34C33E6B3E112F2177"), "safe: give the address"),  # with a prefix
-        (_hashes(safe=None), "safe: give the address"),
+        (_hashes(safe="sep:0x111CEEee040739fD91D29C34C33E6B3E112F2177"), "safe: expected an address"),  # with a prefix
+        (_hashes(safe=None), "safe: expected an address"),
         (_hashes(nonce=-1), "nonce: "),
         (_hashes(nonce=True), "nonce: "),
         (_hashes(nonce="7"), "nonce: "),

@@ -57,7 +57,7 @@ STOPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
         ([], {}, "there are none"),
         (["none.json"], {"anyway": True}, r"none\.json cannot be read"),
         (SEVERAL, {"safe": {"sepolia": SAFE}}, r"safe: give the address of the Safe on mainnet \(Ethereum"),
-        (SEVERAL, {"safe": SAFE[:-1]}, "safe: give the address"),
+        (SEVERAL, {"safe": SAFE[:-1]}, "safe: expected an address"),
         ([response(MAIN_PAYMENT, asked=None)], {}, "0: network: not known"),
         ([response(("0x39", "0x", 0), asked=MAIN)], {"anyway": True}, "0: transaction 1: `to`"),
     ],

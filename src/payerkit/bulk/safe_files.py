@@ -12,10 +12,11 @@ import pandas as pd
 
 from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.onchain.addresses import read_address
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
-from payerkit.signing.safe import SafeCall, chain_id_of, safe_address, safe_file, write_safe_file
+from payerkit.signing.safe import SafeCall, chain_id_of, safe_file, write_safe_file
 from payerkit.signing.safe_payment import calls_of
 
 _COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}
@@ -107,7 +108,7 @@ def _content(
     count = f"{len(batch)} payment{'s' if len(batch) > 1 else ''}"
     return safe_file(
         [call for calls in batch for call in calls],
-        safe=safe_address(safe[network] if isinstance(safe, Mapping) else safe),
+        safe=read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe"),
         chain_id=chain_id_of(network),
         name=f"payerkit {count}",
         description=f"{count} on {network}",

@@ -62,9 +62,15 @@ def read_percentage(value: object) -> Decimal | None:
     return number if number == 0 or number.adjusted() > -20 else None
 
 
+def format_number(number: Decimal) -> str:
+    """Return a number as people write it, exactly, without an exponent or idle zeros."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def format_percentage(number: Decimal | None) -> str:
     """Return a percentage as people write it, such as "0.1 %"; "an unknown share" for None."""
-    return "an unknown share" if number is None else f"{number.normalize(EXACT):f} %"
+    return "an unknown share" if number is None else f"{format_number(number)} %"
 
 
 def simplest_percentage(part: int, whole: int) -> Decimal | None:
@@ -99,7 +105,7 @@ def to_units(base: int | None, decimals: int | None) -> Decimal | None:
 def format_amount(base: int | None, token: Currency | None) -> str:
     """Return an amount in whole units with the token's id, or in base units if the token is not known."""
     found = to_units(base, token.decimals if token else None)
-    return f"{base} base units" if found is None or token is None else f"{found.normalize(EXACT):f} {token.id}"
+    return f"{base} base units" if found is None or token is None else f"{format_number(found)} {token.id}"
 
 
 def format_effect_amount(effect: Effect, base: int, token: Currency | None) -> str:
@@ -110,7 +116,7 @@ def format_effect_amount(effect: Effect, base: int, token: Currency | None) -> s
     if currency is None:
         return f"{base} units of the request's currency, converted on execution"
     found = Decimal(base).scaleb(-request_decimals(currency), EXACT)
-    return f"{found.normalize(EXACT):f} {currency.id}, converted on execution"
+    return f"{format_number(found)} {currency.id}, converted on execution"
 
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,64}")

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Literal, cast
 
 from payerkit._tables import rows
+from payerkit.onchain.hashes import keccak
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]
 
@@ -26,6 +27,11 @@ class Currency:
     symbol: str
     decimals: int
     address: str
+
+    @property
+    def ticker(self) -> str:
+        """The symbol as people know it: ETH for the coins that the list calls ETH-sepolia and ETH-base."""
+        return self.symbol.partition("-")[0] if self.kind == "native" else self.symbol
 
 
 @cache
@@ -84,8 +90,6 @@ def currency_hash(currency: Currency) -> str:
     These are the last bytes of keccak-256 over the lower-cased JSON of type and symbol (RequestNetwork, currency
     package). The network is not part of it, so a symbol has one hash on all networks.
     """
-    from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
-
     kind = "ISO4217" if currency.kind == "fiat" else "ETH"
     return "0x" + keccak(f'{{"type":"{kind}","value":"{currency.symbol}"}}'.lower().encode())[-20:].hex()
 

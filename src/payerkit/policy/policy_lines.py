@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from payerkit.html import visible
 from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.amounts import format_number
 
 UNLIMITED_WORD = "unlimited"
 """What stands for an allowance without a limit."""
@@ -65,8 +66,5 @@ def _quoted(text: str) -> str:
 
 
 def _number(number: Decimal | str | int) -> str:
-    """Return a number as a person writes it, without an exponent or idle zeros."""
-    if not isinstance(number, Decimal):
-        return str(number)
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    """Return a number as a person writes it; text stays as typed."""
+    return format_number(number) if isinstance(number, Decimal) else str(number)

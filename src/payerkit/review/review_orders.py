@@ -39,6 +39,6 @@ def _check_payments(review: PaymentReview) -> Iterator[Finding]:
     for transaction, payment in review.payments:
         if id(payment) not in review.order_numbers:
             amount = format_effect_amount(payment, payment.amount or 0, review.token(payment.token))
-            recipient = with_checksum(payment.recipient) or "an unknown address"
+            recipient = with_checksum(payment.recipient) or "an unknown wallet"
             found = finding("payment_unordered", transaction, amount=amount, recipient=recipient)
             yield from in_place(payment, [found])

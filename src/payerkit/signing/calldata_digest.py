@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from payerkit.onchain.hashes import keccak
 from payerkit.review.transactions import DecodedTransaction
 
 _NOT_BYTES = {"missing", "not_hex", "elided", "odd", "too_long"}
@@ -13,8 +14,6 @@ def calldata_digest(data: bytes) -> str:
 
     It covers neither the contract, nor the value, nor the chain: compare these, too.
     """
-    from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
-
     return f"0x{keccak(len(data).to_bytes(32) + data).hex()}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from payerkit.onchain.abi import AbiType, parse_signature
 from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.amounts import EXACT, to_units
+from payerkit.onchain.amounts import format_number, to_units
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.transactions import DecodedTransaction, contract_at
 from payerkit.signing.clear_signing_descriptors import described_functions, descriptors
@@ -118,7 +118,7 @@ class _Wallet:
         units = to_units(value, None if token is None else token.decimals)
         if token is None or units is None:
             return f"{value} (unknown token)"
-        return f"{units.normalize(EXACT):f} {token.symbol}"
+        return f"{format_number(units)} {token.symbol}"
 
 
 def _raw(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.amounts import EXACT, to_units
+from payerkit.onchain.amounts import format_number, to_units
 from payerkit.onchain.currencies import Currency, native_currency
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
@@ -56,7 +56,7 @@ def _token_amount(base: int, token: Currency | None) -> str:
     units = to_units(base, None if token is None else token.decimals)
     if units is None:
         return f"{base} base units of {symbol}"
-    return f"{units.normalize(EXACT):f} {symbol} ({base} base units, if the device does not know the token)"
+    return f"{format_number(units)} {symbol} ({base} base units, if the device does not know the token)"
 
 
 def _envelope(transaction: DecodedTransaction, network: str | None) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def value_text(value: int | None, network: str | None) -> str:
     units = to_units(value, None if coin is None else coin.decimals)
     if units is None or coin is None:
         return f"{value} wei"
-    return f"{units.normalize(EXACT):f} {coin.symbol.partition('-')[0]}"  # the list has ETH-sepolia, too
+    return f"{format_number(units)} {coin.ticker}"
 
 
 def _shown(address: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal
 
 from payerkit.onchain.addresses import is_same, with_checksum
-from payerkit.onchain.amounts import EXACT, format_percentage, to_units
+from payerkit.onchain.amounts import format_number, format_percentage, to_units
 from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
@@ -73,9 +73,8 @@ def _payee(review: PaymentReview, payment: Effect) -> str:
     if payment.recipient is None:
         return "an unknown wallet"
     address = str(with_checksum(payment.recipient))
-    known = review.policy.addresses and review.policy.addresses.find(payment.recipient, review.network)
-    if known:
-        return f"{short_address(address)} ({known.name})"
+    if known := review.known(payment.recipient):
+        return f"{short_address(address)} ({known.name})" if known.name else short_address(address)
     order, book = review.order_of(payment), review.policy.addresses
     is_ordered = order is not None and is_same(order.payee, payment.recipient)
     is_lookalike = book is not None and book.lookalike(payment.recipient) is not None
@@ -90,7 +89,7 @@ def _amount(review: PaymentReview, payment: Effect) -> str:
         return _in_units(payment.amount, token)
     currency = payment.request_currency
     amount = _in_units(payment.amount, currency, request_decimals(currency) if currency else None)
-    paid_in = _symbol(token) if token else "an unknown token"
+    paid_in = token.ticker if token else "an unknown token"
     is_bounded = payment.max_to_spend not in {None, UNLIMITED}
     most = f" and at most {_in_units(payment.max_to_spend or 0, token)}" if is_bounded else ""
     return f"{amount} in {paid_in}, at the rate on execution{most},"
@@ -101,12 +100,7 @@ def _in_units(base: int, currency: Currency | None, decimals: int | None = None)
     if currency is None:
         return f"{base} base units of an unknown token"
     found = to_units(base, currency.decimals if decimals is None else decimals)
-    return f"{(found or Decimal(0)).normalize(EXACT):f} {_symbol(currency)}"
-
-
-def _symbol(currency: Currency) -> str:
-    """Return the symbol without the network, which the sentence names: ETH, and not ETH-sepolia."""
-    return currency.symbol.removesuffix(f"-{currency.network}")
+    return f"{format_number(found or Decimal(0))} {currency.ticker}"
 
 
 def _fee(review: PaymentReview, payments: list[Effect]) -> list[str]:

@@ -14,6 +14,7 @@ from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem, is_same, with_checksum
+from payerkit.onchain.hashes import keccak
 from payerkit.onchain.networks import networks
 from payerkit.review.transactions import DecodedTransaction
 from payerkit.signing.calldata_digest import calldata_digest, digest_of
@@ -114,16 +115,6 @@ def _safe_call(transaction: DecodedTransaction) -> SafeCall:
     return SafeCall(with_checksum(to), value, transaction.call.data)
 
 
-def safe_address(safe: object) -> str:
-    """Return the address of a Safe with its checksum. Raises InvalidInput for anything else."""
-    problem = address_problem(safe)
-    if problem == "address_checksum":
-        raise InvalidInput("safe: the address fails its checksum (EIP-55): probably a typo.")
-    if problem:
-        raise InvalidInput("safe: give the address of the Safe, 0x and 40 hex digits.")
-    return str(with_checksum(safe))
-
-
 def chain_id_of(network: str | None) -> int:
     """Return the chain id of a network. Raises InvalidInput if it is not known."""
     if network is None:
@@ -174,7 +165,7 @@ def write_safe_file(path: str | Path, content: Mapping[str, Any]) -> None:
 
 def _checksum(content: dict[str, Any]) -> str:
     """Return what the Transaction Builder compares, to tell whether a file was modified; the name is left out."""
-    return f"0x{_keccak(_serialized({**content, 'meta': {**content['meta'], 'name': None}}).encode()).hex()}"
+    return f"0x{keccak(_serialized({**content, 'meta': {**content['meta'], 'name': None}}).encode()).hex()}"
 
 
 def _serialized(value: Any) -> str:
@@ -210,7 +201,7 @@ def hash_calls(
     domain = _domain_hash(safe, None if release in _WITHOUT_CHAIN else chain_id)
     message = _message_hash(call, nonce)
     return SafeHashes(
-        safe_tx_hash=_hex(_keccak(b"\x19\x01" + domain + message)),
+        safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
         domain_hash=_hex(domain),
         message_hash=_hex(message),
         to=call.to,
@@ -259,13 +250,13 @@ def _batch(calls: Sequence[SafeCall], multi_send: str) -> SafeCall:
 def _domain_hash(safe: str, chain_id: int | None) -> bytes:
     kind = _PLAIN_DOMAIN if chain_id is None else _CHAIN_DOMAIN
     chain = b"" if chain_id is None else _word(chain_id)
-    return _keccak(_keccak(kind.encode()) + chain + _word(int(safe, 16)))
+    return keccak(keccak(kind.encode()) + chain + _word(int(safe, 16)))
 
 
 def _message_hash(call: SafeCall, nonce: int) -> bytes:
     """Return the hash of a SafeTx that refunds no gas: its four gas members and the receiver are zero."""
-    words = (int(call.to, 16), call.value, int.from_bytes(_keccak(call.data)), call.operation, 0, 0, 0, 0, 0, nonce)
-    return _keccak(_keccak(_SAFE_TX.encode()) + b"".join(map(_word, words)))
+    words = (int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation, 0, 0, 0, 0, 0, nonce)
+    return keccak(keccak(_SAFE_TX.encode()) + b"".join(map(_word, words)))
 
 
 def _address(address: str) -> bytes:
@@ -278,9 +269,3 @@ def _word(number: int) -> bytes:
 
 def _hex(data: bytes) -> str:
     return f"0x{data.hex()}"
-
-
-def _keccak(data: bytes) -> bytes:
-    from eth_hash.auto import keccak  # noqa: PLC0415 - loaded when first needed
-
-    return bytes(keccak(data))

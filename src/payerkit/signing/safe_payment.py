@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.findings import PaymentFindings
-from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
@@ -20,7 +19,6 @@ from payerkit.signing.safe import (
     SafeHashes,
     chain_id_of,
     hash_calls,
-    safe_address,
     safe_calls,
     safe_file,
     write_safe_file,
@@ -52,13 +50,13 @@ def write_safe(
     **options: Unpack[CheckOptions],
 ) -> None:
     """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
-    owner, review = safe_address(safe), _checked(payment, anyway=anyway, **options)
+    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
     content = safe_file(
         calls_of(review),
-        safe=owner,
+        safe=address,
         chain_id=chain_id_of(review.network),
         name=f"payerkit {payment.payment_reference or 'payment'}",
-        description=describe(review),
+        description=_describe(review),
         created_at=created_at,
     )
     write_safe_file(path, content)
@@ -76,10 +74,10 @@ def hash_safe(
     **options: Unpack[CheckOptions],
 ) -> SafeHashes:
     """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
-    owner, review = safe_address(safe), _checked(payment, anyway=anyway, **options)
+    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
     return hash_calls(
         calls_of(review),
-        safe=owner,
+        safe=address,
         network=review.network,
         nonce=nonce,
         version=version,
@@ -90,7 +88,12 @@ def hash_safe(
 def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptions]) -> PaymentReview:
     """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
     review = PaymentReview.of(payment, **options)
-    refuse_stop(review_findings(review), anyway=anyway)
+    found = review_findings(review)
+    if found.verdict == "stop" and not anyway:
+        raise InvalidInput(
+            f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
+            "check_payment has all findings; anyway=True overrules them."
+        )
     return review
 
 
@@ -99,16 +102,7 @@ def calls_of(review: PaymentReview) -> tuple[SafeCall, ...]:
     return safe_calls(review.transactions[: len(review.payment.transactions)])
 
 
-def refuse_stop(found: PaymentFindings, *, anyway: bool) -> None:
-    """Raise InvalidInput if the verdict is "stop", unless `anyway`."""
-    if found.verdict == "stop" and not anyway:
-        raise InvalidInput(
-            f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
-            "check_payment has all findings; anyway=True overrules them."
-        )
-
-
-def describe(review: PaymentReview) -> str:
+def _describe(review: PaymentReview) -> str:
     """Return a payment in a few words: the order if there is one, else what the transactions pay."""
     if len(review.orders) == 1 and review.orders[0].payee:
         order = review.orders[0]
@@ -118,4 +112,4 @@ def describe(review: PaymentReview) -> str:
     _, effect = review.payments[0]
     amount = effect.amount
     much = "An unknown amount" if amount is None else format_effect_amount(effect, amount, review.token(effect.token))
-    return f"{much} to {with_checksum(effect.recipient) or 'an unknown payee'}"
+    return f"{much} to {with_checksum(effect.recipient) or 'an unknown wallet'}"
