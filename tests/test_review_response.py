@@ -19,6 +19,7 @@ from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.review.check_payment import check_payment
+from payerkit.review.frames import decode_transactions
 from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
 from payerkit.wire import parse_json, read_time, repeated_names
 from published import ANSWERS
@@ -225,6 +226,14 @@ def test_a_response_can_give_the_network(place: str, network: str) -> None:
     assert f"The network is {network}" in str(found)
     assert not {"network_unknown", "chain_differs", "chain_unknown"} & {finding.code for finding in found}
     assert ("look" if network == "sepolia" else "stop") == found.verdict  # the contracts are those of Sepolia
+
+
+def test_a_decoded_frame_knows_the_network_that_a_check_knows() -> None:
+    """Without an order, the chain id of the response names contracts and tokens in the frame, too."""
+    decoded = decode_transactions(Payment.read({**HONEST, "chainId": 11155111}))
+
+    assert {"sepolia"} == {*decoded["network"]}
+    assert "fUSDC-sepolia" in {*decoded["token"]}
 
 
 def test_several_networks_are_none() -> None:

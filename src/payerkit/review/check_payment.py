@@ -59,7 +59,8 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
             has to be paid once, and nothing else.
         rate: The price of one unit of the payment currency in the invoice currency, such as "2500" for an invoice in
             USD that is paid in ETH. Without it, the amount is only checked if both currencies are the same.
-        network: The network that the transactions are for, such as "matic"; by default, that of the order.
+        network: The network that the transactions are for, such as "matic"; by default, that of the order, else the
+            one that the response names.
         policy: What you agreed to once, for all payments: fees, allowances, known addresses, rates and tokens.
         now: The time to compare with, for a response that expires; by default, the clock's.
 
@@ -101,17 +102,10 @@ def _place(found: Finding) -> int:
 
 
 def _check_whole(review: PaymentReview) -> Iterator[Finding]:
+    """Check what is not about one transaction: the orders, the network, and how many payments there are."""
     if not review.orders:
         yield finding("no_order")
-    of_orders = sorted({of for order in review.orders if (of := network_of(order, policy=review.policy))})
-    if len(of_orders) > 1:
-        yield finding("network_differs.orders", networks=", ".join(of_orders))
-    elif review.given_network and of_orders and [review.given_network] != of_orders:
-        yield finding("network_differs", expected=of_orders[0], given=review.given_network)
-    if review.network is None:
-        yield finding("network_unknown")
-    else:
-        yield finding("network", network=networks()[review.network])
+    yield from _check_network(review)
     yield from review_order_currencies(review)
     yield from review_order_payees(review)
     if not review.payments:
@@ -121,6 +115,18 @@ def _check_whole(review: PaymentReview) -> Iterator[Finding]:
     elif len(review.payments) > 1:
         key = "several_payments" if review.orders else "several_payments.no_order"
         yield finding(key, count=len(review.payments))
+
+
+def _check_network(review: PaymentReview) -> Iterator[Finding]:
+    of_orders = sorted({of for order in review.orders if (of := network_of(order, policy=review.policy))})
+    if len(of_orders) > 1:
+        yield finding("network_differs.orders", networks=", ".join(of_orders))
+    elif review.given_network and of_orders and [review.given_network] != of_orders:
+        yield finding("network_differs", expected=of_orders[0], given=review.given_network)
+    if review.network is None:
+        yield finding("network_unknown")
+    else:
+        yield finding("network", network=networks()[review.network])
 
 
 def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:

@@ -13,15 +13,10 @@ from payerkit.onchain.amounts import to_units
 from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
 from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect, read_effects
-from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import PaymentLike
-from payerkit.review.transactions import (
-    DecodedTransaction,
-    contract_name,
-    decode_payment,
-    network_of,
-    resolve_currency,
-)
+from payerkit.review.transactions import DecodedTransaction, contract_name, resolve_currency
 
 TRANSACTION_COLUMNS = {
     "step": "int64",
@@ -80,7 +75,8 @@ def decode_transactions(
 
     Args:
         payment: A `Payment`, from `initiate_payment` or `read_payment`.
-        network: The network that the transactions are for, such as "matic"; by default, that of the order.
+        network: The network that the transactions are for, such as "matic"; by default, that of the order, else the
+            one that the response names.
         policy: Its address book and fees name wallets, and it may know further tokens.
 
     Returns:
@@ -107,10 +103,8 @@ def decode_transactions(
            step does                token                amount
         0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
-    known = given_policy(policy)
-    transactions = decode_payment(payment)
-    where = network_of(payment.order, network or payment.network, known)
-    rows = [row for transaction in transactions for row in _transaction_rows(transaction, where, known)]
+    review = PaymentReview.of(payment, network=network, policy=policy)
+    rows = [row for each in review.transactions for row in _transaction_rows(each, review.network, review.policy)]
     return pd.DataFrame(rows, columns=list(TRANSACTION_COLUMNS), dtype="object").astype(TRANSACTION_COLUMNS)
 
 
