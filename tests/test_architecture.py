@@ -19,7 +19,7 @@ import payerkit
 PACKAGE = Path(payerkit.__file__).parent
 MODULES: dict[str, str] = vars(payerkit)["_MODULES"]
 FLOORS = [
-    {"errors", "html", "_tables"},
+    {"errors", "html", "wording", "_tables"},
     {"wire", "findings", "retry", "explanations"},
     {"checks", "onchain"},
     {"policy"},

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.progress import count_of
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import text_column
+from payerkit.wording import count_of
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 Known = dict[tuple[Step, int], tuple[State, dict[str, Any]]]

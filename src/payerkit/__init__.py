@@ -4,7 +4,7 @@ All public names are listed here once. Each is loaded on first use, so that `imp
 
 The modules, from the ground up; each imports only from its own line and the lines above it (a test holds this):
 
-    errors, html                    what callers may catch; HTML fragments
+    errors, html, wording           what callers may catch; HTML fragments; words for counts and lists
     wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
     explanations                    what each status means, and whose move it is
     checks, onchain                 check records before they are sent; decode calldata; tables of contracts and tokens

@@ -15,10 +15,10 @@ from payerkit import html
 from payerkit.bulk.findings_by_row import FindingTexts, by_label
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
-from payerkit.bulk.progress import count_of
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
 from payerkit.errors import without_internal_frames
+from payerkit.wording import count_of
 
 _SHOWN_FINDINGS = 12
 _SHOWN_ROWS = 5

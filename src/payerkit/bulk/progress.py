@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Self
 
+from payerkit.wording import count_of
+
 
 class Progress:
     """A tqdm bar that counts how many tasks are in which state; nothing if it is not shown.
@@ -84,8 +86,3 @@ def _duration(seconds: float) -> str:
     """Return a duration in the unit that suits it."""
     unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
     return count_of(max(1, round(seconds / size)), unit)
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -16,13 +16,13 @@ from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.links import FORMULA, RowIds, collect_links, inert, write_links
 from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of, shown_id
-from payerkit.bulk.progress import count_of
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
+from payerkit.wording import count_of
 
 _ADVICE = {
     "again": "{rows} {are} not finished: call again with the same journal.",

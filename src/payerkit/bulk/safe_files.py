@@ -18,6 +18,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.safe import SafeCall, chain_id_of, safe_file, write_safe_file
 from payerkit.signing.safe_payment import calls_of
+from payerkit.wording import count_of
 
 _COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}
 """The columns with their dtypes."""
@@ -105,7 +106,7 @@ def _content(
     """Return the content of the file of a network."""
     if isinstance(safe, Mapping) and network not in safe:
         raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
-    count = f"{len(batch)} payment{'s' if len(batch) > 1 else ''}"
+    count = count_of(len(batch), "payment")
     return safe_file(
         [call for calls in batch for call in calls],
         safe=read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe"),

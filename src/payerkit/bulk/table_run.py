@@ -12,7 +12,7 @@ from payerkit.bulk.existing import ExistingAccounts
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.listing import Listing
 from payerkit.bulk.options import Options
-from payerkit.bulk.progress import Progress, count_of, estimate_duration
+from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import RateLimiter
 from payerkit.bulk.reconcile import Reconciler, is_due
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
@@ -21,6 +21,7 @@ from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client
 from payerkit.errors import PayerkitError
+from payerkit.wording import count_of
 
 _JOURNAL_LOST = (
     "If you still have it, put it back and call again. Otherwise call again with a new one: accounts that the service "

@@ -14,13 +14,13 @@ from payerkit import html
 from payerkit.bulk.list_many import distinct_ids
 from payerkit.bulk.options import Options
 from payerkit.bulk.payer_statuses import earlier_times, snapshots_frame, with_earlier_times
-from payerkit.bulk.progress import count_of
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.snapshots import Snapshot, take_snapshots
 from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
 from payerkit.retry import is_non_negative
+from payerkit.wording import count_of
 
 Until = Literal["compliant", "approved"]
 WaitState = Literal["reached", "final", "waiting", "unread"]

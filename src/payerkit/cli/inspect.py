@@ -13,6 +13,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card import PaymentCard
 from payerkit.signing.card_text import card_text, compared_text
+from payerkit.wording import listed
 
 _OPTIONS = {"payment_currency": "--currency", "invoice_currency": "--invoice-currency", "amount": "--amount"}
 """The options for what an order must have; one without a payee pays out to a bank account."""
@@ -47,5 +48,5 @@ def _order(payment: Payment, given: dict[str, str]) -> dict[str, str]:
     order = saved | given
     missing = [option for name, option in _OPTIONS.items() if name not in order]
     if missing:
-        raise InvalidInput(f"The file has no order to complete: give {' and '.join(missing)}, too.")
+        raise InvalidInput(f"The file has no order to complete: give {listed(missing)}, too.")
     return order

@@ -1,4 +1,4 @@
-"""Validate addresses: format, EIP-55 checksum, burn addresses."""
+"""Addresses: their format, and their checksum by EIP-55."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
-
-BURN_ADDRESSES = frozenset({f"0x{0:040x}", f"0x{0xDEAD:040x}"})
-"""Addresses without a known private key, in lower case: zero and 0x...dEaD."""
 
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}").fullmatch
 

@@ -10,7 +10,7 @@ from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import EXACT, format_percentage
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
-from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 from payerkit.review.protocols import MetadataLike
 from payerkit.review.transactions import DecodedTransaction
 
@@ -86,9 +86,8 @@ class Charge:
         excess = self._excess(percentage)
         return excess <= 0 or self._is_rounding(excess)
 
-    def is_agreed(self, policy: PaymentPolicy) -> bool:
-        """Return True if the policy agrees to this fee."""
-        agreed = policy.agreed_fee(self.recipient)
+    def is_agreed(self, agreed: AgreedFee | None) -> bool:
+        """Return True if a policy agrees to this fee. agreed: what it says of the recipient; None for nothing."""
         return agreed is not None and self.is_at_most(agreed.max_percent)
 
     @property
@@ -139,7 +138,7 @@ def find_fee_legs(paying: Collection[Paying], recipients: Collection[str], polic
     too_high = {
         (charge.recipient or "").lower()
         for charge in find_charges(payments, legs)
-        if charge.is_high and not charge.is_agreed(policy)
+        if charge.is_high and not charge.is_agreed(policy.agreed_fee(charge.recipient))
     }
     return [each for each in legs if str(each[1].recipient).lower() not in too_high]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self, cast
 from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
+from payerkit.html import visible
 from payerkit.onchain.amounts import read_rate
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.effects import Effect
@@ -196,6 +197,11 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
         step=about.index if about else None,
         unchecked={"yes": True, "": False}[row["unchecked"]],
     )
+
+
+def shown(text: str) -> str:
+    """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
+    return visible(text)[:80]
 
 
 def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:

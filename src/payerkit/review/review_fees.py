@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
-from payerkit.onchain.addresses import BURN_ADDRESSES, with_checksum
+from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_effect_amount, format_percentage, simplest_percentage
 from payerkit.policy.payment_policy import AgreedFee
 from payerkit.policy.policy_lines import fee_line
@@ -16,6 +16,8 @@ from payerkit.review.fees import Charge, FeeClaim, find_charges
 from payerkit.review.payment_review import PaymentReview, finding
 
 _ZERO = f"0x{0:040x}"
+_NO_RECIPIENTS = {_ZERO, f"0x{0xDEAD:040x}"}
+"""What calls name as the recipient of a fee where there is none, in lower case."""
 
 
 def review_fees(review: PaymentReview) -> Iterator[Finding]:
@@ -51,7 +53,7 @@ def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
 
 def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None) -> str:
     """Return the key of the finding. claim, agreed: what service and policy say of the recipient, if they name it."""
-    is_agreed = agreed is not None and charge.is_at_most(agreed.max_percent)
+    is_agreed = charge.is_agreed(agreed)
     is_declared = claim is not None and charge.is_share(claim.percentage)
     if charge.recipient == _ZERO and not charge.effect.is_native and charge.effect.place is None:
         return "fee.burned"  # a batch contract would take it all the same, and keep it
@@ -77,7 +79,7 @@ def _find_missing(review: PaymentReview, charges: list[Charge]) -> Iterator[FeeC
 
 def _find_unused(review: PaymentReview, charges: list[Charge]) -> Iterator[Finding]:
     """Yield a finding for each wallet that is named as a fee's recipient, unless it is known or receives one."""
-    known = BURN_ADDRESSES | review.fee_recipients | {(charge.recipient or "").lower() for charge in charges}
+    known = _NO_RECIPIENTS | review.fee_recipients | {(charge.recipient or "").lower() for charge in charges}
     for transaction, effect in review.paying:
         recipient = (effect.fee_recipient or "").lower()
         if recipient and recipient not in known:

@@ -10,6 +10,7 @@ from payerkit.findings import Finding
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.lookalikes import lookalikes
 from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.wording import listed
 
 MOST_NAMED = 5
 """Other payments that a finding names; more only make it long."""
@@ -39,7 +40,7 @@ def _find_repeated(reviews: Sequence[PaymentReview], labels: Sequence[str]) -> I
             others = [*dict.fromkeys(islice(found, MOST_NAMED + 1))]
             named = [labels[other] for other in others[:MOST_NAMED]] + ["others"] * (len(others) > MOST_NAMED)
             kinds = dict.fromkeys(kind for kind, _ in shared)
-            yield place, finding("perhaps_paid", what=_listed(kinds), others=_listed(named))
+            yield place, finding("perhaps_paid", what=listed(kinds), others=listed(named))
 
 
 def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
@@ -72,9 +73,3 @@ def _find_lookalikes(reviews: Sequence[PaymentReview]) -> Iterator[tuple[int, Fi
     for payee, other in (*pairs, *(pair[::-1] for pair in pairs)):
         told = finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
         yield from ((place, told) for place in paying[payee] if reviews[place].known(payee) is None)
-
-
-def _listed(words: Iterable[str]) -> str:
-    """Return words as people list them."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last

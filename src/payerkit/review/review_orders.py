@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
-from payerkit.html import visible
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.lookalikes import lookalikes
-from payerkit.review.payment_review import PaymentReview, finding, in_place
+from payerkit.review.payment_review import PaymentReview, finding, in_place, shown
 
 
 def review_orders(review: PaymentReview) -> Iterator[Finding]:
@@ -31,7 +30,7 @@ def _check_orders(review: PaymentReview) -> Iterator[Finding]:
     for number, order in enumerate(review.orders):
         if number not in paid:
             payee = "a payee that it does not name" if order.payee is None else with_checksum(order.payee)
-            amount = f"{visible(order.amount)} {visible(order.invoice_currency)}"
+            amount = f"{shown(order.amount)} {shown(order.invoice_currency)}"
             yield finding("order_unpaid", number=number + 1, amount=amount, payee=payee)
 
 

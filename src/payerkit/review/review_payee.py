@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
-from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem, is_same, with_checksum
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.lookalikes import shown_ends
@@ -13,7 +12,7 @@ from payerkit.policy.address_book import AddressBook
 from payerkit.policy.policy_lines import address_line
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payees import burned_at, contract_at_payee
-from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.review.transactions import DecodedTransaction
 
 
@@ -22,7 +21,7 @@ def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
     keys = {"address_malformed": "payee_malformed", "address_checksum": "payee_checksum"}
     for payee in dict.fromkeys(order.payee for order in review.orders if order.payee is not None):
         if problem := address_problem(payee):
-            yield finding(keys[problem], payee=visible(payee)[:80])
+            yield finding(keys[problem], payee=shown(payee))
 
 
 def review_payee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from payerkit.findings import Finding
-from payerkit.html import visible
 from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.networks import networks
 from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network
 from payerkit.review.orders import ExpectedPayment
-from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.review.transactions import DecodedTransaction
 from payerkit.review.whole_response import CALLDATA_NAMES, Member, plain_name
 from payerkit.wire import our_name
+from payerkit.wording import listed
 
 _MOST_NAMES = 10
 """Unknown members that a finding names."""
@@ -37,13 +37,13 @@ def review_response(review: PaymentReview) -> Iterator[Finding]:
     if not review.whole.is_complete:
         yield finding("response_too_large")
     for name in review.payment.repeated:
-        yield finding("member_repeated", field=_shown(name))
+        yield finding("member_repeated", field=shown(name))
     for path in review.whole.typed_messages:
-        yield finding("typed_message", field=_shown(path))
+        yield finding("typed_message", field=shown(path))
     read = {transaction.origin for transaction in review.payment.transactions}
     for transaction in review.transactions:
         if transaction.origin not in read:
-            yield finding("elsewhere", transaction, field=_shown(transaction.origin))
+            yield finding("elsewhere", transaction, field=shown(transaction.origin))
     yield from _check_chains(review)
     yield from _check_statements(review)
     yield from _check_types(review)
@@ -59,7 +59,7 @@ def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
         if value is None or is_chain_name(name):
             continue
         if name not in CALLDATA_NAMES:
-            yield finding("member_unknown", transaction, field=_shown(name))
+            yield finding("member_unknown", transaction, field=shown(name))
         elif value != transaction.data:
             yield finding("input_differs", transaction, field=name)
 
@@ -67,11 +67,11 @@ def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
 def _check_chains(review: PaymentReview) -> Iterator[Finding]:
     claimed = claimed_networks(review.chain_claims)
     if review.network is None and len(claimed) > 1:
-        yield finding("chain_differs.several", networks=" and ".join(claimed))
+        yield finding("chain_differs.several", networks=listed(claimed))
     for claim in review.chain_claims:
         if (key := _compare_chain(claim.value, review.network)) is not None:
             about = None if claim.step is None else review.transactions[claim.step]
-            yield finding(key, about, field=_shown(claim.path if about is None else claim.name))
+            yield finding(key, about, field=shown(claim.path if about is None else claim.name))
 
 
 def _compare_chain(value: object, expected: str | None) -> str | None:
@@ -93,7 +93,7 @@ def _check_statements(review: PaymentReview) -> Iterator[Finding]:
     for name, key in (("requestid", "ids_differ"), ("paymentreference", "references_differ")):
         members = stated.get(name, [])
         if len({_comparable(member.value) for member in members}) > 1:
-            yield finding(key, fields=" and ".join(member.path for member in members))
+            yield finding(key, fields=listed(shown(member.path) for member in members))
     for transaction, payment in review.payments:
         if payment.reference and not any(payment.reference):
             yield finding("reference_zero", transaction)
@@ -109,7 +109,7 @@ def _compare_with_order(order: ExpectedPayment, stated: Mapping[str, list[Member
         ordered = getattr(order, name)
         for member in stated.get(plain_name(name), []):
             if ordered is not None and read(member.value) != read(ordered):
-                yield finding("order_differs", field=_shown(member.path))
+                yield finding("order_differs", field=shown(member.path))
 
 
 def _comparable(value: object) -> object:
@@ -132,7 +132,7 @@ def _check_types(review: PaymentReview) -> Iterator[Finding]:
 
 def _check_unknown(review: PaymentReview) -> Iterator[Finding]:
     unknown = [
-        _shown(f"{member.holder}.{member.name}".removeprefix("."))
+        shown(f"{member.holder}.{member.name}".removeprefix("."))
         for member in _outer_members(review)
         if plain_name(member.name) not in (_OF_METADATA if member.holder else _OF_RESPONSE)
         and not is_chain_name(member.name)
@@ -141,8 +141,3 @@ def _check_unknown(review: PaymentReview) -> Iterator[Finding]:
         more = len(unknown) - _MOST_NAMES
         names = ", ".join(unknown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
         yield finding("members_unknown", names=names)
-
-
-def _shown(name: str) -> str:
-    """Return the name or path of a member, such that it cannot steer a terminal or fill a screen."""
-    return visible(name)[:80]

@@ -14,7 +14,8 @@ from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import OrderSource
 from payerkit.signing.card_content import CardContent, Compared, Point, TransactionToSign, card_content
-from payerkit.signing.card_text import card_text, compared_text, count_words
+from payerkit.signing.card_text import card_text, compared_text
+from payerkit.wording import count_of
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
 _SHOWN = 12
@@ -123,7 +124,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?"),
-        _folded(count_words(len(content.passed), "check", "passed"), _list(content.passed)),
+        _folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
         _folded(content.compared_with, _compared_table(content.compared)),
         _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
@@ -175,7 +176,7 @@ def _compared_table(compared: Iterable[Compared]) -> str:
 
 
 def _transactions_summary(content: CardContent) -> str:
-    return f"{count_words(len(content.transactions), 'transaction', 'to sign')}: what your device shows, and the bytes"
+    return f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
 
 
 def _transaction_table(transaction: TransactionToSign) -> str:

@@ -22,6 +22,7 @@ from payerkit.signing.calldata_digest import digest_of
 from payerkit.signing.clear_signing import clear_signing_lines
 from payerkit.signing.device import device_lines
 from payerkit.signing.payment_sentence import payment_sentence
+from payerkit.wording import count_of, listed
 
 NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
 """What no check of calldata can know; cards say so under every verdict."""
@@ -200,8 +201,8 @@ def _about(found: list[Finding], *, many: bool) -> str:
 def _numbered(noun: str, numbers: list[int]) -> str:
     """Return such as "payment 3" or "payments 1 and 2"; only their count if there are many."""
     if len(numbers) > 5:
-        return f"{len(numbers)} {noun}s"
-    return f"{noun}{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
+        return count_of(len(numbers), noun)
+    return f"{noun}{'s' * (len(numbers) > 1)} {listed(numbers)}"
 
 
 def _own_word(compared: Iterable[Compared]) -> list[Point]:
@@ -214,8 +215,9 @@ def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
     if not review.orders:
         return "Compared with no order"
     orders = "the order" if len(review.orders) == 1 else f"{len(review.orders)} orders"
-    sources = dict.fromkeys(each.source for each in compared if each.source in _SOURCES.values())
-    return f"Compared with {orders} ({', '.join(sources)})"
+    found = {each.source for each in compared}
+    sources = (source for source in _SOURCES.values() if source in found)
+    return f"Compared with {orders} ({', otherwise '.join(sources)})"
 
 
 def _compared(
@@ -264,7 +266,7 @@ def _policy_words(review: PaymentReview) -> str:
         "rate": len(policy.rates),
         "further token": len(policy.tokens),
     }
-    words = [f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count]
+    words = [count_of(count, name) for name, count in counts.items() if count]
     words += ["an address book"] if policy.addresses is not None else []
     percentages = {"peg tolerance": policy.peg_tolerance, "batch fee": policy.batch_fee}
     words += [f"{name} {format_percentage(each)}" for name, each in percentages.items() if each is not None]

@@ -7,14 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from payerkit.html import visible
 from payerkit.signing.card_content import CardContent, Point, TransactionToSign
+from payerkit.wording import count_of
 
 _WIDTH = 100
 _MARKS = {"error": "x", "warning": "!", "info": "+"}
-
-
-def count_words(count: int, noun: str, then: str) -> str:
-    """Return a number of things, such as "1 check passed" or "14 checks passed"."""
-    return f"{count} {noun}{'s' * (count != 1)} {then}"
 
 
 def card_text(content: CardContent) -> str:
@@ -28,7 +24,7 @@ def card_text(content: CardContent) -> str:
         *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
         *_section("Could not be checked", content.unchecked, mark="?"),
         "",
-        f"{count_words(len(content.passed), 'check', 'passed')}.",
+        f"{count_of(len(content.passed), 'check')} passed.",
         *(line for each in content.transactions for line in ("", *_transaction(each))),
     ]
     return "\n".join(lines)

@@ -1,0 +1,16 @@
+"""Words for counts and lists, as messages and cards have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def listed(words: Iterable[object]) -> str:
+    """Return words as people list them, such as "1, 2 and 3"; there must be one at least."""
+    *first, last = map(str, words)
+    return f"{', '.join(first)} and {last}" if first else last
