@@ -261,11 +261,19 @@ def initiate_payment(
         1
     """
     order = PaymentOrder.of(order, fields)
-    if note := payee_note(order.payee):
-        warnings.warn(note, PayeeWarning, stacklevel=4)  # the caller is above two decorators
-    if note := real_money_note(order.payment_currency, client.environment):
-        warnings.warn(note, RealMoneyWarning, stacklevel=4)
+    for warning in order_warnings(order.payee, order.payment_currency, client.environment).values():
+        warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
     return client.send(payment_call(order, client.environment))
+
+
+def order_warnings(payee: str, payment_currency: str, environment: str) -> dict[str, UserWarning]:
+    """Return what to warn of before an order is sent, by field: a payee that looks wrong, and real money."""
+    found: dict[str, UserWarning] = {}
+    if note := payee_note(payee):
+        found["payee"] = PayeeWarning(note)
+    if note := real_money_note(payment_currency, environment):
+        found["payment_currency"] = RealMoneyWarning(note)
+    return found
 
 
 def payment_call(order: PaymentOrder, environment: str) -> Call[Payment]:

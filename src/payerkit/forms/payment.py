@@ -7,15 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 from payerkit.client import Client
-from payerkit.endpoints import payment_call
-from payerkit.errors import PayeeWarning, RealMoneyWarning, without_internal_frames
+from payerkit.endpoints import order_warnings, payment_call
+from payerkit.errors import without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms.form import Button, Form, FormState
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import read_rate
-from payerkit.onchain.real_money import real_money_note
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.payees import payee_note
 from payerkit.signing.card import PaymentCard
 
 
@@ -101,31 +99,24 @@ class PaymentForm(Form):
             >>> payment is form.result
             True
         """
-        for category, note in self._warnings().values():
-            warnings.warn(note, category, stacklevel=3)  # the caller is above one decorator
+        for warning in self._warnings().values():
+            warnings.warn(warning, stacklevel=3)  # the caller is above one decorator
         payment: Payment = super().submit(anyway=anyway)
         return payment
 
-    def _warnings(self) -> dict[str, tuple[type[UserWarning], str]]:
-        """Return the warnings about an order that was not sent yet, by field: of a wrong payee, and of real money."""
+    def _warnings(self) -> dict[str, UserWarning]:
+        """Return the warnings about an order that was not sent yet, by field."""
         if self.done:
             return {}
         with self._lock:
             order = self._entries.visible_values()
-        found: dict[str, tuple[type[UserWarning], str]] = {
-            "payee": (PayeeWarning, payee_note(order["payee"])),
-            "payment_currency": (
-                RealMoneyWarning,
-                real_money_note(order["payment_currency"], self._client.environment),
-            ),
-        }
-        return {name: warning for name, warning in found.items() if warning[1]}
+        return order_warnings(order["payee"], order["payment_currency"], self._client.environment)
 
     def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
         """Return the notes beside the fields; those of the warnings appear as soon as a value is entered."""
         notes = super()._notes(findings)
-        for name, (_, note) in self._warnings().items():
-            notes.setdefault(name, []).append(("warning", note, ""))
+        for name, warning in self._warnings().items():
+            notes.setdefault(name, []).append(("warning", str(warning), ""))
         return notes
 
     def _call(self, request: PaymentOrder) -> Payment:
