@@ -9,9 +9,21 @@ import pytest
 from payerkit.review.transactions import DecodedTransaction, decode_payment
 from payerkit.signing.calldata_digest import calldata_digest, digest_of
 from payerkit.signing.device import device_lines
-from test_review import APPROVAL, DEAD, ETH, ETH_FEE_PROXY, FEE_PROXY, MAX, PAYEE, REFERENCE, TOKEN, WEI, data, payment
-
-TOKEN_PAYMENT = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, REFERENCE, 0, DEAD), 0)
+from test_review import (
+    APPROVAL,
+    DEAD,
+    ETH,
+    ETH_FEE_PROXY,
+    FEE_PROXY,
+    MAX,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    WEI,
+    data,
+    payment,
+)
 
 
 def decoded(*transaction: Any) -> DecodedTransaction:

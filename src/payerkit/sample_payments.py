@@ -17,9 +17,9 @@ _PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 _LOOKALIKE = "0x692311111111111111111111111111111111C7D7"
 _STRANGER = "0x1111111111111111111111111111111111111111"
 _FEE_WALLET = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
-_NOBODY = "0x000000000000000000000000000000000000dEaD"
-_COIN = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # fUSDC-sepolia
-_OTHER_COIN = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia; on mainnet, a payment contract
+_BURN_ADDRESS = "0x000000000000000000000000000000000000dEaD"
+_FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # fUSDC-sepolia
+_FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia; on mainnet, a payment contract has this address
 _CONTRACT = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"  # ERC20FeeProxy 0.2.0 on sepolia
 _CONTRACT_ELSEWHERE = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"  # the same on matic, but not on sepolia
 _REFERENCE = "44d119773d96f724"
@@ -35,16 +35,16 @@ def _call(selector: str, *words: int | str) -> str:
 
 def _approve(amount: int = _AMOUNT, spender: str = _CONTRACT) -> dict[str, Any]:
     """Return a transaction that lets a contract take tokens."""
-    return {"to": _COIN, "data": _call("095ea7b3", spender, amount), "value": 0}
+    return {"to": _FUSDC, "data": _call("095ea7b3", spender, amount), "value": 0}
 
 
 def _pay(  # noqa: PLR0913 - the arguments of the contract's function
     *,
     payee: str = _PAYEE,
     amount: int = _AMOUNT,
-    token: str = _COIN,
+    token: str = _FUSDC,
     fee: int = 0,
-    fee_wallet: str = _NOBODY,
+    fee_wallet: str = _BURN_ADDRESS,
     reference: str = _REFERENCE,
     to: str = _CONTRACT,
 ) -> dict[str, Any]:
@@ -89,9 +89,9 @@ _SAMPLES = {
     "lookalike_payee": _Sample(
         "The address begins and ends like the payee's, but is another one.", [_approve(), _pay(payee=_LOOKALIKE)]
     ),
-    "burned": _Sample("The money goes to an address that nobody controls.", [_approve(), _pay(payee=_NOBODY)]),
+    "burned": _Sample("The money goes to an address that nobody controls.", [_approve(), _pay(payee=_BURN_ADDRESS)]),
     "ten_times": _Sample("Ten times the amount is paid.", [_approve(10 * _AMOUNT), _pay(amount=10 * _AMOUNT)]),
-    "other_token": _Sample("Another token is paid.", [_pay(token=_OTHER_COIN)]),
+    "other_token": _Sample("Another token is paid.", [_pay(token=_FAU)]),
     "other_network": _Sample(
         "The contract is on Polygon, not on Sepolia: the call succeeds and pays no one.", [_pay(to=_CONTRACT_ELSEWHERE)]
     ),
@@ -165,6 +165,10 @@ class SamplePayments(Mapping[str, Payment]):
 
         Returns:
             One row per sample: `name`, `shows` and `verdict`, all `string`.
+
+        Example:
+            >>> samples.to_frame().groupby("verdict").size().to_dict()
+            {'look': 2, 'ok': 1, 'stop': 15}
         """
         import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 

@@ -55,6 +55,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     Raises:
         InvalidInput: The verdict of a payment is "stop", its network is not known, a transaction cannot be read, or an
             argument is invalid. Nothing was written.
+        OSError: A file cannot be written.
 
     Example:
         >>> samples["honest"].save("monday.json")

@@ -257,12 +257,17 @@ the file or an option is unusable."""
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("file", type=Path, help="file written by Payment.save(), or a response of POST /v1/pay as JSON")
+    add("file", type=Path, help="file that payment.save(path) wrote, or a response of POST /v1/pay as JSON")
     add("--payee", metavar="0x...", help="wallet that should be paid")
     add("--amount", help="amount of the order, in the invoice currency")
     add("--invoice-currency", metavar="ID", help="invoice currency, such as USD")
     add("--currency", dest="payment_currency", metavar="ID", help="currency that is paid, such as fUSDC-sepolia")
-    add("--network", help="network of the transactions, if there is no order")
-    add("--rate", help="price of one unit of the paid currency, in the invoice currency")
-    add("--policy", type=Path, metavar="FILE", help="what you agreed to: fees, allowances, known addresses, as TOML")
-    add("--html", type=Path, metavar="OUT", help="also write the card to this HTML file, for a signer without Python")
+    add("--network", help="network of the transactions, such as matic; by default, that of the order")
+    add("--rate", help="price of one unit of the currency that is paid, in the invoice currency, such as 2500")
+    add(
+        "--policy",
+        type=Path,
+        metavar="FILE",
+        help="what you agreed to: a TOML file with fees, allowances, addresses, rates",
+    )
+    add("--html", type=Path, metavar="OUT", help="also write the same as an HTML file, for a signer without Python")

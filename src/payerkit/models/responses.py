@@ -539,7 +539,18 @@ class Payment(Response):
         return self._repeated
 
     def save(self, path: str | Path) -> None:
-        """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one."""
+        """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one.
+
+        Args:
+            path: The file. It has the response as received, unmasked.
+
+        Raises:
+            InvalidInput: The payment was made in Python, of something that is not JSON of a reasonable size.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> initiate_payment(client, order).save("payment.json")
+        """
         order = None if self._order is None else self._order.to_dict(reveal=True)
         content: dict[str, Any] = {"order": order, "network": self._network, "answer": self._raw}
         content |= {"repeated": self._repeated} if self._repeated else {}
@@ -572,6 +583,7 @@ class Payment(Response):
         Raises:
             InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
                 is invalid. Nothing was written.
+            OSError: The file cannot be written.
 
         Example:
             >>> payment = initiate_payment(client, order)

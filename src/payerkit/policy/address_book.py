@@ -30,7 +30,7 @@ class KnownAddress:
         network: Where it is known, as in currency ids, or by its chain id; None if it is known on every network.
 
     Raises:
-        InvalidInput: The address or the network is not one.
+        InvalidInput: The address is malformed or mistyped, or the network is neither a name nor a chain id.
 
     Example:
         >>> KnownAddress(address="0x6923831acf5c327260d7ac7c9dff5b1c3cb3c7d7", name="Example Payee", network="sepolia")

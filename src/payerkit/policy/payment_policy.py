@@ -29,11 +29,11 @@ class AgreedFee:
 
     Attributes:
         address: Who receives it.
-        max_percent: The highest percentage of the amount; given as a Decimal, an int or text.
+        max_percent: The highest percentage of the amount, from 0 to 100; given as a Decimal, an int or text.
         name: What people call it; may be empty.
 
     Raises:
-        InvalidInput: The address or the percentage is not one.
+        InvalidInput: The address is malformed or mistyped, or the percentage is not from 0 to 100.
 
     Example:
         >>> AgreedFee(address="0xfee5000000000000000000000000000000000001", max_percent="0.1").max_percent
@@ -63,7 +63,7 @@ class AcceptedAllowance:
         most: The highest amount, in whole units of the token; "unlimited" or None for any amount.
 
     Raises:
-        InvalidInput: The address or the amount is not one.
+        InvalidInput: The address is malformed or mistyped, or the amount is not a positive number.
 
     Example:
         >>> proxy = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
@@ -107,7 +107,7 @@ class PaymentPolicy:
         source: The file that the policy was read from; "" for one that was made in Python.
 
     Raises:
-        InvalidInput: A member is not what it should be.
+        InvalidInput: A member has another type or value than described, or two entries are about the same.
 
     Example:
         >>> fee = AgreedFee(address="0xfee5000000000000000000000000000000000001", max_percent="1")

@@ -69,7 +69,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
         can be checked matches, "look" if a person must decide, and "stop" if something contradicts the order.
 
     Raises:
-        InvalidInput: The payment, the order or the policy is not one, the order has a member that is not compared, the
+        InvalidInput: An argument has another type than described, the order has a member that is not compared, the
             rate is not positive, the network is not known, or `now` has no time zone.
 
     Example:
