@@ -54,7 +54,7 @@ def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
         [("request id", review.payment.request_id)],
         (("reference", reference and reference.lower()) for reference in references),
         (
-            ("payee, token and amount", (review.network, each.recipient.lower(), each.token, each.amount))
+            ("payee with token and amount", (review.network, each.recipient.lower(), each.token, each.amount))
             for each in payments
             if each.recipient
         ),
