@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Severity = Literal["error", "warning", "info"]
-"""An error cannot be sent. A warning may be rejected by the service or a bank. An info is worth knowing."""
+"""An error cannot be sent. A warning may be rejected by the service or a bank. An info is worth knowing.
+
+Of a payment, an error stops it, and a warning is for a person to look at.
+"""
 
 COLUMNS = ("field", "wire_name", "severity", "code", "message", "hint", "basis")
 """The columns of a DataFrame of findings."""
@@ -133,6 +136,9 @@ class PaymentFindings(Findings):
     Attributes:
         verdict: "stop" if a transaction contradicts the order or cannot be a payment as ordered; "look" if something
             is unusual or cannot be verified without the network; "ok" if everything that can be verified matches.
+        errors: The findings for which the verdict is "stop".
+        warnings: The findings for which a person has to look.
+        infos: What matches, and what is worth knowing.
 
     Example:
         >>> payment = initiate_payment(client, order)

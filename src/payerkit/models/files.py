@@ -10,7 +10,7 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.models import Payment, PaymentOrder
 from payerkit.models.responses import BATCH_MEMBERS
 from payerkit.review.protocols import OrderSource
-from payerkit.review.transactions import network_of
+from payerkit.review.transactions import read_network
 from payerkit.wire import parse_json, repeated_names
 
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
@@ -56,7 +56,8 @@ def read_payment(
         content = content["answer"]
     if not isinstance(content, dict) or content.keys().isdisjoint(_OF_PAYMENTS):
         raise InvalidInput("source: not a payment: transactions are missing.")
-    network_of(None, network)
+    if network is not None:
+        read_network(network)
     expected = None if order is None else PaymentOrder.of(order, {})
     return Payment.read(content, order=expected, order_source=order_source, network=network, repeated=repeated)
 

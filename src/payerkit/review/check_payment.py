@@ -118,7 +118,7 @@ def _check_whole(review: PaymentReview) -> Iterator[Finding]:
 
 
 def _check_network(review: PaymentReview) -> Iterator[Finding]:
-    of_orders = sorted({of for order in review.orders if (of := network_of(order, policy=review.policy))})
+    of_orders = sorted({of for order in review.orders if (of := network_of(order, review.policy))})
     if len(of_orders) > 1:
         yield finding("network_differs.orders", networks=", ".join(of_orders))
     elif review.given_network and of_orders and [review.given_network] != of_orders:

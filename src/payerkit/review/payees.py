@@ -25,7 +25,7 @@ def burned_at(address: str) -> str:
     return f"the hash that stands for {currency.id}" if currency else ""
 
 
-def contract_at_payee(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
+def known_contract_at(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
     """Return what an address is if it is a known contract, on any network; "" for any other text."""
     own = (each for each in policy.tokens if is_same(each.address, address))
     if token := next(iter([*tokens_at(address), *own]), None):
@@ -50,7 +50,7 @@ def payee_note(payee: str) -> str:
         )
     if what := burned_at(payee):
         return f"The payee is {what}, which no one controls: the money would be lost. Correct it."
-    if what := contract_at_payee(payee):
+    if what := known_contract_at(payee):
         return f"The payee is {what}, not a wallet: the money would be lost. Correct it."
     return ""
 

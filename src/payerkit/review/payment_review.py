@@ -23,7 +23,7 @@ from payerkit.review.fees import FeeClaim, Paying, declared_fees, find_fee_legs
 from payerkit.review.order_matching import match_orders
 from payerkit.review.orders import ExpectedPayment, expected_payments
 from payerkit.review.protocols import PaymentLike
-from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
+from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, read_network, resolve_currency
 from payerkit.review.whole_response import Member, WholeResponse
 
 if TYPE_CHECKING:
@@ -72,13 +72,12 @@ class PaymentReview:
         transactions = decode_payment(payment)
         expected = expected_payments(payment.order, order, orders)
         given = network or payment.network
-        of_orders = (network_of(each, policy=policy) for each in expected)
         return cls(
             payment=payment,
             transactions=transactions,
             orders=expected,
             given_network=given,
-            network=network_of(None, given) or next(filter(None, of_orders), None) or _claimed_network(payment.whole),
+            network=_find_network(given, expected, policy, payment.whole),
             rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
@@ -172,10 +171,21 @@ class PaymentReview:
         return resolve_currency(token, self.network, self.policy)
 
 
-def _claimed_network(whole: WholeResponse) -> str | None:
-    """Return the network that a response names; None if it names none, or several."""
-    found = claimed_networks(chain_claims(whole))
-    return found[0] if len(found) == 1 else None
+def _find_network(
+    given: str | None, orders: Iterable[ExpectedPayment], policy: PaymentPolicy, whole: WholeResponse
+) -> str | None:
+    """Return the given network, else that of the orders, else the only one that the response names; None if unknown.
+
+    Raises InvalidInput if the given network is not known.
+    """
+    if given is not None:
+        return read_network(given)
+    of_orders = (network_of(order, policy) for order in orders)
+    found = next(filter(None, of_orders), None)
+    if found is not None:
+        return found
+    claimed = claimed_networks(chain_claims(whole))
+    return claimed[0] if len(claimed) == 1 else None
 
 
 @cache

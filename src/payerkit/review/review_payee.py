@@ -11,7 +11,7 @@ from payerkit.onchain.lookalikes import shown_ends
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.policy_lines import address_line
 from payerkit.review.orders import ExpectedPayment
-from payerkit.review.payees import burned_at, contract_at_payee
+from payerkit.review.payees import burned_at, known_contract_at
 from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.review.transactions import DecodedTransaction
 
@@ -34,7 +34,7 @@ def review_payee(review: PaymentReview, transaction: DecodedTransaction, payment
         yield finding("recipient_checksum", transaction)
     if burned := burned_at(recipient):
         yield finding("recipient_burned", transaction, what=burned)
-    elif contract := contract_at_payee(recipient, review.policy):
+    elif contract := known_contract_at(recipient, review.policy):
         yield finding("recipient_contract", transaction, what=contract)
     elif order is None or order.payee is None:
         yield finding("recipient", transaction, recipient=with_checksum(recipient))

@@ -54,6 +54,8 @@ def _check_reference(review: PaymentReview, transaction: DecodedTransaction, pay
     if payment.reference is None:
         yield finding("reference_missing", transaction)
         return
+    if payment.reference and not any(payment.reference):
+        yield finding("reference_zero", transaction)
     if len(payment.reference) != 8:
         yield finding("reference_malformed", transaction)
         return

@@ -19,14 +19,30 @@ _MOST_NAMES = 10
 """Unknown members that a finding names."""
 
 _OF_RESPONSE = {
-    *("requestid", "paymentreference", "transactions", "metadata", "paymentintent", "erc20approvaltransactions"),
-    *("batchpaymenttransaction", "erc20batchpaymenttransaction", "ethbatchpaymenttransaction"),
+    "requestid",
+    "paymentreference",
+    "transactions",
+    "metadata",
+    "paymentintent",
+    "erc20approvaltransactions",
+    "batchpaymenttransaction",
+    "erc20batchpaymenttransaction",
+    "ethbatchpaymenttransaction",
 }
-"""The members of responses that payerkit reads, as plain names."""
+"""The members of responses in the specification and the operator's documentation, as plain names."""
 
 _OF_METADATA = {
-    *("stepsrequired", "needsapproval", "approvaltransactionindex", "paymenttransactionindex", "hasenoughbalance"),
-    *("hasenoughgas", "hasenoughallowance", "protocolfee", "platformfee", "routetype", "quoteexpiresat"),
+    "stepsrequired",
+    "needsapproval",
+    "approvaltransactionindex",
+    "paymenttransactionindex",
+    "hasenoughbalance",
+    "hasenoughgas",
+    "hasenoughallowance",
+    "protocolfee",
+    "platformfee",
+    "quoteexpiresat",
+    "routetype",
     "sourceamount",
 }
 """Likewise of their metadata."""
@@ -75,7 +91,7 @@ def _check_chains(review: PaymentReview) -> Iterator[Finding]:
 
 
 def _compare_chain(value: object, expected: str | None) -> str | None:
-    """Return the code of the finding about a claim; None if there is nothing to say about it."""
+    """Return the key of the finding about a claim; None if there is nothing to say about it."""
     named, number = named_network(value), chain_number(value)
     if named is not None:
         return "chain_differs" if expected not in {None, named.name} else None
@@ -90,17 +106,19 @@ def _check_statements(review: PaymentReview) -> Iterator[Finding]:
     for member in _outer_members(review):
         if member.value is not None:
             stated.setdefault(plain_name(member.name), []).append(member)
-    for name, key in (("requestid", "ids_differ"), ("paymentreference", "references_differ")):
-        members = stated.get(name, [])
-        if len({_comparable(member.value) for member in members}) > 1:
-            yield finding(key, fields=listed(shown(member.path) for member in members))
-    for transaction, payment in review.payments:
-        if payment.reference and not any(payment.reference):
-            yield finding("reference_zero", transaction)
+    yield from _compare_ids(stated)
     if any(member.value is True for member in stated.get("hasbeenpaid", [])):
         yield finding("paid_already")
     if len(review.orders) == 1:
         yield from _compare_with_order(review.orders[0], stated)
+
+
+def _compare_ids(stated: Mapping[str, list[Member]]) -> Iterator[Finding]:
+    """Compare the ids with each other, and the references; each may be stated more than once."""
+    for name, key in (("requestid", "ids_differ"), ("paymentreference", "references_differ")):
+        members = stated.get(name, [])
+        if len({_comparable(member.value) for member in members}) > 1:
+            yield finding(key, fields=listed(shown(member.path) for member in members))
 
 
 def _compare_with_order(order: ExpectedPayment, stated: Mapping[str, list[Member]]) -> Iterator[Finding]:

@@ -81,28 +81,23 @@ def _decode_fields(
     return DecodedTransaction(index, to, data, value, is_given, extra, call, effects, origin)
 
 
-def network_of(
-    order: HasPaymentCurrency | None, network: str | None = None, policy: PaymentPolicy = NO_POLICY
-) -> str | None:
-    """Return the given network, else that of the order's payment currency; None if neither is known.
+def read_network(network: object) -> str:
+    """Return a network by its name. Raises InvalidInput for one that is not in networks.tsv."""
+    if str(network) not in networks():
+        raise InvalidInput(
+            f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
+        )
+    return str(network)
+
+
+def network_of(order: HasPaymentCurrency, policy: PaymentPolicy) -> str | None:
+    """Return the network of an order's payment currency; None for a fiat currency, or if it is not known.
 
     The id of a currency that is not listed tells the network, too.
-
-    Raises InvalidInput for a network that is not in networks.tsv.
     """
-    if network is not None:
-        if str(network) not in networks():
-            raise InvalidInput(
-                f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
-            )
-        return str(network)
-    if order is None:
-        return None
     currency = policy.find_currency(order.payment_currency)
-    if currency is None:
-        of_id = network_in_id(order.payment_currency)
-        return of_id.name if of_id else None
-    return None if currency.kind == "fiat" else currency.network
+    network = network_in_id(order.payment_currency) if currency is None else networks().get(currency.network)
+    return None if network is None else network.name
 
 
 def resolve_currency(token: str | None, network: str | None, policy: PaymentPolicy = NO_POLICY) -> Currency | None:
