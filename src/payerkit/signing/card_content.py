@@ -30,9 +30,6 @@ NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, a
 OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
 OWN_WORD_ADVICE = "Compare payee and amount with your own records."
 
-DO_NOT_SIGN = "Do not sign."
-"""The headline of a payment that is stopped, and the advice of findings that have no other."""
-
 AFTER_STOP = (
     "Sign none of the transactions. If the order is wrong, correct it. Otherwise request the payment again, and if it "
     "is STOP again, show this card to the service."
@@ -158,7 +155,7 @@ def _headline(verdict: Verdict, count: int) -> str:
     if verdict == "ok":
         return "Everything that can be checked matches."
     if verdict == "stop":
-        return DO_NOT_SIGN
+        return "Do not sign."
     return f"Decide on {'this point' if count == 1 else f'these {count} points'} before anyone signs."
 
 
@@ -171,16 +168,13 @@ def _notes(review: PaymentReview) -> Iterator[str]:
 
 
 def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
-    """Return each different finding once, errors first; the headline has said not to sign.
-
-    many: tell which transactions it is about.
-    """
+    """Return each different finding once, errors first. many: tell which transactions it is about."""
     by_text: dict[tuple[Severity, str, str, str], list[Finding]] = {}
     for each in findings:
         by_text.setdefault((each.severity, each.field, each.message, each.hint), []).append(each)
     order = ("error", "warning", "info")
     return tuple(
-        Point(severity, _about(found, many=many), message, "" if hint == DO_NOT_SIGN else hint)
+        Point(severity, _about(found, many=many), message, hint)
         for (severity, _, message, hint), found in sorted(by_text.items(), key=lambda item: order.index(item[0][0]))
     )
 
