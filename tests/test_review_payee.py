@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -355,6 +357,7 @@ ORDER = {"payee": PAYEE, "amount": "10", "invoice_currency": "USD", "payment_cur
 EXPECTED = ExpectedPayment(PAYEE, "10", "USD", "fUSDC-sepolia")
 WIRE = {"payee": PAYEE, "amount": "10", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepolia"}
 
+NO_PAYEE_GIVEN = {name: value for name, value in ORDER.items() if name != "payee"}
 NO_PAYEE = ExpectedPayment(None, "10", "USD", "fUSDC-sepolia")
 
 ORDERS = [
@@ -367,9 +370,13 @@ ORDERS = [
     ("an int", ORDER | {"amount": 10}, EXPECTED),
     ("an int of numpy", pd.Series({**ORDER, "amount": pd.Series([10])[0]}), EXPECTED),
     ("a Decimal with an exponent", ORDER | {"amount": Decimal("1E+1")}, EXPECTED),
-    ("no payee", {name: value for name, value in ORDER.items() if name != "payee"}, NO_PAYEE),
+    ("no payee", NO_PAYEE_GIVEN, NO_PAYEE),
     ("None as payee", ORDER | {"payee": None}, NO_PAYEE),
     ("an empty cell as payee", pd.Series({**ORDER, "payee": pd.NA}), NO_PAYEE),
+    ("a reference", ORDER | {"paymentReference": "0x12"}, replace(EXPECTED, payment_reference="0x12")),
+    ("a reference in a row", pd.Series({**ORDER, "payment_reference": "0x12"}),
+     replace(EXPECTED, payment_reference="0x12")),
+    ("an empty reference", ORDER | {"payment_reference": None}, EXPECTED),
     ("nothing", None, None),
 ]  # fmt: skip
 
@@ -385,7 +392,20 @@ NO_ORDERS = [
     ("a row whose payee is misspelled", pd.Series({**ORDER, "payee_": PAYEE}).drop("payee"), "payee_: Not a field"),
     ("what would not be compared", {**ORDER, "feePercentage": "1"}, "feePercentage: Not a field"),
     ("a field given twice", {**ORDER, "invoiceCurrency": "USD"}, "Given twice"),
+    (
+        "two columns of one name",
+        pd.DataFrame([[OTHER, *ORDER.values()]], columns=["payee", *ORDER]).iloc[0],
+        "payee: Given twice",
+    ),
+    ("two references", {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"}, "is given twice"),
     ("no amount", {"payee": PAYEE}, "order: amount is missing"),
+    ("an amount that Python cannot write", {**ORDER, "amount": 10**5000}, "order: amount: expected a number of fewer"),
+    ("an amount that takes minutes to write", {**ORDER, "amount": Decimal("1e999999999")}, "order: amount: expected"),
+    (
+        "an object whose payee is misspelled",
+        SimpleNamespace(payees=PAYEE, **NO_PAYEE_GIVEN),
+        "order: give a PaymentOrder",
+    ),
     ("an empty currency", pd.Series({**ORDER, "payment_currency": None}), "order: payment_currency is missing"),
     ("a float", {**ORDER, "amount": 10.0}, "order: amount: give text, an int or a Decimal; got a float"),
     ("a bool", {**ORDER, "amount": True}, "order: amount: give text, an int or a Decimal; got a bool"),

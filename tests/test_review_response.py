@@ -85,6 +85,7 @@ TRANSACTIONS = [
     ("coins without calldata", "refund", {"to": OTHER, "value": "1000"}, "unreadable_data"),
     ("calldata without a recipient deploys a contract", "setup", {"data": "0x60806040"}, "address_malformed"),
     ("calldata by its other name", "call", {"to": TOKEN, "input": ENDLESS["data"]}, "spender_differs"),
+    ("members in other capitals", "call", {"To": TOKEN, "Data": ENDLESS["data"], "Value": 0}, "address_malformed"),
     ("an operation of a smart account", "userOp", {"sender": OTHER, "callData": ENDLESS["data"]}, "spender_differs"),
 ]  # fmt: skip
 
@@ -170,6 +171,8 @@ MESSAGE = {"domain": {"chainId": 1}, "types": {}, "primaryType": "Permit", "mess
         ("metadata.steps", [{"sign": MESSAGE}]),
         ("transactions.0.permit", MESSAGE),
         ("permit", {"domain": {}, "types": {}, "value": {}}),  # as ethers names its parts
+        ("permit", {"Domain": {}, "Types": {}, "Message": {}}),  # programs that know the members by other capitals
+        ("permit", {"domain": {}, "primaryType": "Permit", "message": {}}),  # the wallet may know the types
     ],
 )
 def test_a_message_to_sign_is_stopped(member: str, value: Any) -> None:
@@ -177,6 +180,14 @@ def test_a_message_to_sign_is_stopped(member: str, value: Any) -> None:
     found = judged(added(member, value))
 
     assert ("stop", {"typed_message"}) == (found.verdict, codes(found, "error"))
+
+
+def test_a_transaction_that_is_a_message_as_well_is_stopped() -> None:
+    """A wallet may ask for a signature where payerkit reads the honest call."""
+    for members in (MESSAGE, {"domain": {}, "types": {}}):
+        found = judged(HONEST | {"transactions": [transaction | members for transaction in HONEST["transactions"]]})
+
+        assert "typed_message" in codes(found, "error")
 
 
 def test_a_response_that_is_only_a_message_is_read_and_stopped() -> None:
@@ -374,8 +385,34 @@ def test_a_repeated_member_is_stopped(tmp_path: Path) -> None:
     again = payerkit.read_payment(file)
     again.save(file)
 
-    for each in (read, again, payerkit.read_payment(file), Payment.read(read.to_dict(reveal=True), order=USDC)):
-        assert (("to",), {"member_repeated"}) == (each.repeated, codes(check_payment(each), "error"))
+    raw = read.to_dict(reveal=True)
+    for each in (read, again, payerkit.read_payment(file), Payment.read(raw, order=USDC), payerkit.read_payment(raw)):
+        assert (("to",), {"member_repeated"}) == (each.repeated, codes(check_payment(each, USDC), "error"))
+
+
+def test_a_repeated_member_in_a_text_is_stopped() -> None:
+    """One of the two values may be a transaction, which the other hides."""
+    found = judged(added("extra", json.dumps({"call": ENDLESS}).replace("}}", '}, "call": 1}')))
+
+    assert {"member_repeated"} == codes(found, "error")
+
+
+def test_repeated_names_of_a_large_object_are_found_at_once() -> None:
+    """Each name is counted once; comparing each with all others would take minutes."""
+    text = "{" + ",".join(f'"{number}": 1' for number in range(50_000)) + ', "7": 2}'
+
+    assert ("7",) == repeated_names(parse_json(text))
+
+
+def test_a_file_with_something_beside_the_response_is_no_saved_payment(tmp_path: Path) -> None:
+    """Another program may read the member that payerkit would have passed over."""
+    file = tmp_path / "payment.json"
+    file.write_text(json.dumps({"order": None, "answer": HONEST, "batchPaymentTransaction": THEFT}))
+
+    assert "payee_differs" in codes(check_payment(payerkit.read_payment(file), USDC), "error")
+    file.write_text(json.dumps({"order": None, "answer": HONEST, "note": THEFT}))
+    with pytest.raises(InvalidInput, match="transactions are missing"):
+        payerkit.read_payment(file)
 
 
 def test_a_repeated_member_is_told_of_a_response() -> None:
@@ -425,6 +462,8 @@ def test_the_clock_needs_a_time_zone() -> None:
     """A local time would be compared with UTC."""
     with pytest.raises(InvalidInput, match="now: give a time with its time zone"):
         check_payment(GOOD["token"], now=datetime(2026, 11, 22))  # noqa: DTZ001 - that is what is tested
+    with pytest.raises(InvalidInput, match="now: give a time with its time zone"):
+        check_payment(GOOD["token"], now="2026-11-22")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

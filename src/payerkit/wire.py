@@ -6,7 +6,8 @@ import ipaddress
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -84,19 +85,24 @@ def parse_json(text: str | bytes) -> Any:
     content = text.removeprefix(b"\xef\xbb\xbf") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     from_json(content)  # stricter than json: bounded nesting, UTF-8 only, no unpaired surrogates
     repeated: dict[str, None] = {}
-
-    def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        read = dict(pairs)
-        if len(read) < len(pairs):
-            names = [name for name, _ in pairs]
-            repeated.update((name, None) for name in read if names.count(name) > 1)
-        return read
-
-    parsed = json.loads(content, object_pairs_hook=read_object)
+    parsed = json.loads(content, object_pairs_hook=object_reader(repeated))
     if repeated and isinstance(parsed, dict):
         parsed = RepeatingObject(parsed)
         parsed.repeated = tuple(repeated)
     return parsed
+
+
+def object_reader(repeated: dict[str, None]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Return a function that makes objects of the members in JSON, and notes which names one of them repeats."""
+
+    def read(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(members)
+        if len(found) < len(members):
+            counts = Counter(name for name, _ in members)
+            repeated.update((name, None) for name, count in counts.items() if count > 1)
+        return found
+
+    return read
 
 
 def repeated_names(content: object) -> tuple[str, ...]:

@@ -16,6 +16,9 @@ from payerkit.wire import parse_json, repeated_names
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
 """Members of which the response to a payment has at least one."""
 
+_OF_FILES = {"order", "network", "answer", "repeated"}
+"""The members of a file that `Payment.save` wrote."""
+
 
 @without_internal_frames
 def read_payment(
@@ -45,9 +48,9 @@ def read_payment(
         ('USD', 1)
     """
     content = _parse(source)
-    repeated = [*repeated_names(content)]
+    repeated = [*repeated_names(source), *repeated_names(content)]
     order_source: OrderSource = "given"
-    if "answer" in content and "transactions" not in content:
+    if "answer" in content and content.keys() <= _OF_FILES:  # with anything else beside it, it is a response
         if order is None:
             order, order_source = content.get("order"), "file"
         network = content.get("network") if network is None else network

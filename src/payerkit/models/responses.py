@@ -499,7 +499,7 @@ class Payment(Response):
         payment._order, payment._order_source = order, None if order is None else order_source
         payment._network, payment._environment = network, environment
         payment._whole = read_whole(content)
-        payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content)]))
+        payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content), *payment._whole.repeated]))
         return payment
 
     @classmethod

@@ -53,7 +53,8 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
     Args:
         payment: A `Payment`, from `initiate_payment` or `read_payment`.
         order: A `PaymentOrder`, or a dict or Series with its fields; by default, the order that the payment remembers.
-            It need not name a payee, as an order that pays out to a bank account does not.
+            It need not name a payee, as an order that pays out to a bank account does not. A dict or Series may also
+            have the `payment_reference`, for a response that does not have it.
         orders: For a response that pays several at once: a DataFrame with one order a line (`payee`, `amount`,
             `invoice_currency`, `payment_currency`, and optionally `payment_reference`), or a list of orders. Each
             has to be paid once, and nothing else.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     AnyOrder = OrderLike | Mapping[str, Any] | pd.Series[Any]
     Orders = pd.DataFrame | Iterable[AnyOrder]
+
+
+_MOST_DIGITS = 100
+"""Digits that an amount does not have; writing out more only takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +62,21 @@ def read_orders(orders: Orders) -> tuple[ExpectedPayment, ...]:
 
 
 def _read_line(number: int, line: Any) -> ExpectedPayment:
-    """Return one of several orders, which may have the reference of its payment."""
-    reference, order = _split_reference(line) if hasattr(line, "items") else (None, line)
     try:
-        found = read_order(order)
+        found = read_order(line)
     except InvalidInput as error:
         message = f"orders, line {number}: {error.message.removeprefix('order: ')}"
         raise InvalidInput(message, fields=error.fields) from None
     if found is None:
         raise InvalidInput(f"orders, line {number}: the order is missing.")
-    return found if is_blank(reference) else replace(found, payment_reference=str(reference))
-
-
-def _split_reference(line: Any) -> tuple[Any, Any]:
-    """Return the reference of a row or dict, and the other members."""
-    names = [name for name in line.keys() if our_name(str(name)) == "payment_reference"]  # noqa: SIM118 - of a Series
-    others = line.drop(names) if hasattr(line, "drop") else {name: line[name] for name in line if name not in names}
-    return (line[names[0]] if names else None), others
+    return found
 
 
 def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
     """Return an order; None without one. Only its payee may be missing: an order may pay out to a bank account.
 
-    Raises InvalidInput if something else is missing, or if a member is unknown, since it would not be compared.
+    A dict or row may also have the reference of its payment. Raises InvalidInput if something else is missing, or if a
+    member is unknown, since it would not be compared.
     """
     if order is None:
         return None
@@ -88,12 +84,13 @@ def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
     for name in PAYMENT_ORDER.fields:
         if name != "payee" and name not in given:
             raise InvalidInput(f"order: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
-    payee = given.get("payee")
+    payee, reference = given.get("payee"), given.get("payment_reference")
     return ExpectedPayment(
         payee=None if payee is None else str(payee),
         amount=_read_amount(given["amount"]),
         invoice_currency=str(given["invoice_currency"]),
         payment_currency=str(given["payment_currency"]),
+        payment_reference=None if reference is None else str(reference),
     )
 
 
@@ -102,29 +99,35 @@ def _members(order: Any) -> Mapping[str, Any]:
     if hasattr(order, "columns"):
         raise InvalidInput("order: a DataFrame may have several orders. Give one row, or all as orders=.")
     if not hasattr(order, "items"):
-        found = {name: getattr(order, name) for name in PAYMENT_ORDER.fields if hasattr(order, name)}
-        if not found:
+        if not all(hasattr(order, name) for name in PAYMENT_ORDER.fields):  # a payee may be None, but has to be there
             raise InvalidInput(
                 f"order: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}."
             )
-        return found
-    values = dict(order.items())
-    places, problems, unknown = match_names(PAYMENT_ORDER, values)
+        return {name: getattr(order, name) for name in PAYMENT_ORDER.fields}
+    members = [*order.items()]
+    references = [value for name, value in members if our_name(str(name)) == "payment_reference"]
+    others = [(name, value) for name, value in members if our_name(str(name)) != "payment_reference"]
+    places, problems, unknown = match_names(PAYMENT_ORDER, [name for name, _ in others])
     is_row = not isinstance(order, Mapping) and len(places) == len(PAYMENT_ORDER.fields)
     if not is_row:  # a whole row of a table may have more columns; but a missing member may be a misspelled one
         problems += unknown_names(PAYMENT_ORDER, unknown, is_headless=not places)
     if problems:
         raise InvalidInput("order: wrong names. Nothing was checked.", fields=tuple(problems))
-    given = [*values.values()]
-    return {name: given[place] for name, place in places.items()}
+    if len(references) > 1:
+        raise InvalidInput("order: payment_reference is given twice. Nothing was checked.")
+    given = {name: others[place][1] for name, place in places.items()}
+    return given | ({"payment_reference": references[0]} if references else {})
 
 
 def _read_amount(amount: Any) -> str:
     """Return an amount as text; text stays as typed. Raises InvalidInput for a float, since it is not exact."""
     if isinstance(amount, str):
         return amount
-    if isinstance(amount, Decimal):
-        return f"{amount:f}"
-    if isinstance(amount, Integral) and not isinstance(amount, bool):
-        return str(int(amount))
-    raise InvalidInput(f"order: amount: give text, an int or a Decimal; got {kind_of(amount)}. Read tables as text.")
+    if isinstance(amount, bool) or not isinstance(amount, Decimal | Integral):
+        raise InvalidInput(
+            f"order: amount: give text, an int or a Decimal; got {kind_of(amount)}. Read tables as text."
+        )
+    number = amount if isinstance(amount, Decimal) else Decimal(int(amount))
+    if abs(number.adjusted()) >= _MOST_DIGITS:
+        raise InvalidInput(f"order: amount: expected a number of fewer than {_MOST_DIGITS} digits.")
+    return f"{number:f}"

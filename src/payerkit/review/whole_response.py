@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+from payerkit.wire import object_reader
+
 MAX_MEMBERS = 10_000
 """Members and items of a response that are looked at; one with 50 transactions has some 300."""
 
@@ -23,8 +25,11 @@ _CALL = re.compile(r"0[xX][0-9a-fA-F]{8}")
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
-_TYPED_MESSAGE = {"domain", "types"}
-"""The members that every message to sign by EIP-712 has; its content is called `message` or `value`."""
+_CALLDATA = {"data", "input", "calldata"}
+"""The same as plain names, as other programs may write them."""
+
+_MESSAGE = {"types", "primarytype", "message"}
+"""Members of a message to sign by EIP-712, as plain names; one of them beside `domain` makes an object one."""
 
 
 class Member(NamedTuple):
@@ -46,12 +51,14 @@ class WholeResponse:
     """What a response holds, not masked; so it does not show itself.
 
     transactions: those outside the member `transactions`, with their paths. typed_messages: paths of messages to sign.
-    members: of all objects, the outermost first. is_complete: False if it is larger or deeper than is looked at.
+    members: of all objects, the outermost first. repeated: names that an object in a text has more than once.
+    is_complete: False if it is larger or deeper than is looked at.
     """
 
     transactions: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     typed_messages: list[str] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
+    repeated: dict[str, None] = field(default_factory=dict)
     is_complete: bool = True
 
 
@@ -59,7 +66,7 @@ def read_whole(raw: Mapping[str, Any]) -> WholeResponse:
     """Return what a response holds, also in text that is JSON itself; never raises."""
     whole = WholeResponse()
     _note(whole, "response", raw)
-    level = _outermost(raw)
+    level = _outermost(whole, raw)
     for _ in range(MAX_DEPTH):
         if not level or len(whole.members) + len(level) > MAX_MEMBERS:
             break
@@ -70,10 +77,11 @@ def read_whole(raw: Mapping[str, Any]) -> WholeResponse:
     return whole
 
 
-def _outermost(raw: Mapping[str, Any]) -> list[Member]:
+def _outermost(whole: WholeResponse, raw: Mapping[str, Any]) -> list[Member]:
     """Return the members of a response and those of its transactions, which the model reads."""
     listed = raw.get("transactions")
     items = listed[: MAX_MEMBERS + 1] if isinstance(listed, list) else []
+    whole.typed_messages += [f"transactions[{step}]" for step, item in enumerate(items) if _is_message(item)]
     outside = {name: value for name, value in raw.items() if name != "transactions" or not items}
     return _members("", outside, None) + [
         member
@@ -85,7 +93,7 @@ def _outermost(raw: Mapping[str, Any]) -> list[Member]:
 def _enter(whole: WholeResponse, member: Member) -> list[Member]:
     """Note what a member holds, and return the members inside it; none of a message, which is judged as a whole."""
     try:
-        value = _parsed(member.value)
+        value = _parsed(member.value, whole.repeated)
     except RecursionError:
         whole.is_complete = False
         return []
@@ -97,7 +105,7 @@ def _enter(whole: WholeResponse, member: Member) -> list[Member]:
 
 def _note(whole: WholeResponse, path: str, value: Any) -> bool:
     """Note what an object holds to sign; return True if it is a message."""
-    is_message = isinstance(value, Mapping) and value.keys() >= _TYPED_MESSAGE
+    is_message = _is_message(value)
     if is_message:
         whole.typed_messages.append(path)
     elif isinstance(value, Mapping) and _is_transaction(value):
@@ -128,22 +136,31 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _parsed(value: Any) -> Any:
+def _parsed(value: Any, repeated: dict[str, None]) -> Any:
     """Return the JSON that a text holds, as some services send objects, also inside another text; else the value.
 
     Raises RecursionError for endless nesting. A float may have any number of digits.
     """
-    while isinstance(value, str) and value.lstrip()[:1] in {"{", "[", '"'}:  # each text is shorter than the one before
+    for _ in range(MAX_DEPTH):
+        if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "[", '"'}:
+            return value
         try:
-            value = json.loads(value, parse_int=float)
+            value = json.loads(value, parse_int=float, object_pairs_hook=object_reader(repeated))
         except ValueError:
-            break
-    return value
+            return value
+    raise RecursionError
 
 
 def _is_transaction(value: Mapping[str, Any]) -> bool:
     """Return True if a wallet could take an object for a transaction: it has a recipient, or calldata."""
-    calls = [value[name] for name in CALLDATA_NAMES if name in value]
-    if "to" in value and (calls or "value" in value):
+    named = [(plain_name(str(name)), item) for name, item in value.items()]
+    names, calls = {name for name, _ in named}, [item for name, item in named if name in _CALLDATA]
+    if "to" in names and (calls or "value" in names):
         return True
     return any(isinstance(call, str) and _CALL.match(call) for call in calls)
+
+
+def _is_message(value: Any) -> bool:
+    """Return True if an object is a message to sign, or enough of one to be taken for it."""
+    names = {plain_name(str(name)) for name in value} if isinstance(value, Mapping) else set()
+    return "domain" in names and not names.isdisjoint(_MESSAGE)

@@ -226,7 +226,7 @@ def _compared(
         if len(review.orders) > 1:
             members = _members(order)
             words = f"{members['amount']} {members['invoice currency']} in {members['payment currency']}"
-            reference = f", reference {order.payment_reference}" if order.payment_reference else ""
+            reference = f", reference {members['reference']}" if "reference" in members else ""
             yield Compared(f"order {number}", f"{words} to {members['payee']}{reference}", source)
     if not review.orders:
         yield Compared("order", "none", "nothing to compare payee and amount with")
@@ -243,7 +243,8 @@ def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
 
 
 def _members(order: ExpectedPayment) -> dict[str, str]:
-    return {
+    reference = {"reference": order.payment_reference} if order.payment_reference else {}
+    return reference | {
         "payee": "none" if order.payee is None else order.payee,
         "amount": order.amount,
         "invoice currency": order.invoice_currency,
