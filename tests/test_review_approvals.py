@@ -44,6 +44,11 @@ def accepting(most: str, spender: str = FEE_PROXY, currency: str = "fUSDC-sepoli
     return PaymentPolicy(allowances=(AcceptedAllowance(token=currency, spender=spender, most=most),))
 
 
+AGREED = PaymentPolicy(fees=(AgreedFee(address=OTHER, max_percent="0.1"),))
+LEG = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10_000, REFERENCE, 0, DEAD), 0)
+PLAIN_LEG = (TOKEN, data("a9059cbb", OTHER, 10_000), 0)
+
+
 UNUSUAL = [
     ("unlimited", [approve(MAX), TOKEN_PAYMENT], "allowance_unlimited"),
     ("too much", [approve(10**8), TOKEN_PAYMENT], "allowance_large"),
@@ -52,6 +57,11 @@ UNUSUAL = [
     ("nothing", [approve(0), TOKEN_PAYMENT], "allowance_small"),
     ("approved too late", [TOKEN_PAYMENT, APPROVAL], "allowance_late"),
     ("approved thrice", [APPROVAL, APPROVAL, TOKEN_PAYMENT], "allowance_reset"),
+    (
+        "given once more between a payment and its fee",
+        [approve(10_010_000), TOKEN_PAYMENT, approve(10_010_000), LEG],
+        "allowance_large",
+    ),
     ("taken back, and given again", [APPROVAL, TOKEN_PAYMENT, approve(0), APPROVAL], "allowance_late"),
 ]
 
@@ -59,7 +69,7 @@ UNUSUAL = [
 @pytest.mark.parametrize(("transactions", "code"), [row[1:] for row in UNUSUAL], ids=[row[0] for row in UNUSUAL])
 def test_another_allowance_than_needed_is_a_warning(transactions: Any, code: str) -> None:
     """Too much, too little or too late does no harm in this payment, and is told."""
-    found = check_payment(payment(*transactions, asked=USDC))
+    found = check_payment(payment(*transactions, asked=USDC), policy=AGREED)
 
     assert ("look", True) == (found.verdict, code in codes(found, "warning"))
 
@@ -88,6 +98,7 @@ USUAL = [
     ("exactly what is needed", [APPROVAL, TOKEN_PAYMENT], "allowance_exact"),
     ("reset first", [approve(0), APPROVAL, TOKEN_PAYMENT], "allowance_reset"),
     ("taken back after paying", [TOKEN_PAYMENT, approve(0)], "allowance_taken_back"),
+    ("one for the payment, one for its fee", [APPROVAL, TOKEN_PAYMENT, approve(10_000), LEG], "allowance_exact"),
     ("given, used and taken back", [APPROVAL, TOKEN_PAYMENT, approve(0)], "allowance_taken_back"),
 ]
 
@@ -95,7 +106,7 @@ USUAL = [
 @pytest.mark.parametrize(("transactions", "code"), [row[1:] for row in USUAL], ids=[row[0] for row in USUAL])
 def test_an_allowance_that_ends_with_the_payment_is_ok(transactions: Any, code: str) -> None:
     """What the payment needs, taken back before or after it, leaves nothing behind."""
-    found = check_payment(payment(*transactions, asked=USDC))
+    found = check_payment(payment(*transactions, asked=USDC), policy=AGREED)
 
     assert ("ok", True) == (found.verdict, code in codes(found, "info"))
 
@@ -109,6 +120,17 @@ def test_an_allowance_of_another_contract_is_stopped(transaction: Any, *, is_fir
 
     assert "spender_differs" in codes(found, "error")
     assert [] == [each for each in found if "Add to the policy" in each.hint]  # no line of a policy would clear it
+
+
+@pytest.mark.parametrize("amount", [10_000, MAX])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_plain_transfer_uses_no_allowance(amount: int, place: int) -> None:
+    """The token that pays a fee by itself is no contract that may take tokens."""
+    transactions = [APPROVAL, TOKEN_PAYMENT, PLAIN_LEG]
+    transactions.insert(place, approve(amount, TOKEN))
+
+    assert "ok" == check_payment(payment(APPROVAL, TOKEN_PAYMENT, PLAIN_LEG, asked=USDC), policy=AGREED).verdict
+    assert "spender_differs" in codes(check_payment(payment(*transactions, asked=USDC), policy=AGREED), "error")
 
 
 ACCEPTED = [

@@ -168,6 +168,15 @@ def test_a_payee_is_looked_up(
     assert (verdict, code) == (findings.verdict, found(findings, code).code)
 
 
+def test_who_receives_fees_is_no_payee_of_a_bank_account() -> None:
+    """The address book has the wallet for its name; that does not make it the one that pays out."""
+    policy = PaymentPolicy(addresses={OTHER: "Fees", PAYEE: "Payout"}, fees=[AgreedFee(address=OTHER, max_percent=1)])
+
+    assert "ok" == check(payee=None, policy=policy).verdict
+    assert {"payee_unnamed"} == codes(check(OTHER, payee=None, policy=policy), "warning")
+    assert "ok" == check(OTHER, payee=OTHER, policy=policy).verdict
+
+
 def test_without_an_address_book_no_payee_is_new() -> None:
     """Who keeps no address book is not told of first payments."""
     assert "ok" == check(STRANGER, STRANGER).verdict

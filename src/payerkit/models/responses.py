@@ -364,7 +364,8 @@ def _read_time(value: Any) -> Any:
 
 
 def _read_fee(value: Any) -> Any:
-    return value if value is None else DeclaredFee.read(value)
+    is_nothing = value is None or (isinstance(value, dict) and all(each is None for each in value.values()))
+    return None if is_nothing else DeclaredFee.read(value)
 
 
 Count = Annotated[StrictInt, Field(ge=0, lt=2**31)]

@@ -11,13 +11,14 @@ from payerkit.onchain.amounts import EXACT, share_of, to_units
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.policy.policy_lines import allowance_line
+from payerkit.review.fees import Paying
 from payerkit.review.payment_review import UNLIMITED, PaymentReview, finding
 from payerkit.review.transactions import DecodedTransaction
 
 
 def review_approval(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[Finding]:
     """Yield the findings about an approval."""
-    paying = [other.index for other, _ in review.paying if is_same(other.to, approval.spender)]
+    paying = [other.index for other, _ in _spending(review, approval)]
     if not paying:
         yield finding("spender_differs", transaction)
         return
@@ -29,6 +30,18 @@ def review_approval(review: PaymentReview, transaction: DecodedTransaction, appr
         yield finding("allowance_taken_back", transaction)
     else:
         yield _check_allowance(review, transaction, approval, is_late=not later)
+
+
+def _spending(review: PaymentReview, approval: Effect) -> list[Paying]:
+    """Return the payments that use an allowance: their contract is its spender.
+
+    A plain transfer needs no allowance, neither of the token that makes it nor of the wallet that receives coins.
+    """
+    return [
+        (other, payment)
+        for other, payment in review.paying
+        if is_same(other.to, approval.spender) and other.call.function and other.call.function.contracts != ("ERC20",)
+    ]
 
 
 def _check_allowance(
@@ -69,10 +82,8 @@ def _needed(review: PaymentReview, transaction: DecodedTransaction, approval: Ef
     end = next(_replacing(review, transaction, approval), len(review.transactions))
     payments = [
         payment
-        for paying, payment in review.paying
-        if transaction.index < paying.index < end
-        and is_same(paying.to, approval.spender)
-        and is_same(payment.token, transaction.to)
+        for paying, payment in _spending(review, approval)
+        if transaction.index < paying.index < end and is_same(payment.token, transaction.to)
     ]
     needs = [
         payment.max_to_spend if payment.unit == "request" else (payment.amount or 0) + (payment.fee or 0)

@@ -55,7 +55,9 @@ def _compare_with_book(
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
     given = review.policy.addresses
     book = AddressBook() if given is None else given
-    if book.find(recipient, review.network):
+    if order is not None and order.payee is None and recipient.lower() in review.fee_recipients:
+        yield finding("payee_unnamed.fee", transaction)
+    elif book.find(recipient, review.network):
         yield finding("payee_known", transaction)
     elif alike := book.lookalike(recipient):
         yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike.address)
