@@ -37,6 +37,11 @@ SOURCES = [
         "base",
     ),
     ("floats", pd.DataFrame({"address": [PAYEE], "name": ["Example Payee"], "chainId": [8453.0]}), "base"),
+    (
+        "two columns of networks",
+        pd.DataFrame({"address": [PAYEE], "name": ["Example Payee"], "network": [""], "chainId": ["8453"]}),
+        "base",
+    ),
     ("an empty cell", pd.DataFrame({"address": [PAYEE], "name": ["Example Payee"], "network": [pd.NA]}), None),
     ("NaN", pd.DataFrame({"address": [PAYEE], "name": ["Example Payee"], "chainId": [float("nan")]}), None),
 ]
@@ -59,7 +64,10 @@ MISTAKES = [
         "row 3: address: the capital",
     ),
     ("a chain by name", f"address,name,chainId\n{PAYEE},Example,polygon\n", "row 2: network: expected a name"),
-    ("a short row", "address,name,chainId\n,\n", "row 2: address: expected an address"),
+    ("empty cells", "address,name,chainId\n,,\n", "row 2: address: expected an address"),
+    ("a row without its chain", f"address,name,chainId\n\n{PAYEE},Example\n", "row 3: it has more or fewer cells"),
+    ("a name with a comma", f"address,name,chainId\n{PAYEE},Example, Ltd,1\n", "row 2: it has more or fewer cells"),
+    ("two columns of addresses", f"address,address,name\n{PAYEE},{OTHER},x\n", "book.csv: there are 2 columns address"),
 ]
 
 
@@ -92,6 +100,18 @@ def test_anything_else_is_refused(wrong: Any) -> None:
     """An address book is a file, a frame or a dict."""
     with pytest.raises(InvalidInput, match="addresses: give a path, a DataFrame or a dict"):
         AddressBook.read(wrong)
+
+
+def test_entries_are_known_addresses() -> None:
+    """A dict is for `read`; its keys alone have no names."""
+    with pytest.raises(InvalidInput, match="addresses: expected KnownAddress objects; got a str"):
+        AddressBook({PAYEE: "Example Payee"})  # type: ignore[arg-type]
+
+
+def test_a_path_that_no_file_can_have_is_refused() -> None:
+    """The system refuses it in another way than a missing file."""
+    with pytest.raises(InvalidInput, match="is no name of a file"):
+        AddressBook.read("a\0b")
 
 
 def test_a_name_holds_on_its_network() -> None:

@@ -181,7 +181,7 @@ def fee(**members: str) -> str:
 
 MISTAKES = [
     ("not TOML", "[[fees]", r"policy.toml: not valid TOML: .*line 1"),
-    ("two tables of rates", "[rates]\n[rates]", "not valid TOML: .*twice"),
+    ("two tables of rates", "[rates]\n[rates]", r"not valid TOML: .*twice.* below one \[rates\]"),
     (
         "an unknown table",
         "[[fee]]\n",
@@ -198,7 +198,36 @@ MISTAKES = [
     ("a mistyped address", fee(max_percent='"1"').replace("feE5", "FeE5"), r"1: address: the capital letters"),
     ("no percentage", fee(), r"\[\[fees\]\] 1: max_percent: missing"),
     ("more than all", fee(max_percent='"101"'), "max_percent: expected a percentage from 0 to 100"),
-    ("a setting below a table", fee(max_percent="1", batch_fee='"0.3"'), r"\[\[fees\]\] 1: batch_fee: not a member"),
+    (
+        "a setting below a table",
+        fee(max_percent="1", batch_fee='"0.3"'),
+        r"\[\[fees\]\] 1: batch_fee: not a member. Move its line to the top of the file",
+    ),
+    (
+        "a setting below a token",
+        policy_lines.token_line(**NEW_TOKEN) + '\npeg_tolerance = "1"',
+        "Move its line to the top",
+    ),
+    ("a setting below the rates", '[rates]\n"A/USD" = "1"\nbatch_fee = "0.3"', r"\[rates\]: batch_fee: .* to the top"),
+    (
+        "a rate twice",
+        '[rates]\n"A/USD" = "1"\n"a/usd" = "2"',
+        "policy.toml: rates: entry 2 is about the same as entry 1",
+    ),
+    (
+        "a token with two numbers of decimals",
+        policy_lines.token_line("X-matic", "matic", FEES, 6)
+        + "\n"
+        + policy_lines.token_line("Y-matic", "matic", FEES, 18),
+        "tokens: entry 2 has an address of another entry",
+    ),
+    (
+        "a token of two networks",
+        policy_lines.token_line("X-matic", "sepolia", FEES, 6),
+        r"\[\[tokens\]\] 1: network: the id ends with matic",
+    ),
+    ("an address book without a name", 'address_book = "a\\u0000b"', r"a\\x00b is no name of a file"),
+    ("a huge number", "batch_fee = " + "9" * 5000, "a number of too many digits"),
     ("a name that is none", fee(max_percent="1", name="7"), r"\[\[fees\]\] 1: name: expected text, got an int"),
     ("a fee twice", f"{fee(max_percent='1')}\n{fee(max_percent='2')}", "policy.toml: fees: entry 2 .* as entry 1"),
     (
@@ -302,6 +331,7 @@ def test_a_policy_without_addresses_has_no_address_book(tmp_path: Path) -> None:
         ({"rates": {("A", "USD"): 1.5}}, "rates: A/USD: give a positive number"),
         ({"tokens": ["USDC"]}, "tokens: expected dicts with id"),
         ({"addresses": 5}, "addresses: give a path, a DataFrame or a dict"),
+        ({"rates": {("A", "USD"): 1, ("a", "usd"): 2}}, "rates: entry 2 is about the same as entry 1"),
         ({"peg_tolerance": True}, "peg_tolerance: expected a percentage"),
     ],
 )
@@ -328,6 +358,14 @@ def test_a_further_token_may_be_another_id_of_a_listed_one() -> None:
     listed = find_currency("fUSDC-sepolia")
 
     assert listed == policy.find_currency("usdc-sepolia") == policy.find_token("sepolia", TEST_USDC.lower())
+
+
+def test_a_further_token_may_have_two_ids() -> None:
+    """Services rename tokens: both ids are the token at the address."""
+    policy = PaymentPolicy(tokens=[NEW_TOKEN, NEW_TOKEN | {"id": "USDT-matic-new-matic"}])
+
+    assert policy.find_currency("USDT-matic-new-matic") == policy.find_currency("USDT0-matic")
+    assert policy.find_token("matic", FEES) == policy.find_currency("USDT0-matic")
 
 
 def test_a_further_token_is_found_by_id_and_address() -> None:

@@ -11,7 +11,7 @@ import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 
-from payerkit import InvalidInput, Payment, read_payment
+from payerkit import InvalidInput, Payment, read_payment, write_safe_files
 from test_review import DEAD, GOOD, PAYEE, SWAPPED, data, payment
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
@@ -197,9 +197,28 @@ def test_only_the_transactions_of_the_payment_are_handed_over(tmp_path: Path) ->
     answer = GOOD["enough allowance"].to_dict(reveal=True)
     answer["fallback"] = {"to": TOKEN, "data": APPROVE[1], "value": "0"}
     file = tmp_path / "safe.json"
-    Payment.read(answer, order=GOOD["token"].order).to_safe(file, safe=SAFE, anyway=True)
+    answered = Payment.read(answer, order=GOOD["token"].order)
+    answered.to_safe(file, safe=SAFE, anyway=True)
 
     assert 1 == len(json.loads(file.read_text("utf-8"))["transactions"])
+
+
+def test_a_verdict_about_more_than_the_safe_makes_is_refused(tmp_path: Path) -> None:
+    """The payment stands elsewhere: the file would hold nothing but the approval, and name the payment."""
+    calls = [{"to": to, "data": data, "value": 0} for to, data in (APPROVE, PAY)]
+    split = read_payment(
+        {"paymentReference": "0x44d119773d96f724", "transactions": calls[:1], "next": calls[1]}, order=ORDER
+    )
+
+    assert "look" == split.card(rate=1).verdict
+    for hand_over in (
+        lambda: split.to_safe(tmp_path / "safe.json", safe=SAFE, rate=1),
+        lambda: split.safe_hashes(safe=SAFE, nonce=7, rate=1),
+        lambda: write_safe_files([split], tmp_path, safe=SAFE, rate=1),
+    ):
+        with pytest.raises(InvalidInput, match="A transaction stands elsewhere in the response, in next"):
+            hand_over()  # type: ignore[no-untyped-call]
+    assert [] == [*tmp_path.iterdir()]
 
 
 def test_a_batch_for_many_payees_is_handed_over(tmp_path: Path) -> None:

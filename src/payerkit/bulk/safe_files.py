@@ -68,7 +68,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     batches: dict[str, list[tuple[SafeCall, ...]]] = {}
     for label, each in zip(labels, checked, strict=True):
         review = _accepted(each, label, anyway=anyway)
-        batches.setdefault(str(review.network), []).append(_calls(review, label))
+        batches.setdefault(str(review.network), []).append(_calls(review, label, anyway=anyway))
     contents = {network: _content(network, batches[network], safe, created_at) for network in sorted(batches)}
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -93,10 +93,10 @@ def _accepted(checked: CheckedPayment, label: object, *, anyway: bool) -> Paymen
     return checked.review
 
 
-def _calls(review: PaymentReview, label: object) -> tuple[SafeCall, ...]:
+def _calls(review: PaymentReview, label: object, *, anyway: bool) -> tuple[SafeCall, ...]:
     try:
         chain_id_of(review.network)
-        return calls_of(review)
+        return calls_of(review, anyway=anyway)
     except InvalidInput as error:
         raise InvalidInput(f"payments: {label}: {error}") from None
 

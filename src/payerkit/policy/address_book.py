@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from payerkit.checks.inputs import is_blank
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.html import visible
 from payerkit.onchain.addresses import read_address
 from payerkit.onchain.lookalikes import shown_ends
 from payerkit.onchain.networks import networks
@@ -66,7 +67,7 @@ class AddressBook:
     """
 
     def __init__(self, entries: Iterable[KnownAddress] = ()) -> None:
-        self._entries = tuple(entries)
+        self._entries = _checked(entries)
         self._by_address: dict[str, list[KnownAddress]] = {}
         self._by_ends: dict[tuple[str, str], KnownAddress] = {}
         for entry in self._entries:
@@ -98,10 +99,11 @@ class AddressBook:
         if isinstance(source, str | Path):
             return cls(_read_csv(Path(source)))
         if isinstance(source, Mapping):
-            return cls(_entries([{"address": key, "name": name} for key, name in source.items()], "addresses"))
+            records = [{"address": key, "name": name} for key, name in source.items()]
+            return cls(_entries(enumerate(records, 1), "addresses"))
         if hasattr(source, "columns"):
             _check_columns(source.columns, "addresses")
-            return cls(_entries(source.to_dict("records"), "addresses"))
+            return cls(_entries(enumerate(source.to_dict("records"), 1), "addresses"))
         raise InvalidInput(f"addresses: give a path, a DataFrame or a dict of names by address; got {kind_of(source)}.")
 
     def find(self, address: str | None, network: str | None) -> KnownAddress | None:
@@ -162,36 +164,56 @@ class AddressBook:
         return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}>"
 
 
+def _checked(entries: Iterable[KnownAddress]) -> tuple[KnownAddress, ...]:
+    found = tuple(entries)
+    for each in found:
+        if not isinstance(each, KnownAddress):
+            raise InvalidInput(f"addresses: expected KnownAddress objects; got {kind_of(each)}. Use AddressBook.read.")
+    return found
+
+
 def _read_csv(path: Path) -> list[KnownAddress]:
     """Return the entries of a CSV file. Raises InvalidInput."""
+    where = visible(path.name)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns, rows = reader.fieldnames or (), list(reader)
+            columns, *rows = [*csv.reader(file)] or [[]]
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
     except UnicodeDecodeError:
         problem = "is not UTF-8"
     except csv.Error as error:
         problem = f"is not CSV ({error})"
+    except ValueError:  # a path with a NUL
+        problem = "is no name of a file"
     else:
-        _check_columns(columns, path.name)
-        return _entries(rows, path.name, first=2)
-    raise InvalidInput(f"addresses: {path.name} {problem}.")
+        _check_columns(columns, where)
+        return _entries(((number, _by_column(columns, row)) for number, row in enumerate(rows, 2) if row), where)
+    raise InvalidInput(f"addresses: {where} {problem}.")
+
+
+def _by_column(columns: Sequence[str], row: Sequence[str]) -> Mapping[str, str] | None:
+    """Return the cells of a row; None if there are more or fewer than columns."""
+    return dict(zip(columns, row, strict=True)) if len(row) == len(columns) else None
 
 
 def _check_columns(columns: Iterable[object], where: str) -> None:
-    given = {*columns}
+    given = [*columns]
     for name in ("address", "name"):
         if name not in given:
             raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
+    for name in ("address", "name", *_NETWORK_COLUMNS):
+        if given.count(name) > 1:
+            raise InvalidInput(f"{where}: there are {given.count(name)} columns {name}. Keep one of them.")
 
 
-def _entries(rows: Iterable[Mapping[Any, Any]], where: str, *, first: int = 1) -> list[KnownAddress]:
-    """Return the entries of a table. first: the number of its first row, for messages."""
+def _entries(rows: Iterable[tuple[int, Mapping[Any, Any] | None]], where: str) -> list[KnownAddress]:
+    """Return the entries of a table. rows: with their numbers; None for one that does not fit the columns."""
     entries = []
-    for number, row in enumerate(rows, first):
-        place = next((row[name] for name in _NETWORK_COLUMNS if name in row), None)
+    for number, row in rows:
+        if row is None:
+            raise InvalidInput(f"{where}, row {number}: it has more or fewer cells than there are columns.")
+        place = next((row[name] for name in _NETWORK_COLUMNS if not is_blank(row.get(name)) and row[name] != ""), None)
         try:
             entries.append(KnownAddress(address=row["address"], name=_text(row["name"]), network=place))
         except InvalidInput as error:

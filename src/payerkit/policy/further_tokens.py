@@ -9,7 +9,7 @@ from payerkit.errors import InvalidInput, kind_of
 from payerkit.html import visible
 from payerkit.onchain.addresses import read_address
 from payerkit.onchain.currencies import Currency, find_currency, find_token
-from payerkit.onchain.networks import networks
+from payerkit.onchain.networks import network_in_id, networks
 
 _MEMBERS = ("id", "network", "address", "decimals")
 
@@ -49,6 +49,9 @@ def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = 
         raise InvalidInput('network: expected a name as in currency ids, such as "sepolia".')
     if type(decimals) is not int or not 0 <= decimals <= 36:
         raise InvalidInput("decimals: expected a number from 0 to 36, as the token's contract has it.")
+    named = network_in_id(id)
+    if named is not None and named.name != network:
+        raise InvalidInput(f"network: the id ends with {named.name}. Correct one of them.")
     place, symbol = read_address(address, "address"), symbol or symbol_in(id, network)
     token = Currency(id=id, kind="erc20", network=network, symbol=symbol, decimals=decimals, address=place)
     _check_against_list(token)

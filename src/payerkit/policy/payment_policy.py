@@ -157,6 +157,8 @@ class PaymentPolicy:
         _check_single("fees", [each.address for each in self.fees])
         _check_single("allowances", [(each.token.lower(), each.spender) for each in self.allowances])
         _check_single("tokens", [each.id.lower() for each in self.tokens])
+        _check_single("rates", [(payment.lower(), invoice.lower()) for payment, invoice in self.rates])
+        _check_decimals(self.tokens)
 
     @classmethod
     @without_internal_frames
@@ -205,8 +207,8 @@ class PaymentPolicy:
         """
         try:
             Path(path).write_text(f"{self}\n" if str(self) else "", "utf-8")
-        except OSError as error:
-            raise InvalidInput(f"path: the file cannot be written ({error.strerror}).") from None
+        except (OSError, ValueError) as error:  # a ValueError if the path has a NUL
+            raise InvalidInput(f"path: the file cannot be written ({getattr(error, 'strerror', error)}).") from None
 
     def __str__(self) -> str:
         settings = {"peg_tolerance": self.peg_tolerance, "batch_fee": self.batch_fee}
@@ -247,11 +249,12 @@ class PaymentPolicy:
     def find_currency(self, currency_id: str) -> Currency | None:
         """Return a currency by its id, from payerkit's table or from the further tokens; None if neither has it.
 
-        A further token at an address of the table is the token of the table, under another id.
+        A further token at an address of the table is the token of the table, under another id; so is one at the address
+        of an earlier one.
         """
         known = find_currency(currency_id)
         if known is None and (own := next((each for each in self.tokens if _is_same_id(each.id, currency_id)), None)):
-            known = find_token(own.network, own.address) or own
+            known = self.find_token(own.network, own.address)
         return known
 
     def find_token(self, network: str, address: str) -> Currency | None:
@@ -306,9 +309,18 @@ def _read_text(value: object, name: str) -> str:
 
 def _check_single(name: str, keys: list[Any]) -> None:
     """Raise InvalidInput for two entries about the same: one of them would have no effect."""
+    places: dict[Any, int] = {}
     for number, key in enumerate(keys, 1):
-        if (first := keys.index(key) + 1) != number:
+        if (first := places.setdefault(key, number)) != number:
             raise InvalidInput(f"{name}: entry {number} is about the same as entry {first}. Keep one of them.")
+
+
+def _check_decimals(tokens: Iterable[Currency]) -> None:
+    """Raise InvalidInput for a token with two numbers of decimals: amounts would be right by one of them only."""
+    decimals: dict[tuple[str, str], int] = {}
+    for number, token in enumerate(tokens, 1):
+        if decimals.setdefault((token.network, token.address.lower()), token.decimals) != token.decimals:
+            raise InvalidInput(f"tokens: entry {number} has an address of another entry, but not its decimals.")
 
 
 def _is_same_id(one: str, other: str) -> bool:

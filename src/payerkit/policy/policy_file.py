@@ -60,9 +60,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         problem = f"the file cannot be read ({error.strerror})"
     except tomllib.TOMLDecodeError as error:
-        problem = f"not valid TOML: {visible(str(error))}"
+        hint = ". Put all rates below one [rates]" if "('rates',) twice" in str(error) else ""
+        problem = f"not valid TOML: {visible(str(error))}{hint}"
     except (ValueError, RecursionError):
-        problem = "not valid UTF-8, or nested too deeply"
+        problem = "not valid UTF-8, nested too deeply, or with a number of too many digits"
     raise InvalidInput(f"{path.name}: {problem}.")
 
 
@@ -75,12 +76,20 @@ def _read_entries(path: Path, table: str, entries: Any) -> tuple[Any, ...]:
 def _read_entry(path: Path, table: str, number: int, entry: Mapping[str, Any]) -> Any:
     where = f"{path.name}: [[{table}]] {number}"
     make = _ENTRIES[table]
+    _check_settings(where, entry)
     if isinstance(make, type):
         _check_members(where, entry, [each.name for each in fields(make)], _REQUIRED[table])
     try:
         return make(**entry)
     except InvalidInput as error:
         raise InvalidInput(f"{where}: {error.message}") from None
+
+
+def _check_settings(where: str, table: Mapping[str, Any]) -> None:
+    """Raise InvalidInput for a setting below the line that begins a table: in TOML it is a member of the table."""
+    for name in _SETTINGS:
+        if name in table:
+            raise InvalidInput(f"{where}: {name}: not a member. Move its line to the top of the file.")
 
 
 def _check_members(where: str, entry: Mapping[str, Any], known: Collection[str], required: Collection[str]) -> None:
@@ -96,6 +105,7 @@ def _read_rates(path: Path, rates: Any) -> dict[tuple[str, str], Any]:
     """Return rates by both ids; payment currency and invoice currency are separated by the last slash."""
     if not isinstance(rates, dict):
         raise InvalidInput(f"{path.name}: rates: expected a table. Write [rates] above its members.")
+    _check_settings(f"{path.name}: [rates]", rates)
     found = {}
     for name, rate in rates.items():
         payment, slash, invoice = name.rpartition("/")

@@ -69,6 +69,10 @@ def _compare_request(transaction: DecodedTransaction, payment: Effect, expected:
     return finding("amount_converted" if len(payment.path) > 1 else "amount_differs.path", transaction)
 
 
+_MOST_DIGITS = 60
+"""Digits of a rate that a policy is told at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Exchange:
     """An amount of a token, in base units, for what an invoice asks for in another currency."""
@@ -81,8 +85,16 @@ class _Exchange:
     @property
     def price(self) -> Decimal:
         """Of one unit of the token in the invoice currency, to eight digits."""
+        return self._price(8)
+
+    @property
+    def rate(self) -> Decimal:
+        """The same with as many digits as make the amount right to the base unit."""
+        return next(filter(self.is_rounded, map(self._price, range(8, _MOST_DIGITS))), self._price(_MOST_DIGITS))
+
+    def _price(self, digits: int) -> Decimal:
         price = EXACT.divide(self.expected, to_units(self.paid, self.token.decimals) or Decimal(1))
-        return price.normalize(Context(prec=8))
+        return price.normalize(Context(prec=digits))
 
     def due(self, rate: Decimal) -> Decimal:
         """Return what a rate asks for, in base units, unrounded."""
@@ -116,7 +128,7 @@ def _compare_exchange(
     peg = _peg(exchange.token)
     if peg is not None and peg == _peg(exchange.invoice):
         return _compare_by_peg(transaction, exchange, review.policy.peg_tolerance)
-    lines = "\n" + rate_line(exchange.token.id, exchange.invoice.id, exchange.price)
+    lines = "\n" + rate_line(exchange.token.id, exchange.invoice.id, exchange.rate)
     return finding("amount_unchecked", transaction, **exchange.words, lines=lines)
 
 

@@ -11,7 +11,7 @@ from payerkit.findings import Finding
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_effect_amount, format_percentage, simplest_percentage
 from payerkit.policy.payment_policy import AgreedFee
-from payerkit.policy.policy_lines import fee_line
+from payerkit.policy.policy_lines import fee_line, setting_line
 from payerkit.review.fees import Charge, FeeClaim, find_charges
 from payerkit.review.payment_review import PaymentReview, finding
 
@@ -92,7 +92,10 @@ def _check_batches(review: PaymentReview) -> Iterator[Finding]:
     batches = {each.index: each for each, payment in review.payments if payment.place is not None}
     most = review.policy.batch_fee
     for batch in batches.values():
-        yield finding("batch", batch) if most is None else finding("batch.agreed", batch, most=format_percentage(most))
+        if most is None:
+            yield finding("batch", batch, lines="\n" + setting_line("batch_fee", "?"))
+        else:
+            yield finding("batch.agreed", batch, most=format_percentage(most))
 
 
 def _fee_words(review: PaymentReview, charge: Charge) -> str:

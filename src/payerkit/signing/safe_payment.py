@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.html import visible
 from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.policy.payment_policy import PaymentPolicy
@@ -52,7 +53,7 @@ def write_safe(
     """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
     address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
     content = safe_file(
-        calls_of(review),
+        calls_of(review, anyway=anyway),
         safe=address,
         chain_id=chain_id_of(review.network),
         name=f"payerkit {payment.payment_reference or 'payment'}",
@@ -76,7 +77,7 @@ def hash_safe(
     """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
     address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
     return hash_calls(
-        calls_of(review),
+        calls_of(review, anyway=anyway),
         safe=address,
         network=review.network,
         nonce=nonce,
@@ -97,9 +98,20 @@ def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptio
     return review
 
 
-def calls_of(review: PaymentReview) -> tuple[SafeCall, ...]:
-    """Return the transactions of a payment as calls, without those that stand elsewhere in its response."""
-    return safe_calls(review.transactions[: len(review.payment.transactions)])
+def calls_of(review: PaymentReview, *, anyway: bool) -> tuple[SafeCall, ...]:
+    """Return the transactions of a payment as calls.
+
+    Those that stand elsewhere in its response are left out. As the verdict is about all of them, this raises
+    InvalidInput if there are some, unless `anyway`.
+    """
+    own = len(review.payment.transactions)
+    if review.transactions[own:] and not anyway:
+        origin = visible(review.transactions[own].origin)[:80]
+        raise InvalidInput(
+            f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
+            "made. anyway=True leaves it out."
+        )
+    return safe_calls(review.transactions[:own])
 
 
 def _describe(review: PaymentReview) -> str:

@@ -1,0 +1,151 @@
+"""The lines that findings tell a user to add: put into a policy as the finding says, they end it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import check_payment
+from test_review import (
+    DEAD,
+    ETH_FEE_PROXY,
+    FEE_PROXY,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    codes,
+    data,
+    payment,
+)
+
+FULL = f"""\
+batch_fee = "0.3"
+
+[[fees]]
+address = "{DEAD}"
+max_percent = "1"
+
+[rates]
+"FAU-sepolia/USD" = "1"
+"""
+ORDER = {"payee": PAYEE, "amount": "10", "invoice_currency": "fUSDC-sepolia", "payment_currency": "fUSDC-sepolia"}
+NEW = "0x2222222222222222222222222222222222222222"
+BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
+
+
+def added(text: str, hint: str) -> str:
+    """Return the text of a policy with the lines of a hint, where the hint wants them."""
+    where, _, lines = hint.partition(":\n")
+    lines = lines.replace('decimals = "?"', "decimals = 6").replace('batch_fee = "?"', 'batch_fee = "0.3"')
+    if "at the top" in where:
+        return f"{lines}\n{text}"
+    if "below its only [rates]" in where and "[rates]" in text:
+        return text.replace("[rates]", lines)
+    return f"{text}\n{lines}\n"
+
+
+def advised(paid: Any, order: Any, text: str, folder: Path) -> list[str]:
+    """Return the verdicts of a payment without the advice of its findings, with it, and with that of what is left."""
+    file, verdicts = folder / "policy.toml", []
+    for _ in range(3):
+        file.write_text(text, "utf-8")
+        found = check_payment(paid, order, policy=PaymentPolicy.read(file))
+        verdicts.append(found.verdict)
+        for hint in dict.fromkeys(each.hint for each in found if ":\n" in each.hint):
+            text = added(text, hint)
+    return verdicts
+
+
+def approve(amount: int, spender: str = FEE_PROXY, token: str = TOKEN) -> tuple[str, str, int]:
+    """Return an approval."""
+    return (token, data("095ea7b3", spender, amount), 0)
+
+
+def pay(fee: int = 0, token: str = TOKEN) -> tuple[str, str, int]:
+    """Return a payment of 10 of a token, with a fee."""
+    return (FEE_PROXY, data("c219a14d", token, PAYEE, 10**7, REFERENCE, fee, OTHER if fee else DEAD), 0)
+
+
+def ether(wei: int) -> tuple[str, str, int]:
+    """Return a payment in ETH."""
+    return (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), wei)
+
+
+DETAIL = (PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)
+BATCHED = (BATCH, data("92cddb91", [(2, [DETAIL])], [], DEAD), 0)
+IN_USD = ORDER | {"invoice_currency": "USD"}
+IN_ETH = IN_USD | {"payment_currency": "ETH-sepolia-sepolia"}
+RENAMED = {name: name_of.replace("fUSDC", "USDC") for name, name_of in ORDER.items()}
+NO_PAYEE = {name: value for name, value in ORDER.items() if name != "payee"}
+THIRD = int(Decimal(10**19) / 3)
+
+ADVICE = [
+    ("a fee", [approve(10_010_000), pay(10_000)], ORDER, "stop"),
+    ("a fee that no decimal number is", [approve(10_033_333), pay(33_333)], ORDER, "stop"),
+    ("a high fee", [approve(12 * 10**6), pay(2 * 10**6)], ORDER, "stop"),
+    ("an unlimited allowance", [approve(MAX), pay()], ORDER, "look"),
+    ("a large allowance", [approve(10**9), pay()], ORDER, "look"),
+    ("an allowance that remains", [pay(), approve(1)], ORDER, "look"),
+    ("a pegged token, at par", [pay()], IN_USD, "look"),
+    ("a pegged token, near par", [pay()], IN_USD | {"amount": "10.0317"}, "look"),
+    ("a rate", [pay()], IN_USD | {"invoice_currency": "EUR", "amount": "9.13"}, "look"),
+    ("a rate for ether", [ether(4 * 10**15)], IN_ETH, "look"),
+    ("a rate of more digits than people write", [ether(THIRD)], IN_ETH, "look"),
+    ("a token by its other name", [pay()], RENAMED, "look"),
+    ("by its other name, with a peg", [pay()], RENAMED | {"invoice_currency": "USD"}, "look"),
+    ("a new token", [approve(10**7, token=NEW), pay(token=NEW)], dict.fromkeys(ORDER, "NEW-sepolia") | NO_PAYEE
+     | {"payee": PAYEE, "invoice_currency": "NEW-sepolia", "payment_currency": "NEW-sepolia"}, "look"),
+    ("no payee", [pay()], NO_PAYEE, "look"),
+    ("a batch", [approve(10**7, BATCH), BATCHED], ORDER, "look"),
+    ("all at once", [approve(MAX), pay(10_000)], RENAMED | {"payee": None, "invoice_currency": "USD"}, "stop"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", FULL], ids=["an empty policy", "a policy"])
+@pytest.mark.parametrize(("calls", "order", "before"), [row[1:] for row in ADVICE], ids=[row[0] for row in ADVICE])
+def test_the_lines_of_findings_make_a_payment_ok(
+    calls: Any, order: Any, before: str, text: str, tmp_path: Path
+) -> None:
+    """Whoever agrees to what a finding says copies its lines, and the payment is ok from then on.
+
+    Only a token has to be known before its amount can be.
+    """
+    text = text.replace('batch_fee = "0.3"\n', "") if order == ORDER else text
+    paid = payment(*calls, asked=None)
+
+    first, second, last = advised(paid, order, text, tmp_path)
+
+    assert (before, "ok") == (first, last)
+    assert second == "ok" or order["payment_currency"] == "USDC-sepolia"
+
+
+@given(st.integers(10**9, 10**24), st.decimals("0.01", "999999", places=2))
+def test_the_rate_of_a_finding_is_right_to_the_base_unit(wei: int, amount: Decimal) -> None:
+    """However odd the service's rate is, the policy that is told for it makes the payment ok."""
+    paid, order = payment(ether(wei), asked=None), IN_ETH | {"amount": f"{amount:f}"}
+    (hint,) = (each.hint for each in check_payment(paid, order) if each.code == "amount_unchecked")
+    (rate,) = re.findall(r'USD" = "(.*)"', hint)
+
+    assert "ok" == check_payment(paid, order, rate=rate).verdict
+
+
+def test_what_the_lines_clear_is_this_payment_only(tmp_path: Path) -> None:
+    """The lines for one payment do not clear one that takes more."""
+    file = tmp_path / "policy.toml"
+    found = check_payment(payment(approve(10_010_000), pay(10_000), asked=None), ORDER)
+    file.write_text("".join(added("", each.hint) for each in found if ":\n" in each.hint), "utf-8")
+    policy = PaymentPolicy.read(file)
+
+    assert "ok" == check_payment(payment(pay(10_000), asked=None), ORDER, policy=policy).verdict
+    assert "fee" in codes(check_payment(payment(pay(10_002), asked=None), ORDER, policy=policy), "warning")
+    assert "ok" == check_payment(payment(TOKEN_PAYMENT, asked=None), ORDER, policy=policy).verdict
