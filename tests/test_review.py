@@ -200,6 +200,8 @@ def extra(**members: Any) -> Payment:
     return Payment.read(answer, order=USDC)
 
 
+MANY = [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)] * 300
+
 SWAPPED += [
     ("value that a batch does not pay", payment((BATCH, data("92cddb91", [(2, [detail(MAIN_USDC)])], [], DEAD), 10**20),
      asked=MAIN), "value_unexplained"),
@@ -219,6 +221,9 @@ SWAPPED += [
     ("a value in two forms", extra(value={"type": "BigNumber", "hex": "0x00", "_hex": "0x01"}), "value_unreadable"),
     ("an empty reference", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, b"", 0, DEAD), 0), asked=USDC,
      paymentReference="0x"), "reference_malformed"),
+    ("as many payments as take seconds to check", payment(*[(BATCH, data("92cddb91", [(2, MANY)], [], DEAD), 0)] * 4,
+     asked=USDC),
+     "too_many"),
     ("fifty-one transactions", payment(*[APPROVAL] * 50, TOKEN_PAYMENT, asked=USDC), "too_many"),
     ("conversion from another currency", payment(converted(10**9, HASHES[1], HASHES[1]),
      asked=order("ETH-sepolia-sepolia", "USD")), "amount_differs"),

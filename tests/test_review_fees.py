@@ -379,6 +379,8 @@ BATCHED = [
      agreed((OTHER, "0.1"), (THIRD, "0.5"), batch_fee="0.3"), "ok"),
     ("a leg first", batched((THIRD, 50_000, 0), (PAYEE, 10**7, 10_000)),
      agreed((OTHER, "0.1"), (THIRD, "0.5"), batch_fee="0.3"), "ok"),
+    ("a hundred legs, each rounded up", batched((PAYEE, 10**7, 0), *[(OTHER, 101, 0)] * 100), agreed((OTHER, "0.1"),
+     batch_fee="0.3"), "look"),
     ("an unknown batch fee", batched((PAYEE, 10**7, 10_000)), POLICY, "look"),
     ("another recipient of the batch fee", batched((PAYEE, 10**7, 0), recipient=THIRD),
      agreed((OTHER, "0.1"), batch_fee="0.3"), "look"),

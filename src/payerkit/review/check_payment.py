@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MAX_TRANSACTIONS = 50
 """Transactions that are checked; a payment has a few, and more only make the user wait."""
 
+MAX_EFFECTS = 1000
+"""Payments and approvals that are checked; the service pays at most 200 at once (operator's documentation)."""
+
 
 @without_internal_frames
 def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by name
@@ -92,6 +95,9 @@ def review_findings(review: PaymentReview) -> PaymentFindings:
     """Return the findings about a payment with what it is compared with."""
     if len(review.transactions) > MAX_TRANSACTIONS:
         return PaymentFindings([finding("too_many", count=len(review.transactions), limit=MAX_TRANSACTIONS)])
+    effects = sum(len(each.effects) for each in review.transactions)
+    if effects > MAX_EFFECTS:
+        return PaymentFindings([finding("too_many.effects", count=effects, limit=MAX_EFFECTS)])
     of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
     of_response = (*_check_whole(review), *review_response(review), *review_metadata(review))
     return PaymentFindings(sorted([*of_response, *of_transactions, *review_fees(review)], key=_place))

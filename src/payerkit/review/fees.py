@@ -64,7 +64,7 @@ class Charge:
     """What one wallet takes on top of payments, all in one currency: their fees, and fee legs.
 
     transaction, effect: the first that has a part of it. fee: in all. amount: of the payments, in all; both in the
-    same units. parts: how often it was rounded.
+    same units. parts: how often it may have been rounded: once for each payment.
     """
 
     transaction: DecodedTransaction
@@ -106,17 +106,18 @@ class Charge:
 
 def find_charges(payments: Collection[Paying], legs: Collection[Paying]) -> list[Charge]:
     """Return what is taken on top of payments, by recipient and currency, in the order of the transactions."""
-    amounts: dict[tuple[str, str], int] = {}
+    amounts: dict[tuple[str, str], list[int]] = {}
     for _, payment in payments:
-        amounts[_money(payment)] = amounts.get(_money(payment), 0) + (payment.amount or 0)
+        amounts.setdefault(_money(payment), []).append(payment.amount or 0)
     parts = [(paying, paying[1].fee_recipient, paying[1].fee or 0) for paying in (*payments, *legs)]
     parts += [(leg, leg[1].recipient, leg[1].amount or 0) for leg in legs]
     charges: dict[tuple[str, tuple[str, str]], Charge] = {}
     for (transaction, effect), recipient, fee in sorted(parts, key=lambda part: part[0][0].index):
         if fee:
             key = (recipient or "").lower(), _money(effect)
-            first = charges.get(key) or Charge(transaction, effect, recipient, 0, amounts.get(key[1], 0), 0)
-            charges[key] = replace(first, fee=first.fee + fee, parts=first.parts + 1)
+            paid = amounts.get(key[1], [])
+            first = charges.get(key) or Charge(transaction, effect, recipient, 0, sum(paid), 0)
+            charges[key] = replace(first, fee=first.fee + fee, parts=min(first.parts + 1, len(paid)))
     return list(charges.values())
 
 
