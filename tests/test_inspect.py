@@ -11,6 +11,7 @@ import pytest
 
 from payerkit.cli import main as cli
 from payerkit.models import Payment
+from payerkit.policy.payment_policy import PaymentPolicy
 from test_card import PAYEE_SWAPPED, UNLIMITED
 from test_review import GOOD, OTHER, USDC
 
@@ -53,6 +54,20 @@ def test_inspect_ends_with_the_verdict(
 
     assert code == inspect(saved)
     assert f"\n{verdict}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_name_that_the_terminal_cannot_show_is_written_out(
+    encoding: str, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether to sign does not depend on the letters of a name."""
+    policy, output = tmp_path / "policy.toml", tmp_path / "output.txt"
+    PaymentPolicy(addresses={USDC.payee: "例"}).save(policy)
+    with output.open("w", encoding=encoding) as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        code = inspect(saved, "--policy", policy)
+
+    assert (0, True) == (code, r"(\u4f8b)" in output.read_text(encoding))
 
 
 def test_inspect_tells_first_what_it_compares_with(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -201,7 +201,7 @@ def test_a_response_that_is_only_a_message_is_read_and_stopped() -> None:
 SEPOLIA = [11155111, "11155111", "0xaa36a7", "0xAA36A7", "0X00aa36a7", 11155111.0, "eip155:11155111", "Sepolia"]
 OTHER_CHAINS = [1, "1", "0x1", "eip155:137", "matic", "Polygon", "Ethereum", 0, -1, 10**5000, float("nan")]
 UNCLEAR_CHAINS = ["", "mars", "0x", True, "11155111 ", "1e3", "11155111.0", "٤", "9" * 5000, {"id": 1}, []]
-PLACES = ["chainId", "network", "chain_id", "metadata.network", "transactions.0.chainId", "a.b.chainId"]
+PLACES = ["chainId", "network", "chain id", "metadata.network", "transactions.0.chainId", "a.b.chainId"]
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -216,6 +216,17 @@ def test_the_right_network_is_no_alarm(place: str, value: Any) -> None:
 def test_another_network_is_stopped(place: str, value: Any) -> None:
     """The same transaction may do something else on another network."""
     assert {"chain_differs"} == codes(judged(added(place, value)), "error")
+
+
+OTHER_PLACES = ["destinationChainId", "source_network", "metadata.paymentNetwork", "route.evm-chain-id"]
+
+
+@pytest.mark.parametrize("place", OTHER_PLACES)
+def test_a_network_by_another_name_is_compared_as_well(place: str) -> None:
+    """A payment that arrives on another network is not the ordered one; what names no network says nothing."""
+    found = {value: judged(added(place, value)).verdict for value in (1, "matic", 11155111, "sepolia", "evm", 7)}
+
+    assert {1: "stop", "matic": "stop", 11155111: "ok", "sepolia": "ok", "evm": "ok", 7: "ok"} == found
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -275,7 +286,10 @@ STATEMENTS = [
     ("an unreadable amount", {"amount": "ten"}, "order_differs", "look"),
     ("another currency", {"paymentCurrency": "USDC-mainnet"}, "order_differs", "look"),
     ("another invoice currency", {"invoice_currency": "EUR"}, "order_differs", "look"),
+    ("another recipient", {"recipient": OTHER}, "order_differs", "look"),
     ("paid already", {"hasBeenPaid": True}, "paid_already", "stop"),
+    ("paid already, as text", {"metadata": {"has_been_paid": "TRUE"}}, "paid_already", "stop"),
+    ("paid already, says the request", {"request": {"hasBeenPaid": 1}}, "paid_already", "stop"),
     ("transactions of another type", {"transactions": {"0": as_json(TOKEN_PAYMENT)}}, "type_unexpected", "look"),
     ("a number as request id", {"requestId": 5}, "type_unexpected", "look"),
     ("metadata of another type", {"metadata": []}, "type_unexpected", "look"),
@@ -303,7 +317,7 @@ CONSISTENT = [
     ("the same id twice", {"requestId": "01ab", "requestID": "01AB", "request_id": None}),
     ("the same reference", {"metadata": {"paymentReference": "0x" + REFERENCE.hex().upper()}}),
     ("the order itself", {"payee": PAYEE.lower(), "amount": "10.0", "paymentCurrency": "FUSDC-sepolia"}),
-    ("not paid yet", {"hasBeenPaid": False}),
+    ("not paid yet", {"hasBeenPaid": False, "request": {"hasBeenPaid": "false"}, "recipient": PAYEE}),
     ("a quote that holds", {"metadata": {"quoteExpiresAt": "2026-11-22T13:00:01+01:00"}}),
     ("a quote that holds, in seconds", {"metadata": {"quoteExpiresAt": 1795348801}}),
     ("an allowance that the first transaction gives", {"metadata": {"hasEnoughAllowance": False}}),

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 
 from payerkit import __version__
@@ -18,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: failed, with a message on stderr. 2: wrong arguments. 130: interrupted with Ctrl+C.
     `onboard` returns 3 if rows are not done; `inspect` 3 for the verdict look, 4 for stop, 5 for an unreadable file.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not where a notebook or a test has replaced it
+            stream.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal does not have
     options = _parser().parse_args(arguments)
     try:
         # Imported here, so that a command loads only the libraries that it needs.

@@ -9,6 +9,7 @@ from payerkit.onchain.networks import Network, networks
 from payerkit.review.whole_response import Member, WholeResponse, plain_name
 
 _NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}
+_ENDINGS = tuple(_NAMES)
 _NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decimal>[0-9]{1,78}))")
 """A chain id as text; with `eip155:` in front by CAIP-2."""
 
@@ -21,6 +22,15 @@ def is_chain_name(name: str) -> bool:
 def chain_claims(whole: WholeResponse) -> list[Member]:
     """Return the members that name a network, wherever they stand; null names none."""
     return [each for each in whole.members if each.value is not None and is_chain_name(each.name)]
+
+
+def other_claims(whole: WholeResponse) -> list[Member]:
+    """Return the members that name a known network in other words, such as `destinationChainId`."""
+    return [
+        each
+        for each in whole.members
+        if plain_name(each.name).endswith(_ENDINGS) and not is_chain_name(each.name) and named_network(each.value)
+    ]
 
 
 def claimed_networks(claims: Iterable[Member]) -> list[str]:

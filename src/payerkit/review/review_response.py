@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from payerkit.findings import Finding
 from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.networks import networks
-from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network
+from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network, other_claims
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.review.transactions import DecodedTransaction
@@ -48,6 +48,15 @@ _OF_METADATA = {
 """Likewise of their metadata."""
 
 
+_OF_ORDERS: Mapping[str, tuple[str, ...]] = {
+    "payee": ("recipient", "payeeaddress", "recipientaddress"),
+    "amount": (),
+    "invoice_currency": (),
+    "payment_currency": (),
+}
+"""The members of orders, with other plain names that a response may have for them."""
+
+
 def review_response(review: PaymentReview) -> Iterator[Finding]:
     """Yield the findings about a response as a whole."""
     if not review.whole.is_complete:
@@ -84,7 +93,7 @@ def _check_chains(review: PaymentReview) -> Iterator[Finding]:
     claimed = claimed_networks(review.chain_claims)
     if review.network is None and len(claimed) > 1:
         yield finding("chain_differs.several", networks=listed(claimed))
-    for claim in review.chain_claims:
+    for claim in (*review.chain_claims, *other_claims(review.whole)):
         if (key := _compare_chain(claim.value, review.network)) is not None:
             about = None if claim.step is None else review.transactions[claim.step]
             yield finding(key, about, field=shown(claim.path if about is None else claim.name))
@@ -107,7 +116,7 @@ def _check_statements(review: PaymentReview) -> Iterator[Finding]:
         if member.value is not None:
             stated.setdefault(plain_name(member.name), []).append(member)
     yield from _compare_ids(stated)
-    if any(member.value is True for member in stated.get("hasbeenpaid", [])):
+    if any(plain_name(each.name) == "hasbeenpaid" and _is_true(each.value) for each in review.whole.members):
         yield finding("paid_already")
     if len(review.orders) == 1:
         yield from _compare_with_order(review.orders[0], stated)
@@ -122,12 +131,17 @@ def _compare_ids(stated: Mapping[str, list[Member]]) -> Iterator[Finding]:
 
 
 def _compare_with_order(order: ExpectedPayment, stated: Mapping[str, list[Member]]) -> Iterator[Finding]:
-    for name in ("payee", "amount", "invoice_currency", "payment_currency"):
+    for name, others in _OF_ORDERS.items():
         read: Callable[[object], object] = positive_number if name == "amount" else _comparable
         ordered = getattr(order, name)
-        for member in stated.get(plain_name(name), []):
+        for member in (each for other in (plain_name(name), *others) for each in stated.get(other, [])):
             if ordered is not None and read(member.value) != read(ordered):
                 yield finding("order_differs", field=shown(member.path))
+
+
+def _is_true(value: object) -> bool:
+    """Return True if a value says yes, also as text or as a number."""
+    return value is True or value == 1 or (isinstance(value, str) and value.lower() == "true")
 
 
 def _comparable(value: object) -> object:

@@ -23,6 +23,8 @@ CALLDATA_NAMES = ("data", "input", "callData", "calldata")
 _CALL = re.compile(r"0[xX][0-9a-fA-F]{8}")
 """The beginning of calldata: four bytes choose the function."""
 
+_SEPARATOR = re.compile(r"[\W_]+")
+
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 _CALLDATA = {"data", "input", "calldata"}
@@ -126,7 +128,7 @@ def _members(path: str, value: Any, step: int | None) -> list[Member]:
 
 def plain_name(name: str) -> str:
     """Return the name of a member without capitals and separators, as services differ in them."""
-    return name.replace("_", "").replace("-", "").lower()
+    return _SEPARATOR.sub("", name).lower()
 
 
 def _join(path: str, name: str) -> str:
