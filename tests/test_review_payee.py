@@ -421,6 +421,8 @@ NO_ORDERS = [
     ("a table", pd.DataFrame([ORDER]), "order: a DataFrame may have several orders"),
     ("a text", "fUSDC-sepolia", "order: give a PaymentOrder, or a dict or Series with its fields; got a str"),
     ("a number", 5, "order: give a PaymentOrder"),
+    ("a number as payee", {**ORDER, "payee": 10**5000}, "order: payee: expected text, got an int"),
+    ("a number as reference", {**ORDER, "payment_reference": 5}, "order: payment_reference: expected text, got an int"),
     ("other names", {"a": 1}, "None of the names is a field of PaymentOrder"),
 ]
 

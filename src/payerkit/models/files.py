@@ -65,8 +65,28 @@ def read_payment(
     return Payment.read(content, order=expected, order_source=order_source, network=network, repeated=repeated)
 
 
+def _has_text_names(source: Mapping[Any, Any]) -> bool:
+    """Return True if the members of all objects have names as in JSON."""
+    left: list[Any] = [source]
+    seen = set()
+    while left:
+        value = left.pop()
+        if id(value) in seen:  # one that holds itself
+            continue
+        seen.add(id(value))
+        if isinstance(value, Mapping):
+            if not all(isinstance(name, str) for name in value):
+                return False
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return True
+
+
 def _parse(source: Any) -> Any:
     if isinstance(source, Mapping):
+        if not _has_text_names(source):
+            raise InvalidInput("source: not a payment: the names of all members have to be text, as in JSON.")
         return dict(source)
     if not isinstance(source, str | Path):
         raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")

@@ -84,13 +84,16 @@ def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
     for name in PAYMENT_ORDER.fields:
         if name != "payee" and name not in given:
             raise InvalidInput(f"order: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
-    payee, reference = given.get("payee"), given.get("payment_reference")
+    amount = _read_amount(given.pop("amount"))
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise InvalidInput(f"order: {name}: expected text, got {kind_of(value)}.")
     return ExpectedPayment(
-        payee=None if payee is None else str(payee),
-        amount=_read_amount(given["amount"]),
-        invoice_currency=str(given["invoice_currency"]),
-        payment_currency=str(given["payment_currency"]),
-        payment_reference=None if reference is None else str(reference),
+        payee=given.get("payee"),
+        amount=amount,
+        invoice_currency=given["invoice_currency"],
+        payment_currency=given["payment_currency"],
+        payment_reference=given.get("payment_reference"),
     )
 
 
