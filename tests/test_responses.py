@@ -173,7 +173,9 @@ def test_odd_transactions_keep_the_answer() -> None:
         ({"percentage": "-1", "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),
         ({"percentage": "1e-999999", "address": "0x1"}, "<DeclaredFee: an unknown share to 0x1>", True),  # a bomb
         ({"percentage": "1", "address": 5}, "<DeclaredFee: 1 % to an unknown wallet>", True),
-        ({}, "<DeclaredFee: an unknown share to an unknown wallet>", False),
+        ({"wallet": "0x1"}, "<DeclaredFee: an unknown share to an unknown wallet>", False),
+        ({}, "None", False),  # services write nothing in several ways
+        ({"percentage": None, "address": None}, "None", False),
         ("0.1", "None", True),
         ([], "None", True),
         (None, "None", False),
