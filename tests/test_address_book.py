@@ -105,7 +105,7 @@ def test_anything_else_is_refused(wrong: Any) -> None:
 def test_entries_are_known_addresses() -> None:
     """A dict is for `read`; its keys alone have no names."""
     with pytest.raises(InvalidInput, match="addresses: expected KnownAddress objects; got a str"):
-        AddressBook({PAYEE: "Example Payee"})  # type: ignore[arg-type]
+        AddressBook({PAYEE: "Example Payee"})  # type: ignore[dict-item]
 
 
 def test_a_path_that_no_file_can_have_is_refused() -> None:

@@ -56,7 +56,8 @@ def added(text: str, hint: str) -> str:
 
 def advised(paid: Any, order: Any, text: str, folder: Path) -> list[str]:
     """Return the verdicts of a payment without the advice of its findings, with it, and with that of what is left."""
-    file, verdicts = folder / "policy.toml", []
+    file = folder / "policy.toml"
+    verdicts: list[str] = []
     for _ in range(3):
         file.write_text(text, "utf-8")
         found = check_payment(paid, order, policy=PaymentPolicy.read(file))

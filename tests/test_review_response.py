@@ -184,7 +184,8 @@ def test_a_message_to_sign_is_stopped(member: str, value: Any) -> None:
 
 def test_a_transaction_that_is_a_message_as_well_is_stopped() -> None:
     """A wallet may ask for a signature where payerkit reads the honest call."""
-    for members in (MESSAGE, {"domain": {}, "types": {}}):
+    parts: list[dict[str, Any]] = [MESSAGE, {"domain": {}, "types": {}}]
+    for members in parts:
         found = judged(HONEST | {"transactions": [transaction | members for transaction in HONEST["transactions"]]})
 
         assert "typed_message" in codes(found, "error")

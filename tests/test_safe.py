@@ -217,7 +217,7 @@ def test_a_verdict_about_more_than_the_safe_makes_is_refused(tmp_path: Path) -> 
         lambda: write_safe_files([split], tmp_path, safe=SAFE, rate=1),
     ):
         with pytest.raises(InvalidInput, match="A transaction stands elsewhere in the response, in next"):
-            hand_over()  # type: ignore[no-untyped-call]
+            hand_over()
     assert [] == [*tmp_path.iterdir()]
 
 
