@@ -36,11 +36,13 @@ POLICY = PaymentPolicy(
     ),
     rates={("ETH-sepolia-sepolia", "USD"): Decimal("2500.50"), ("A/B-matic", "USD"): Decimal("1E-7")},
     tokens=[NEW_TOKEN, NEW_TOKEN | {"id": "other-name-matic", "address": PAYEE, "symbol": "USDX"}],
+    rate_tolerance=Decimal("0.5"),
     peg_tolerance=Decimal(1),
     batch_fee=Decimal("0.30"),
 )
 
 WRITTEN = """\
+rate_tolerance = "0.5"
 peg_tolerance = "1"
 batch_fee = "0.3"
 
@@ -185,7 +187,7 @@ MISTAKES = [
     (
         "an unknown table",
         "[[fee]]\n",
-        r"policy.toml: fee: not a member of a policy. There are peg_tolerance, .*\[\[fees",
+        r"policy.toml: fee: not a member of a policy. There are rate_tolerance, .*\[\[fees",
     ),
     ("a table in place of tables", '[fees]\naddress = "x"', r"fees: expected tables. Write \[\[fees\]\]"),
     ("a list of texts", 'fees = ["x"]', "fees: expected tables"),

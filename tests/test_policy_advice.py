@@ -17,6 +17,7 @@ from test_review import (
     DEAD,
     ETH_FEE_PROXY,
     FEE_PROXY,
+    HASHES,
     MAX,
     OTHER,
     PAYEE,
@@ -24,6 +25,7 @@ from test_review import (
     TOKEN,
     TOKEN_PAYMENT,
     codes,
+    converted,
     data,
     payment,
 )
@@ -128,6 +130,20 @@ def test_the_lines_of_findings_make_a_payment_ok(
 
     assert (before, "ok") == (first, last)
     assert second == "ok" or order["payment_currency"] == "USDC-sepolia"
+
+
+OFF_RATE = [
+    ("an amount", ether(401 * 10**13)),
+    ("a maximum", (*converted(10**9, *HASHES)[:2], 41 * 10**14)),
+]
+
+
+@pytest.mark.parametrize("call", [row[1] for row in OFF_RATE], ids=[row[0] for row in OFF_RATE])
+def test_the_tolerance_of_a_finding_is_wide_enough(call: Any, tmp_path: Path) -> None:
+    """What is near a rate of the policy, but not at it, is ok once the difference is agreed to."""
+    rates = '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"\n'
+
+    assert ["look", "ok", "ok"] == advised(payment(call, asked=None), IN_ETH, rates, tmp_path)
 
 
 @given(st.integers(10**9, 10**24), st.decimals("0.01", "999999", places=2))

@@ -252,6 +252,45 @@ def test_the_value_is_what_the_payments_need(asked: PaymentOrder, transaction: A
     assert expected == {code for code in codes(found, "error") | codes(found, "warning") if code.startswith("value")}
 
 
+AT_2500 = {("ETH-sepolia-sepolia", "USD"): "2500"}  # ten dollars cost 4 * 10**15 wei
+SINGLE, BATCHED = converted(10**9, *HASHES)[:2], batch((4, [CONVERTED]), value=0)[:2]
+WITHIN_1 = {"rates": AT_2500, "rate_tolerance": 1}
+BOUNDED = [
+    ("no policy", {}, SINGLE, 4 * 10**15, "look"),
+    ("a rate only", {"rates": AT_2500}, SINGLE, 4 * 10**15, "look"),
+    ("exactly what it costs", WITHIN_1, SINGLE, 4 * 10**15, "ok"),
+    ("one percent more", WITHIN_1, SINGLE, 404 * 10**13, "ok"),
+    ("a wei beyond", WITHIN_1, SINGLE, 404 * 10**13 + 1, "look"),
+    ("too little", WITHIN_1, SINGLE, 39 * 10**14, "look"),
+    ("far too much", WITHIN_1 | {"rate_tolerance": 100}, SINGLE, 7 * 10**15, "look"),
+    ("another amount", WITHIN_1, converted(101 * 10**7, *HASHES)[:2], 4 * 10**15, "stop"),
+    ("a batch", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4 * 10**15, "ok"),
+    ("a batch with its fee", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4052 * 10**12, "ok"),
+    ("a batch with more", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4053 * 10**12, "look"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "call", "value", "verdict"), [row[1:] for row in BOUNDED], ids=[row[0] for row in BOUNDED]
+)
+def test_a_conversion_is_ok_within_what_was_agreed(policy: Any, call: Any, value: int, verdict: str) -> None:
+    """What is converted on execution may cost what a rate says, and no more than the tolerance above it."""
+    found = check_payment(payment((*call, value), asked=USD_ORDER), policy=PaymentPolicy(**policy))
+
+    assert verdict == found.verdict
+
+
+def test_a_tolerance_accepts_an_amount_near_its_rate() -> None:
+    """The live service pays at a rate of its own; how far it may be from the user's is agreed once."""
+    paid = payment((ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), 4 * 10**15), asked=USD_ORDER)
+    verdicts = {
+        rate: check_payment(paid, rate=rate, policy=PaymentPolicy(rate_tolerance="2")).verdict
+        for rate in ("2500", "2510", "2549", "2560", "2440")
+    }
+
+    assert {"2500": "ok", "2510": "ok", "2549": "ok", "2560": "stop", "2440": "stop"} == verdicts
+
+
 @pytest.mark.parametrize("value", [10**16, 5])
 def test_a_batch_that_converts_native_value_is_no_alarm(value: int) -> None:
     """The contract passes the value on and returns the rest, so the value is the most that it may spend."""

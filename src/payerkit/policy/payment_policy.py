@@ -99,6 +99,8 @@ class PaymentPolicy:
             `{("ETH-sepolia-sepolia", "USD"): "2500"}`.
         tokens: Tokens that payerkit's table does not have, each as a dict with `id`, `network`, `address` and
             `decimals`; the id also gives the symbol, unless there is a `symbol`.
+        rate_tolerance: By how many percent an amount may differ from what a rate asks for, and so may the maximum of a
+            payment that is converted on execution; None if a person is to look at each.
         peg_tolerance: By how many percent the amount in a token that is pegged to the invoice currency may differ from
             one to one, without a rate; None if a person is to look at each.
         batch_fee: The highest percentage that a batch contract may take in addition; the calldata does not show it.
@@ -122,6 +124,7 @@ class PaymentPolicy:
     addresses: AddressBook | None
     rates: Mapping[tuple[str, str], Decimal]
     tokens: tuple[Currency, ...]
+    rate_tolerance: Decimal | None
     peg_tolerance: Decimal | None
     batch_fee: Decimal | None
     rate_source: RateSource | None
@@ -135,6 +138,7 @@ class PaymentPolicy:
         addresses: AddressBook | AddressSource | None = None,
         rates: Mapping[tuple[str, str], Decimal | int | str] | None = None,
         tokens: Iterable[Currency | Mapping[str, Any]] = (),
+        rate_tolerance: Decimal | int | str | None = None,
         peg_tolerance: Decimal | int | str | None = None,
         batch_fee: Decimal | int | str | None = None,
         rate_source: RateSource | None = None,
@@ -149,8 +153,9 @@ class PaymentPolicy:
             addresses=addresses,
             rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
             tokens=tuple(map(read_token, tokens)),
-            peg_tolerance=None if peg_tolerance is None else _read_percentage(peg_tolerance, "peg_tolerance"),
-            batch_fee=None if batch_fee is None else _read_percentage(batch_fee, "batch_fee"),
+            rate_tolerance=_read_setting(rate_tolerance, "rate_tolerance"),
+            peg_tolerance=_read_setting(peg_tolerance, "peg_tolerance"),
+            batch_fee=_read_setting(batch_fee, "batch_fee"),
             rate_source=rate_source,
             source=source,
         )
@@ -211,8 +216,7 @@ class PaymentPolicy:
             raise InvalidInput(f"path: the file cannot be written ({getattr(error, 'strerror', error)}).") from None
 
     def __str__(self) -> str:
-        settings = {"peg_tolerance": self.peg_tolerance, "batch_fee": self.batch_fee}
-        given = [policy_lines.setting_line(name, value) for name, value in settings.items() if value is not None]
+        given = [policy_lines.setting_line(name, value) for name, value in self.percentages.items()]
         rates = [policy_lines.rate_member(*currencies, rate) for currencies, rate in self.rates.items()]
         parts = [
             *(["\n".join(given)] if given else []),
@@ -223,6 +227,12 @@ class PaymentPolicy:
             *(["\n".join(["[rates]", *rates])] if rates else []),
         ]
         return "\n\n".join(parts)
+
+    @property
+    def percentages(self) -> dict[str, Decimal]:
+        """The percentages that are set and belong to no table, by name."""
+        settings = {name: getattr(self, name) for name in policy_lines.PERCENTAGES}
+        return {name: value for name, value in settings.items() if value is not None}
 
     def agreed_fee(self, address: str | None) -> AgreedFee | None:
         """Return the fee that was agreed for a recipient; None if there is none."""
@@ -299,6 +309,10 @@ def _read_percentage(value: object, name: str) -> Decimal:
     if number is None:
         raise InvalidInput(f'{name}: expected a percentage from 0 to 100, such as "0.1".')
     return number
+
+
+def _read_setting(value: object, name: str) -> Decimal | None:
+    return None if value is None else _read_percentage(value, name)
 
 
 def _read_text(value: object, name: str) -> str:

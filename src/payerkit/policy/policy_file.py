@@ -14,8 +14,9 @@ from payerkit.html import visible
 from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.further_tokens import read_token
 from payerkit.policy.payment_policy import AcceptedAllowance, AgreedFee
+from payerkit.policy.policy_lines import PERCENTAGES
 
-_SETTINGS = ("peg_tolerance", "batch_fee", "address_book")
+_SETTINGS = (*PERCENTAGES, "address_book")
 """Members that stand above all tables."""
 
 _ENTRIES: Mapping[str, Callable[..., Any]] = {
@@ -42,7 +43,7 @@ def read_policy_file(path: Path) -> dict[str, Any]:
             known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
             raise InvalidInput(f"{path.name}: {visible(name)}: not a member of a policy. There are {known}.")
     entries = {name: _read_entries(path, name, content.get(name, [])) for name in _ENTRIES}
-    settings: dict[str, Any] = {name: content[name] for name in ("peg_tolerance", "batch_fee") if name in content}
+    settings: dict[str, Any] = {name: content[name] for name in PERCENTAGES if name in content}
     rates = _read_rates(path, content.get("rates", {}))
     book = _read_book(path, content["address_book"]) if "address_book" in content else ()
     has_book = "addresses" in content or "address_book" in content

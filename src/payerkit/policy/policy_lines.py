@@ -46,6 +46,10 @@ def rate_member(payment: str, invoice: str, rate: Decimal | str | int) -> str:
     return f"{_quoted(f'{payment}/{invoice}')} = {_quoted(_number(rate))}"
 
 
+PERCENTAGES = ("rate_tolerance", "peg_tolerance", "batch_fee")
+"""Members of a policy that are percentages and belong to no table."""
+
+
 def setting_line(name: str, value: Decimal | str) -> str:
     """Return the line of a percentage that belongs to no table, such as `batch_fee`."""
     return f"{name} = {_quoted(_number(value))}"

@@ -13,6 +13,7 @@ The modules, in the order of a check; the messages are in `review.tsv`:
         review_response         the whole response; review_metadata: what the service says of the transactions
         review_orders           several orders; review_payments: one payment; review_payee: who is paid
         review_tokens           in which token; review_amounts: how much; review_value: how much of the coin
+        review_conversion       what a conversion on execution may cost
         review_fees             who takes how much on top; review_approvals: who may take how much
         review_many             payments compared with each other
 """

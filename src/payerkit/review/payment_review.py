@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_UP, Context, Decimal
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Self, cast
 
@@ -13,8 +13,8 @@ from payerkit._tables import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
 from payerkit.html import visible
-from payerkit.onchain.amounts import read_rate
-from payerkit.onchain.currencies import Currency
+from payerkit.onchain.amounts import EXACT, read_rate
+from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.address_book import KnownAddress
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
@@ -162,6 +162,34 @@ class PaymentReview:
     def _rates(self) -> dict[tuple[str, str], Decimal | None]:
         return {}
 
+    def cost_of(self, payment: Effect) -> Decimal | None:
+        """Return what a payment and its fee cost, in base units of the token that is spent.
+
+        If it is converted on execution, that is what it costs by a known rate; None if there is no rate.
+        """
+        spent = Decimal((payment.amount or 0) + (payment.fee or 0))
+        if payment.unit != "request":
+            return spent
+        order = self.order_of(payment)
+        invoice = None if order is None else self.policy.find_currency(order.invoice_currency)
+        token, rate = self.currency(order), None if order is None else self.rate_of(order)
+        if invoice is None or token is None or rate is None:
+            return None
+        in_invoice = spent.scaleb(-request_decimals(invoice), EXACT)
+        return EXACT.multiply(EXACT.divide(in_invoice, rate), Decimal(10) ** token.decimals)
+
+    @cached_property
+    def native_costs(self) -> Mapping[int, Decimal | None]:
+        """What all native payments of a transaction cost, in wei, by its index; None if it is not known."""
+        costs = {
+            each.index: [self.cost_of(effect) for effect in each.effects if effect.is_payment and effect.is_native]
+            for each in self.transactions
+        }
+        return {
+            index: None if None in of_one else sum((cost for cost in of_one if cost is not None), Decimal(0))
+            for index, of_one in costs.items()
+        }
+
     def known(self, address: str | None) -> KnownAddress | None:
         """Return the entry of the policy's address book for an address; None if there is none."""
         return None if self.policy.addresses is None else self.policy.addresses.find(address, self.network)
@@ -212,6 +240,11 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
 def shown(text: str) -> str:
     """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
     return visible(text)[:80]
+
+
+def needed_percentage(difference: Decimal) -> Decimal:
+    """Return the percentage that a policy has to name to accept a difference: two digits, and at least 1."""
+    return max(Context(prec=2, rounding=ROUND_UP).plus(difference), Decimal(1))
 
 
 def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:

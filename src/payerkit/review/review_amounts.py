@@ -14,11 +14,12 @@ from payerkit.onchain.amounts import EXACT, format_amount, format_percentage, po
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.policy_lines import rate_line, setting_line
-from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.payment_review import PaymentReview, finding, needed_percentage
+from payerkit.review.review_conversion import is_bounded
 from payerkit.review.transactions import DecodedTransaction
 
-RATE_TOLERANCE = 1
-"""Percent by which an amount may differ from a known rate, as rates change from minute to minute."""
+NEAR_RATE = 1
+"""Percent from what a known rate asks for up to which an amount is no error: rates change from minute to minute."""
 
 PEG_LIMIT = 20
 """Percent from one to one at which an amount in a pegged token is an error: no peg that holds is off as far."""
@@ -44,7 +45,8 @@ def review_amount(review: PaymentReview, transaction: DecodedTransaction, paymen
     elif invoice is None:
         yield finding("amount_unchecked.invoice", transaction)
     elif payment.unit == "request":
-        yield _compare_request(transaction, payment, expected, invoice)
+        found = _compare_request(payment, expected, invoice, is_bounded=is_bounded(review, transaction, payment))
+        yield finding(found, transaction, currency=invoice.id, expected=f"{expected:f} {invoice.id}")
     elif invoice == currency:
         yield _compare_exactly(transaction, payment.amount, expected, invoice)
     else:
@@ -59,14 +61,19 @@ def _compare_exactly(transaction: DecodedTransaction, paid: int, expected: Decim
     return finding("amount_differs", transaction, **words)
 
 
-def _compare_request(transaction: DecodedTransaction, payment: Effect, expected: Decimal, invoice: Currency) -> Finding:
-    """Compare a payment that is converted on execution: its amount is in the invoice currency."""
+def _compare_request(payment: Effect, expected: Decimal, invoice: Currency, *, is_bounded: bool) -> str:
+    """Return the key of the finding about a payment that is converted on execution: in the invoice currency.
+
+    is_bounded: what it may cost is bounded as agreed.
+    """
     named = invoice.address if invoice.kind == "erc20" else currency_hash(invoice)
     if not payment.path or not is_same(payment.path[0], named):
-        return finding("amount_differs.currency", transaction, currency=invoice.id)
+        return "amount_differs.currency"
     if EXACT.multiply(expected, Decimal(10) ** request_decimals(invoice)) != payment.amount:
-        return finding("amount_differs.request", transaction, expected=f"{expected:f} {invoice.id}")
-    return finding("amount_converted" if len(payment.path) > 1 else "amount_differs.path", transaction)
+        return "amount_differs.request"
+    if len(payment.path) == 1:
+        return "amount_differs.path"
+    return "amount_converted.bounded" if is_bounded else "amount_converted"
 
 
 _MOST_DIGITS = 60
@@ -124,7 +131,7 @@ def _compare_exchange(
 ) -> Finding:
     """Compare an amount with a rate; without one, with the peg of the token, if it has one."""
     if rate is not None:
-        return _compare_by_rate(transaction, exchange, rate)
+        return _compare_by_rate(transaction, exchange, rate, review.policy.rate_tolerance)
     peg = _peg(exchange.token)
     if peg is not None and peg == _peg(exchange.invoice):
         return _compare_by_peg(transaction, exchange, review.policy.peg_tolerance)
@@ -132,15 +139,24 @@ def _compare_exchange(
     return finding("amount_unchecked", transaction, **exchange.words, lines=lines)
 
 
-def _compare_by_rate(transaction: DecodedTransaction, exchange: _Exchange, rate: Decimal) -> Finding:
-    is_near = exchange.difference(rate) <= RATE_TOLERANCE
-    if is_near and exchange.is_rounded(rate):
+def _compare_by_rate(
+    transaction: DecodedTransaction, exchange: _Exchange, rate: Decimal, tolerance: Decimal | None
+) -> Finding:
+    difference = exchange.difference(rate)
+    if difference <= NEAR_RATE and exchange.is_rounded(rate):
         return finding("amount_matches", transaction)
-    due = format_amount(int(exchange.due(rate).to_integral_value(ROUND_UP)), exchange.token)
-    key = "amount_off_rate" if is_near else "amount_differs.rate"
-    share = format_percentage(Context(prec=2).plus(exchange.difference(rate)))
-    difference = f"{share} {'too much' if exchange.paid > exchange.due(rate) else 'too little'}"
-    return finding(key, transaction, paid=exchange.words["paid"], expected=due, difference=difference)
+    share = format_percentage(Context(prec=2).plus(difference))
+    words = {
+        "paid": exchange.words["paid"],
+        "expected": format_amount(int(exchange.due(rate).to_integral_value(ROUND_UP)), exchange.token),
+        "difference": f"{share} {'too much' if exchange.paid > exchange.due(rate) else 'too little'}",
+    }
+    if tolerance is not None and difference <= tolerance:
+        return finding("amount_near_rate", transaction, **words, most=format_percentage(tolerance))
+    if difference > NEAR_RATE:
+        return finding("amount_differs.rate", transaction, **words)
+    lines = "\n" + setting_line("rate_tolerance", needed_percentage(difference))
+    return finding("amount_off_rate", transaction, **words, lines=lines)
 
 
 def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolerance: Decimal | None) -> Finding:
@@ -151,8 +167,7 @@ def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolera
         return finding("amount_differs.peg", transaction, **words)
     if tolerance is not None and difference <= tolerance:
         return finding("amount_pegged", transaction, **words, most=format_percentage(tolerance))
-    needed = Context(prec=2, rounding=ROUND_UP).plus(difference)
-    lines = "\n" + setting_line("peg_tolerance", max(needed, Decimal(1)))
+    lines = "\n" + setting_line("peg_tolerance", needed_percentage(difference))
     return finding("amount_unchecked.peg", transaction, **words, lines=lines)
 
 

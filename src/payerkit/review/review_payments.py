@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
-from payerkit.onchain.amounts import format_amount
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
-from payerkit.review.payment_review import UNLIMITED, PaymentReview, finding
+from payerkit.review.payment_review import PaymentReview, finding
 from payerkit.review.review_amounts import review_amount
+from payerkit.review.review_conversion import review_maximum
 from payerkit.review.review_payee import review_payee
 from payerkit.review.review_tokens import review_token
 from payerkit.review.transactions import DecodedTransaction
@@ -37,17 +37,9 @@ def _check_execution(review: PaymentReview, transaction: DecodedTransaction, pay
     if payment.revert_reason:
         yield finding("would_fail", transaction, reason=payment.revert_reason)
     if payment.unit == "request":
-        yield _check_maximum(review, transaction, payment)
+        yield review_maximum(review, transaction, payment)
     elif payment.max_to_spend or payment.max_rate_age:
         yield finding("maximum_unread", transaction)
-
-
-def _check_maximum(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
-    most = transaction.value if payment.max_to_spend is None else payment.max_to_spend
-    token = review.token(payment.token)
-    maximum = "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}"
-    age = "" if payment.max_rate_age else " The rate may be of any age."
-    return finding("max_to_spend", transaction, maximum=maximum, age=age)
 
 
 def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:

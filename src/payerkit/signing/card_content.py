@@ -263,8 +263,7 @@ def _policy_words(review: PaymentReview) -> str:
     }
     words = [count_of(count, name) for name, count in counts.items() if count]
     words += ["an address book"] if policy.addresses is not None else []
-    percentages = {"peg tolerance": policy.peg_tolerance, "batch fee": policy.batch_fee}
-    words += [f"{name} {format_percentage(each)}" for name, each in percentages.items() if each is not None]
+    words += [f"{name.replace('_', ' ')} {format_percentage(each)}" for name, each in policy.percentages.items()]
     words += ["a source of rates"] if policy.rate_source else []
     return ", ".join(words) or "none"
 
