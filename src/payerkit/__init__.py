@@ -67,7 +67,7 @@ _MODULES = {
     "Refused": "errors",
     "Report": "bulk.report",
     "Retries": "retry",
-    "SafeHashes": "signing.safe",
+    "SafeHashes": "signing.safe_hashes",
     "SandboxClient": "connection",
     "SandboxControls": "sandbox_controls",
     "ServiceError": "errors",

@@ -109,7 +109,7 @@ from payerkit.policy.payment_policy import (
     PaymentPolicy as PaymentPolicy,
 )
 from payerkit.review.check_payment import check_payment as check_payment
-from payerkit.signing.safe import SafeHashes as SafeHashes
+from payerkit.signing.safe_hashes import SafeHashes as SafeHashes
 from payerkit.retry import Retries as Retries
 from payerkit.sample_payments import samples as samples
 from payerkit.sandbox_controls import SandboxControls as SandboxControls

@@ -16,7 +16,8 @@ from payerkit.onchain.addresses import read_address
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
-from payerkit.signing.safe import SafeCall, chain_id_of, safe_file, write_safe_file
+from payerkit.signing.builder_file import builder_file, write_builder_file
+from payerkit.signing.safe_calls import SafeCall, chain_id_of
 from payerkit.signing.safe_payment import calls_of
 from payerkit.wording import count_of
 
@@ -75,7 +76,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     written = []
     for network, content in contents.items():
         path = place / f"safe-{network}.json"
-        write_safe_file(path, content)
+        write_builder_file(path, content)
         written.append((network, str(path), len(batches[network]), len(content["transactions"])))
     return pd.DataFrame(written, columns=list(_COLUMNS)).astype(_COLUMNS)
 
@@ -108,7 +109,7 @@ def _content(
     if isinstance(safe, Mapping) and network not in safe:
         raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
     count = count_of(len(batch), "payment")
-    return safe_file(
+    return builder_file(
         [call for calls in batch for call in calls],
         safe=read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe"),
         chain_id=chain_id_of(network),

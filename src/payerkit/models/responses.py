@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from payerkit.policy.payment_policy import PaymentPolicy
     from payerkit.review.orders import Orders
     from payerkit.signing.card import PaymentCard
-    from payerkit.signing.safe import SafeHashes
+    from payerkit.signing.safe_hashes import SafeHashes
     from payerkit.signing.safe_payment import CheckOptions
 
 

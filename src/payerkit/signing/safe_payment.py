@@ -15,15 +15,9 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import PaymentLike
-from payerkit.signing.safe import (
-    SafeCall,
-    SafeHashes,
-    chain_id_of,
-    hash_calls,
-    safe_calls,
-    safe_file,
-    write_safe_file,
-)
+from payerkit.signing.builder_file import builder_file, write_builder_file
+from payerkit.signing.safe_calls import SafeCall, chain_id_of, safe_calls
+from payerkit.signing.safe_hashes import SafeHashes, hash_calls
 
 if TYPE_CHECKING:
     from payerkit.review.orders import AnyOrder, Orders
@@ -52,7 +46,7 @@ def write_safe(
 ) -> None:
     """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
     address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
-    content = safe_file(
+    content = builder_file(
         calls_of(review, anyway=anyway),
         safe=address,
         chain_id=chain_id_of(review.network),
@@ -60,7 +54,7 @@ def write_safe(
         description=_describe(review),
         created_at=created_at,
     )
-    write_safe_file(path, content)
+    write_builder_file(path, content)
 
 
 @without_internal_frames
