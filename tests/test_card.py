@@ -15,15 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import payerkit
-from payerkit.errors import InvalidInput
-from payerkit.findings import Finding, PaymentFindings
-from payerkit.models import Payment
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.signing.calldata_digest import calldata_digest
-from payerkit.signing.card import PaymentCard
-from payerkit.signing.card_content import Point, _points
-from published import ANSWERS
-from test_review import (
+from example_payments import (
     APPROVAL,
     ETH,
     GOOD,
@@ -37,6 +29,14 @@ from test_review import (
     data,
     payment,
 )
+from payerkit.errors import InvalidInput
+from payerkit.findings import Finding, PaymentFindings
+from payerkit.models import Payment
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.signing.calldata_digest import calldata_digest
+from payerkit.signing.card import PaymentCard
+from payerkit.signing.card_content import Point, _points
+from published import ANSWERS
 
 ORDERED_WIRE = USDC.to_dict(reveal=True)
 UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import payerkit
+from example_payments import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, data
 from payerkit import Payment, check_payments, samples
 from payerkit.errors import InvalidInput
 from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from test_review import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, data
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
 

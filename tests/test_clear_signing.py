@@ -16,15 +16,7 @@ import pytest
 from eth_hash.auto import keccak
 from jsonschema import Draft202012Validator
 
-from payerkit import write_clear_signing
-from payerkit.onchain.abi import parse_signature
-from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.deployments import deployments
-from payerkit.onchain.functions import EffectKind, functions
-from payerkit.review.transactions import decode_payment
-from payerkit.signing.clear_signing import clear_signing_lines
-from payerkit.signing.clear_signing_descriptors import described_functions, descriptors
-from test_review import (
+from example_payments import (
     APPROVAL,
     BATCH,
     CONVERTED,
@@ -50,6 +42,14 @@ from test_review import (
     mutations,
     payment,
 )
+from payerkit import write_clear_signing
+from payerkit.onchain.abi import parse_signature
+from payerkit.onchain.addresses import address_problem
+from payerkit.onchain.deployments import deployments
+from payerkit.onchain.functions import EffectKind, functions
+from payerkit.review.transactions import decode_payment
+from payerkit.signing.clear_signing import clear_signing_lines
+from payerkit.signing.clear_signing_descriptors import described_functions, descriptors
 
 SCHEMA = json.loads(Path(__file__).with_name("data").joinpath("erc7730-v2.schema.json").read_text("utf-8"))
 

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from payerkit.review.transactions import DecodedTransaction, decode_payment
-from payerkit.signing.calldata_digest import calldata_digest, digest_of
-from payerkit.signing.device import device_lines
-from test_review import (
+from example_payments import (
     APPROVAL,
     DEAD,
     ETH,
@@ -24,6 +21,9 @@ from test_review import (
     data,
     payment,
 )
+from payerkit.review.transactions import DecodedTransaction, decode_payment
+from payerkit.signing.calldata_digest import calldata_digest, digest_of
+from payerkit.signing.device import device_lines
 
 
 def decoded(*transaction: Any) -> DecodedTransaction:

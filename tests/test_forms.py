@@ -13,6 +13,7 @@ import pytest
 from pydantic import Secret
 
 import payerkit
+from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 from far_end import FarEnd, close, drip, message, reply
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.checks import schema
@@ -36,7 +37,6 @@ from payerkit.models.requests import RequestModel
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
-from test_review import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 
 ORDER = {
     "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",

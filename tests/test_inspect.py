@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from example_payments import GOOD, OTHER, USDC
 from payerkit.cli import main as cli
 from payerkit.models import Payment
 from payerkit.policy.payment_policy import PaymentPolicy
 from test_card import PAYEE_SWAPPED, UNLIMITED
-from test_review import GOOD, OTHER, USDC
 
 ORDERED = {
     "--payee": USDC.payee,

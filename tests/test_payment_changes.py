@@ -13,12 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from payerkit.models import Payment
-from payerkit.onchain.currencies import find_currency, token_list
-from payerkit.onchain.networks import networks
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
-from test_review import (
+from example_payments import (
     BATCH,
     DEAD,
     ETH_FEE_PROXY,
@@ -37,6 +32,11 @@ from test_review import (
     order,
     payment,
 )
+from payerkit.models import Payment
+from payerkit.onchain.currencies import find_currency, token_list
+from payerkit.onchain.networks import networks
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
 from test_review_orders import ASKED, batch
 from test_review_orders import orders as orders_of
 

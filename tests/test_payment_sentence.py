@@ -6,12 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from payerkit.models import Payment
-from payerkit.onchain.deployments import find_deployment
-from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.payment_policy import PaymentPolicy
-from test_card import DECLARED, UNLIMITED, WITH_FEE
-from test_review import (
+from example_payments import (
     APPROVAL,
     DEAD,
     ETH,
@@ -29,6 +24,11 @@ from test_review import (
     order,
     payment,
 )
+from payerkit.models import Payment
+from payerkit.onchain.deployments import find_deployment
+from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.payment_policy import PaymentPolicy
+from test_card import DECLARED, UNLIMITED, WITH_FEE
 
 KNOWN = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE, name="Example Payee")]))
 

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.check_payment import check_payment
-from test_review import (
+from example_payments import (
     DEAD,
     ETH_FEE_PROXY,
     FEE_PROXY,
@@ -29,6 +27,8 @@ from test_review import (
     data,
     payment,
 )
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import check_payment
 
 FULL = f"""\
 batch_fee = "0.3"

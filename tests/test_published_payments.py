@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from example_payments import OTHER, PAYEE, codes
 from payerkit.models import Payment
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import check_payment
 from published import ANSWERS
-from test_review import OTHER, PAYEE, codes
 
 COMPLETE = {
     "payee": "0x29eab540117632a112ea29ba8be686a1b66467a7",

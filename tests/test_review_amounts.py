@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 
-from payerkit._tables import rows
-from payerkit.errors import InvalidInput
-from payerkit.models import Payment, PaymentOrder
-from payerkit.onchain.amounts import simplest_percentage
-from payerkit.onchain.currencies import find_currency, token_list
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.check_payment import check_payment
-from test_review import (
+from example_payments import (
     DEAD,
     ETH_FEE_PROXY,
     FEE_PROXY,
@@ -32,6 +25,13 @@ from test_review import (
     order,
     payment,
 )
+from payerkit._tables import rows
+from payerkit.errors import InvalidInput
+from payerkit.models import Payment, PaymentOrder
+from payerkit.onchain.amounts import simplest_percentage
+from payerkit.onchain.currencies import find_currency, token_list
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import check_payment
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from payerkit.onchain.deployments import find_deployment
-from payerkit.policy.payment_policy import AcceptedAllowance, AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
-from test_review import (
+from example_payments import (
     APPROVAL,
     DEAD,
     ERC20_PROXY,
@@ -28,6 +25,9 @@ from test_review import (
     order,
     payment,
 )
+from payerkit.onchain.deployments import find_deployment
+from payerkit.policy.payment_policy import AcceptedAllowance, AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 CONVERSION = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]

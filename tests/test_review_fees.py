@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from payerkit.findings import PaymentFindings
-from payerkit.models import Payment
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
-from payerkit.review.payment_review import PaymentReview
-from test_review import (
+from example_payments import (
     DEAD,
     ERC20_PROXY,
     ETH,
@@ -30,6 +25,11 @@ from test_review import (
     order,
     payment,
 )
+from payerkit.findings import PaymentFindings
+from payerkit.models import Payment
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
+from payerkit.review.payment_review import PaymentReview
 
 ZERO = "0x" + "0" * 40
 THIRD = "0x2222222222222222222222222222222222222222"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from example_payments import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
 from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
@@ -18,7 +19,6 @@ from payerkit.onchain.lookalikes import lookalikes
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import check_payment
 from payerkit.review.order_matching import Terms, match_one_to_one
-from test_review import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
 """Another address that begins and ends like the payee."""

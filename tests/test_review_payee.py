@@ -12,6 +12,20 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from example_payments import (
+    DEAD,
+    ETH_FEE_PROXY,
+    FEE_PROXY,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    codes,
+    data,
+    order,
+    payment,
+)
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment, PaymentOrder
@@ -21,7 +35,6 @@ from payerkit.review.check_payment import check_payment
 from payerkit.review.frames import decode_transactions
 from payerkit.review.orders import ExpectedPayment, read_order
 from payerkit.review.payees import payee_note
-from test_review import DEAD, ETH_FEE_PROXY, FEE_PROXY, MAX, OTHER, PAYEE, REFERENCE, TOKEN, codes, data, order, payment
 
 MISTYPED = PAYEE.replace("ACf", "aCf")
 LOOKALIKE = "0x6923" + "1" * 32 + "C7D7"

@@ -14,16 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import payerkit
-from far_end import FarEnd, reply
-from payerkit.errors import InvalidInput
-from payerkit.findings import PaymentFindings
-from payerkit.models import Payment
-from payerkit.review.check_payment import check_payment
-from payerkit.review.frames import decode_transactions
-from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
-from payerkit.wire import parse_json, read_time, repeated_names
-from published import ANSWERS
-from test_review import (
+from example_payments import (
     APPROVAL,
     DEAD,
     FEE_PROXY,
@@ -39,6 +30,15 @@ from test_review import (
     data,
     payment,
 )
+from far_end import FarEnd, reply
+from payerkit.errors import InvalidInput
+from payerkit.findings import PaymentFindings
+from payerkit.models import Payment
+from payerkit.review.check_payment import check_payment
+from payerkit.review.frames import decode_transactions
+from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
+from payerkit.wire import parse_json, read_time, repeated_names
+from published import ANSWERS
 
 HONEST: dict[str, Any] = GOOD["token"].to_dict(reveal=True)
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

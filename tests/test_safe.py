@@ -11,8 +11,8 @@ import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 
+from example_payments import DEAD, GOOD, PAYEE, SWAPPED, data, payment
 from payerkit import InvalidInput, Payment, read_payment, write_safe_files
-from test_review import DEAD, GOOD, PAYEE, SWAPPED, data, payment
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
 AT = datetime.fromtimestamp(1763769600, UTC)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from example_payments import MAIN, MAIN_PAYMENT, SWAPPED
+from example_payments import payment as response
 from payerkit import InvalidInput, write_safe_files
 from test_check_payments import payment
-from test_review import MAIN, MAIN_PAYMENT, SWAPPED
-from test_review import payment as response
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
 OTHER_SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"

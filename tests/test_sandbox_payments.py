@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 import payerkit
+from example_payments import ONE_OF_EACH, PAYABLE, codes, order
 from payerkit.connection import SandboxClient
 from payerkit.onchain.currencies import Currency
 from payerkit.review.check_payment import check_payment
-from test_review import ONE_OF_EACH, PAYABLE, codes, order
 
 pytestmark = pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # of real networks
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from example_payments import GOOD
 from payerkit.models import Payment
 from published import ANSWERS
 from test_card import PAYEE_SWAPPED, UNLIMITED
-from test_review import GOOD
 
 CARDS = {
     "ok": GOOD["token"],
