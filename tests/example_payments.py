@@ -13,17 +13,11 @@ from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.functions import functions
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
-
 OTHER = "0x1111111111111111111111111111111111111111"
-
 DEAD = "0x000000000000000000000000000000000000dEaD"
-
 REFERENCE = b"\x12\x34\x56\x78\x9a\xbc\xde\xf0"
-
 TOKEN = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # fUSDC-sepolia
-
 FEE_PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"  # on sepolia
-
 MAX = 2**256 - 1
 
 
@@ -55,17 +49,11 @@ def codes(found: PaymentFindings, severity: str) -> set[str]:
 
 
 APPROVAL = (TOKEN, data("095ea7b3", FEE_PROXY, 10_000_000), 0)
-
 TOKEN_PAYMENT = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, REFERENCE, 0, DEAD), 0)
-
 ETH_FEE_PROXY = "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"
-
 ETH_PROXY = "0x171Ee0881407d4c0C11eA1a2FB7D5b4cdED71e6e"
-
 ERC20_PROXY = "0x88Ecc15fDC2985A7926171B938BB2Cd808A5ba40"
-
 WEI = 10 * 10**18
-
 USDC, ETH = order("fUSDC-sepolia"), order("ETH-sepolia-sepolia")
 
 GOOD: dict[str, Payment] = {
@@ -151,17 +139,11 @@ SWAPPED = [
 ]  # fmt: skip
 
 BATCH = "0x3cF63891928B8CeebB81C95426600a18cd59C03f"  # BatchConversionPayments on mainnet
-
 MAIN_PROXY = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
-
 MAIN_USDC, MAIN_WBTC = (str(find_currency(name).address) for name in ("USDC-mainnet", "WBTC-mainnet"))  # type: ignore[union-attr]
-
 MAIN = order("USDC-mainnet")
-
 MAIN_PAYMENT = (MAIN_PROXY, data("c219a14d", MAIN_USDC, PAYEE, 10**7, REFERENCE, 0, DEAD), 0)
-
 CONVERTED = "0xc861aE0Cd70b73b0C8F1D62Fa669E6D1d7D7e0aB"  # EthConversionProxy on sepolia
-
 HASHES = ["0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "0xBB3546497A53Cd710BEb11b84C5240327F145BCB"]
 
 
