@@ -278,7 +278,7 @@ MISTAKES = [
     ("a rate in other digits", '[rates]\n"A/USD" = "\uff11"', "policy.toml: rates: A/USD: give a positive number"),
     ("a tolerance in words", 'peg_tolerance = "little"', "policy.toml: peg_tolerance: expected a percentage"),
     ("an address book in a list", "address_book = []", "policy.toml: address_book: expected the path of a CSV file"),
-    ("no such address book", 'address_book = "none.csv"', "none.csv cannot be read"),
+    ("no such address book", 'address_book = "none.csv"', "policy.toml: address_book: none.csv cannot be read"),
     ("text that steers a terminal", '"\\u001b[8m" = 1', r"policy.toml: \\x1b\[8m: not a member"),
 ]
 
