@@ -329,7 +329,12 @@ def test_a_policy_without_addresses_has_no_address_book(tmp_path: Path) -> None:
     ("members", "message"),
     [
         ({"fees": [{"address": FEES}]}, "fees: expected AgreedFee objects; got a dict"),
-        ({"rates": {"ETH/USD": "1"}}, "rates: expected pairs of ids"),
+        (
+            {"fees": AgreedFee(address=FEES, max_percent="1")},
+            "fees: expected a list of AgreedFee objects",
+        ),
+        ({"allowances": 5}, "allowances: expected a list of AcceptedAllowance objects; got an int"),
+        ({"rates": {"ETH/USD": "1"}}, r'rates: expected pairs of ids.*such as \("ETH-sepolia-sepolia", "USD"\)'),
         ({"rates": {("A", "USD"): 1.5}}, "rates: A/USD: give a positive number"),
         ({"tokens": ["USDC"]}, "tokens: expected dicts with id"),
         ({"addresses": 5}, "addresses: give a path, a DataFrame or a dict"),
