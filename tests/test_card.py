@@ -369,3 +369,11 @@ def test_options_of_reading_are_checked() -> None:
         payerkit.read_payment(ANSWERS["pay_complete"], order={"amount": "1"})
     with pytest.raises(InvalidInput, match="network: 'polygon' is not known"):
         payerkit.read_payment(ANSWERS["pay_complete"], network="polygon")
+
+
+def test_a_member_is_spelled_as_in_the_response() -> None:
+    """Headings begin with a capital letter; the name of a member is something to search for in the response."""
+    text = str(payerkit.samples["message_to_sign"].card())
+
+    assert "x paymentIntent: A message to sign" in text
+    assert "? In any payment: " in text

@@ -201,6 +201,28 @@ def test_wrong_arguments_end_with_two(arguments: list[str], capsys: pytest.Captu
     assert (2, True) == (caught.value.code, "usage: payerkit" in capsys.readouterr().err)
 
 
+def test_a_misspelled_option_shows_those_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """By itself, argparse shows the usage of all commands, which has no options."""
+    with pytest.raises(SystemExit):
+        cli.main(["inspect", "x.json", "--polcy", "policy.toml"])
+
+    printed = capsys.readouterr().err
+    assert "[--policy FILE]" in printed
+    assert "payerkit inspect: error: unrecognized arguments: --polcy policy.toml" in printed
+
+
+def test_an_output_that_is_cut_is_no_error(tmp_path: Path) -> None:
+    """`payerkit inspect FILE | head` ends without a message."""
+    payerkit.samples["honest"].save(tmp_path / "payment.json")
+    command = [sys.executable, "-m", "payerkit", "inspect", "payment.json"]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as nowhere:
+        ended = subprocess.run(command, cwd=tmp_path, stdout=nowhere, stderr=subprocess.PIPE, check=False)
+
+    assert (1, b"") == (ended.returncode, ended.stderr)
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     """The version that is told is the package's."""
     with pytest.raises(SystemExit):

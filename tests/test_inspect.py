@@ -13,6 +13,7 @@ from example_payments import GOOD, OTHER, USDC
 from payerkit.cli import main as cli
 from payerkit.models import Payment
 from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.sample_payments import samples
 from test_card import PAYEE_SWAPPED, UNLIMITED
 
 ORDERED = {
@@ -154,8 +155,61 @@ def test_a_card_for_a_signer_without_python(saved: Path, tmp_path: Path, capsys:
 
 def test_a_page_that_cannot_be_written_is_an_error(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code of a verdict is not given for half of what was asked."""
-    assert 1 == inspect(saved, "--html", saved.parent / "missing" / "card.html")
-    assert "No such file" in capsys.readouterr().err
+    page = saved.parent / "missing" / "card.html"
+
+    assert 1 == inspect(saved, "--html", page)
+    assert f"payerkit inspect: {page}: No such file or directory\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("payment", "options", "is_told"),
+    [
+        pytest.param(GOOD["token"], [], False, id="nothing to agree to"),
+        pytest.param(UNLIMITED, [], True, id="an allowance to agree to"),
+        pytest.param(UNLIMITED, ["--amount", "11"], False, id="an amount that no policy clears"),
+        pytest.param(samples["undeclared_fee"], [], True, id="a fee to agree to, although it is stop"),
+    ],
+)
+def test_a_reader_without_a_policy_is_told_where_its_lines_go(
+    payment: Payment, options: list[str], is_told: bool, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Advice says "add to the policy": who has none learns how to make and give one."""
+    payment.save(saved)
+    inspect(saved, *options)
+
+    assert is_told == ("policy.toml" in capsys.readouterr().out)
+
+
+def test_who_gave_a_policy_is_not_told_how(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a policy, the output ends with the card."""
+    UNLIMITED.save(saved)
+    (saved.parent / "own.toml").write_text('peg_tolerance = "1"\n', "utf-8")
+
+    assert 3 == inspect(saved, "--policy", saved.parent / "own.toml")
+    assert "policy.toml" not in capsys.readouterr().out
+
+
+def test_a_rate_that_is_not_needed_is_said_to_be_so(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rate that vanished would be taken for one that was used."""
+    assert 0 == inspect(saved, "--rate", "2500")
+    assert "2500  (as given; not needed, since the currencies are the same)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("gone.json", "gone.json cannot be read (No such file or directory)."),
+        ("bad.json", "bad.json is not valid JSON."),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    file: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a loop over many files, a message without a name helps nobody."""
+    (tmp_path / "bad.json").write_text("{", "utf-8")
+
+    assert 5 == inspect(tmp_path / file)
+    assert f"payerkit inspect: {message}\n" == capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["", "x", "[]"])

@@ -278,7 +278,7 @@ MISTAKES = [
     ("a rate in other digits", '[rates]\n"A/USD" = "\uff11"', "policy.toml: rates: A/USD: give a positive number"),
     ("a tolerance in words", 'peg_tolerance = "little"', "policy.toml: peg_tolerance: expected a percentage"),
     ("an address book in a list", "address_book = []", "policy.toml: address_book: expected the path of a CSV file"),
-    ("no such address book", 'address_book = "none.csv"', "none.csv cannot be read"),
+    ("no such address book", 'address_book = "none.csv"', "policy.toml: address_book: none.csv cannot be read"),
     ("text that steers a terminal", '"\\u001b[8m" = 1', r"policy.toml: \\x1b\[8m: not a member"),
 ]
 
@@ -329,7 +329,12 @@ def test_a_policy_without_addresses_has_no_address_book(tmp_path: Path) -> None:
     ("members", "message"),
     [
         ({"fees": [{"address": FEES}]}, "fees: expected AgreedFee objects; got a dict"),
-        ({"rates": {"ETH/USD": "1"}}, "rates: expected pairs of ids"),
+        (
+            {"fees": AgreedFee(address=FEES, max_percent="1")},
+            "fees: expected a list of AgreedFee objects",
+        ),
+        ({"allowances": 5}, "allowances: expected a list of AcceptedAllowance objects; got an int"),
+        ({"rates": {"ETH/USD": "1"}}, r'rates: expected pairs of ids.*such as \("ETH-sepolia-sepolia", "USD"\)'),
         ({"rates": {("A", "USD"): 1.5}}, "rates: A/USD: give a positive number"),
         ({"tokens": ["USDC"]}, "tokens: expected dicts with id"),
         ({"addresses": 5}, "addresses: give a path, a DataFrame or a dict"),

@@ -188,6 +188,7 @@ MALFORMED: list[tuple[Any, str]] = [
     ([orders(*ASKED).iloc[0].to_dict(), {"payee": PAYEE}], "orders, line 2: .*amount is missing"),
     ([None], "orders, line 1: the order is missing"),
     ([7], "orders, line 1"),
+    (orders(ASKED[0]).rename(columns={"amount": "total"}), "(?s)orders, line 1: wrong names .amount missing.*total: "),
     ([{**orders(ASKED[0]).iloc[0], "paymentRefernce": "0x1"}], "(?s)orders, line 1: wrong names.*paymentRefernce"),
     (orders(*ASKED, amount=[10.0, 20.0, 30.0]), "orders, line 1: .*Read tables as text"),
 ]

@@ -54,5 +54,5 @@ def test_every_sample_is_listed_with_its_verdict() -> None:
 def test_an_unknown_sample_is_a_key_error() -> None:
     """The samples are a mapping like any other."""
     assert "nonsense" not in samples
-    with pytest.raises(KeyError, match="nonsense"):
+    with pytest.raises(KeyError, match="no sample 'nonsense'; there are honest, declared_fee"):
         samples["nonsense"]

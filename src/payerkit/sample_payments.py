@@ -145,6 +145,8 @@ class SamplePayments(Mapping[str, Payment]):
     """
 
     def __getitem__(self, name: str) -> Payment:
+        if name not in _SAMPLES:
+            raise KeyError(f"no sample {name!r}; there are {', '.join(_SAMPLES)}")
         sample = _SAMPLES[name]
         response = {
             "requestId": f"01{_REFERENCE * 4}",

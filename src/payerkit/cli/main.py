@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from payerkit import __version__
 from payerkit.errors import PayerkitError
@@ -25,19 +27,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         # Imported here, so that a command loads only the libraries that it needs.
-        return int(import_module(f"payerkit.cli.{options.command}").run(options))
+        code: int = import_module(f"payerkit.cli.{options.command}").run(options)
+        sys.stdout.flush()
     except ModuleNotFoundError as error:
         message = f"the package {error.name} is missing. Install it with: pip install 'payerkit[lab]'"
-    except (PayerkitError, ImportError, OSError) as error:
+    except BrokenPipeError:  # as in "payerkit inspect FILE | head": whoever read the output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left when it ends
+        return 1
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except (PayerkitError, ImportError) as error:
         message = str(error)
     except KeyboardInterrupt:
         return 130
+    else:
+        return code
     print(f"payerkit {options.command}: {message}", file=sys.stderr)
     return 1
 
 
+class _Parser(argparse.ArgumentParser):
+    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="payerkit",
         description="Onboard payers, store their bank details and check payments on Request Network's payer API. "
         "payerkit is not affiliated with Request Network.",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder
 from payerkit.models.responses import BATCH_MEMBERS
 from payerkit.review.protocols import OrderSource
@@ -83,6 +84,11 @@ def _has_text_names(source: Mapping[Any, Any]) -> bool:
     return True
 
 
+def _name(path: str | Path) -> str:
+    """Return the name of a file, as a message shows it."""
+    return visible(Path(path).name) or "the file"
+
+
 def _parse(source: Any) -> Any:
     if isinstance(source, Mapping):
         if not _has_text_names(source):
@@ -94,9 +100,10 @@ def _parse(source: Any) -> Any:
     try:
         content = parse_json(Path(source).read_bytes() if text is None else text)
     except OSError as error:
-        raise InvalidInput(f"source: the file cannot be read ({error.strerror}).") from None
+        raise InvalidInput(f"source: {_name(source)} cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
-        raise InvalidInput("source: not valid JSON.") from None
+        file = _name(source) if text is None else "the text"
+        raise InvalidInput(f"source: {file} is not valid JSON.") from None
     if not isinstance(content, dict):
         raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")
     return content

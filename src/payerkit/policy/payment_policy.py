@@ -285,19 +285,24 @@ def _set(instance: object, **members: Any) -> None:
         object.__setattr__(instance, name, value)
 
 
-def _read_all(values: Iterable[Any], kind: type[Any], name: str) -> tuple[Any, ...]:
-    values = tuple(values)
-    for each in values:
+def _read_all(values: Any, kind: type[Any], name: str) -> tuple[Any, ...]:
+    if isinstance(values, kind) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{name}: expected a list of {kind.__name__} objects; got {kind_of(values)}.")
+    found = tuple(values)
+    for each in found:
         if not isinstance(each, kind):
             raise InvalidInput(f"{name}: expected {kind.__name__} objects; got {kind_of(each)}.")
-    return values
+    return found
 
 
 def _read_rate(currencies: Any, rate: Any) -> tuple[tuple[str, str], Decimal]:
     """Return both ids and the rate. Raises InvalidInput."""
     is_pair = isinstance(currencies, tuple) and len(currencies) == 2
     if not is_pair or not all(isinstance(each, str) for each in currencies):
-        raise InvalidInput("rates: expected pairs of ids, each of a payment currency and an invoice currency.")
+        raise InvalidInput(
+            "rates: expected pairs of ids, each of a payment currency and an invoice currency, such as "
+            '("ETH-sepolia-sepolia", "USD").'
+        )
     try:
         return currencies, read_rate(rate, "/".join(currencies))
     except InvalidInput as error:

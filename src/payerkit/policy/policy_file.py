@@ -120,4 +120,7 @@ def _read_rates(path: Path, rates: Any) -> dict[tuple[str, str], Any]:
 def _read_book(path: Path, name: Any) -> AddressBook:
     if not isinstance(name, str):
         raise InvalidInput(f"{path.name}: address_book: expected the path of a CSV file.")
-    return AddressBook.read(path.parent / name)
+    try:
+        return AddressBook.read(path.parent / name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path.name}: address_book: {error.message.removeprefix('addresses: ')}") from None

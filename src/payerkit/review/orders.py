@@ -13,6 +13,7 @@ from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.review.protocols import OrderLike
 from payerkit.wire import our_name
+from payerkit.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,9 @@ def _members(order: Any) -> Mapping[str, Any]:
     if not is_row:  # a whole row of a table may have more columns; but a missing member may be a misspelled one
         problems += unknown_names(PAYMENT_ORDER, unknown, is_headless=not places)
     if problems:
-        raise InvalidInput("order: wrong names. Nothing was checked.", fields=tuple(problems))
+        missing = [name for name in PAYMENT_ORDER.fields if name not in places and name != "payee"]
+        words = f"wrong names ({listed(missing)} missing)" if missing else "wrong names"
+        raise InvalidInput(f"order: {words}. Nothing was checked.", fields=tuple(problems))
     if len(references) > 1:
         raise InvalidInput("order: payment_reference is given twice. Nothing was checked.")
     given = {name: others[place][1] for name, place in places.items()}

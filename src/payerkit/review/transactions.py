@@ -44,7 +44,7 @@ def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
     Raises InvalidInput for anything but a payment.
     """
     if not isinstance(payment, PaymentLike) or not _are_transactions(payment.transactions):
-        raise InvalidInput(f"Give a Payment, as initiate_payment returns it; got {kind_of(payment)}.")
+        raise InvalidInput(f"Give a Payment, as initiate_payment and read_payment return it; got {kind_of(payment)}.")
     decoded = [_decode(index, transaction) for index, transaction in enumerate(payment.transactions)]
     read = {transaction.origin for transaction in payment.transactions}
     for origin, fields in payment.whole.transactions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -189,7 +190,8 @@ def _about(found: list[Finding], *, many: bool) -> str:
     words += [_FIELDS.get(field, field.replace("_", " "))] if field else []
     words += [f"{len(found)} times"] if len(found) > max(1, len(steps), len(places)) else []
     text = ", ".join(words)
-    return text[:1].upper() + text[1:]
+    is_name = bool(words) and bool(re.search(r"[A-Z.\[]", words[0]))  # of a member, which is spelled as in the response
+    return text if is_name else text[:1].upper() + text[1:]
 
 
 def _numbered(noun: str, numbers: list[int]) -> str:
@@ -234,6 +236,8 @@ def _compared(
     yield Compared("policy", _policy_words(review), review.policy.source)
     if len(review.orders) == 1 and (rate := _rate(review, review.orders[0])):
         yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+    elif len(review.orders) == 1 and review.rate:
+        yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
 
 
 def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
