@@ -57,6 +57,22 @@ def test_what_is_perhaps_paid_already_stops(second: Payment, what: str) -> None:
     assert f"Perhaps paid already: the same {what} as 0." in frame["findings"][2]
 
 
+def test_invoices_of_their_own_may_be_equal_but_not_a_request() -> None:
+    """Two months' rents have one payee and one amount. Two payments of one request never have an invoice each."""
+    rents, copies = check_payments([payment(), payment(2)]), check_payments([payment(), payment()])
+    words = "If each has an invoice of its own"
+
+    assert (True, False) == (words in rents["findings"][0], words in copies["findings"][0])
+
+
+def test_a_folder_without_payments_is_refused(tmp_path: Path) -> None:
+    """An empty frame would look as if nothing were wrong."""
+    (tmp_path / "payment.txt").write_text("{}", "utf-8")
+
+    with pytest.raises(InvalidInput, match=r"payments: .* has no \.json files"):
+        check_payments(tmp_path)
+
+
 def test_many_others_are_not_all_named() -> None:
     """A payment that was saved nine times names five of the others."""
     frame = check_payments([payment() for _ in range(9)])

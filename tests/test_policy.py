@@ -404,3 +404,10 @@ def test_names_come_from_the_address_book_and_the_fees() -> None:
     assert ("Example Payee", 'The "protocol" fee', None) == tuple(
         policy.name_of(address, "sepolia") for address in (PAYEE.lower(), FEES, PROXY)
     )
+
+
+def test_a_policy_that_is_shown_names_nobody() -> None:
+    """A notebook saves what a cell shows; `print` shows all, for a person who asks for it."""
+    assert "<PaymentPolicy: batch fee 0.3 %>" == repr(PaymentPolicy(batch_fee="0.3"))
+    assert "<PaymentPolicy: none>" == repr(PaymentPolicy())
+    assert "Example Payee" not in repr(POLICY)

@@ -211,6 +211,14 @@ def test_a_wallet_of_another_network_is_told_apart() -> None:
     assert new.message.startswith("The recipient is in the address book, but not for sepolia")
 
 
+def test_a_wallet_is_not_known_everywhere_because_the_network_is_not() -> None:
+    """Lines for an unknown network would let the address pass on every network, so there are none."""
+    new = found(check_payment(payment(pays(OTHER), asked=None), policy=BOOK), "payee_new")
+
+    assert "that of the payment is not known" in new.message
+    assert "[[addresses]]" not in new.hint
+
+
 @pytest.mark.parametrize("payee", [STRANGER, None])
 def test_the_line_that_a_finding_tells_makes_the_payment_ok(payee: str | None) -> None:
     """Who adds what the finding says, as it stands, is not asked again."""

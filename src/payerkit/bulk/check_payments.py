@@ -157,7 +157,10 @@ def _files(folder: Path) -> list[Path]:
     """Return the files of a folder, sorted by name. Raises InvalidInput if it is not a folder."""
     if not folder.is_dir():
         raise InvalidInput(f"payments: {folder} is not a folder. Give a list of payments or paths, or a folder.")
-    return sorted(folder.glob("*.json"))
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise InvalidInput(f"payments: {folder} has no .json files. Give a list of the paths of other files.")
+    return files
 
 
 def _check(source: Any, **options: Any) -> CheckedPayment:

@@ -12,15 +12,11 @@ from payerkit.models.files import read_payment
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card import PaymentCard
-from payerkit.signing.card_content import CardContent
 from payerkit.signing.card_text import card_text, compared_text
 from payerkit.wording import listed
 
 _OPTIONS = {"payment_currency": "--currency", "invoice_currency": "--invoice-currency", "amount": "--amount"}
 """The options for what an order must have; one without a payee pays out to a bank account."""
-
-_TO_AGREE = """If you agree to lines that are shown above, save them in a file, such as policy.toml, and add
---policy policy.toml."""
 
 
 def run(options: Namespace) -> int:
@@ -31,19 +27,10 @@ def run(options: Namespace) -> int:
         print(f"payerkit inspect: {str(error).removeprefix('source: ')}", file=sys.stderr)
         return 5
     print(compared_text(card.content), card_text(card.content), sep="\n\n")
-    if not options.policy and _is_clearable(card.content):
-        print(f"\n{_TO_AGREE}")
     if options.html:
         card.save(options.html)
         print(f"\nThe card is also in {options.html}, for a signer without Python.")
     return {"ok": 0, "look": 3, "stop": 4}[card.verdict]
-
-
-def _is_clearable(content: CardContent) -> bool:
-    """Return True if lines for a policy are shown, and nothing is wrong that they do not clear."""
-    points = [*content.problems, *content.unchecked]
-    with_lines = [point for point in points if "\n" in point.advice]
-    return bool(with_lines) and all(point in with_lines for point in points if point.severity == "error")
 
 
 def _card(options: Namespace) -> PaymentCard:

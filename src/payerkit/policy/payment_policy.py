@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.onchain.addresses import is_same, read_address
-from payerkit.onchain.amounts import positive_number, read_percentage, read_rate
+from payerkit.onchain.amounts import format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
 from payerkit.policy import policy_lines
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.further_tokens import read_token, token_members
+from payerkit.wording import count_of
 
 if TYPE_CHECKING:
     from payerkit.policy.address_book import AddressSource
@@ -83,7 +84,7 @@ class AcceptedAllowance:
         _set(self, token=_read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PaymentPolicy:
     """What you agreed to once, for all payments; `check_payment` compares with it what an order does not name.
 
@@ -227,6 +228,24 @@ class PaymentPolicy:
             *(["\n".join(["[rates]", *rates])] if rates else []),
         ]
         return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<PaymentPolicy: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """What the policy holds, in numbers: a notebook saves what it shows, and the entries have names."""
+        counts = {
+            "agreed fee": len(self.fees),
+            "accepted allowance": len(self.allowances),
+            "rate": len(self.rates),
+            "further token": len(self.tokens),
+        }
+        words = [count_of(count, name) for name, count in counts.items() if count]
+        words += ["an address book"] if self.addresses is not None else []
+        words += [f"{name.replace('_', ' ')} {format_percentage(each)}" for name, each in self.percentages.items()]
+        words += ["a source of rates"] if self.rate_source else []
+        return ", ".join(words) or "none"
 
     @property
     def percentages(self) -> dict[str, Decimal]:

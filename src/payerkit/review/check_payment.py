@@ -84,7 +84,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
         STOP: 1 error.
           transaction 1   error    amount: The amount is 0.004 ETH-sepolia-sepolia; by the given rate,
           0.0044 ETH-sepolia-sepolia. That is 9.1 % too little. Compare the rate with a second source. If it is right,
-          ask for a new payment; if not, pass a newer one.  [amount_differs: order]
+          ask for a new payment; if not, give a newer one.  [amount_differs: order]
     """
     return review_findings(
         PaymentReview.of(payment, order, orders=orders, rate=rate, network=network, policy=policy, now=now)

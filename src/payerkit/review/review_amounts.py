@@ -167,8 +167,9 @@ def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolera
         return finding("amount_differs.peg", transaction, **words)
     if tolerance is not None and difference <= tolerance:
         return finding("amount_pegged", transaction, **words, most=format_percentage(tolerance))
-    lines = "\n" + setting_line("peg_tolerance", needed_percentage(difference))
-    return finding("amount_unchecked.peg", transaction, **words, lines=lines)
+    most = needed_percentage(difference)
+    lines = "\n" + setting_line("peg_tolerance", most)
+    return finding("amount_unchecked.peg", transaction, **words, most=format_percentage(most), lines=lines)
 
 
 def _peg(currency: Currency) -> str | None:

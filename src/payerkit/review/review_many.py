@@ -40,7 +40,12 @@ def _find_repeated(reviews: Sequence[PaymentReview], labels: Sequence[str]) -> I
             others = [*dict.fromkeys(islice(found, MOST_NAMED + 1))]
             named = [labels[other] for other in others[:MOST_NAMED]] + ["others"] * (len(others) > MOST_NAMED)
             kinds = dict.fromkeys(kind for kind, _ in shared)
-            yield place, finding("perhaps_paid", what=listed(kinds), others=listed(named))
+            key = "perhaps_paid.equal" if [*kinds] == [_EQUAL] else "perhaps_paid"
+            yield place, finding(key, what=listed(kinds), others=listed(named))
+
+
+_EQUAL = "payee with token and amount"
+"""What two payments of one payee may share although each has an invoice of its own."""
 
 
 def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
@@ -54,7 +59,7 @@ def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
         [("request id", review.payment.request_id)],
         (("reference", reference and reference.lower()) for reference in references),
         (
-            ("payee with token and amount", (review.network, each.recipient.lower(), each.token, each.amount))
+            (_EQUAL, (review.network, each.recipient.lower(), each.token, each.amount))
             for each in payments
             if each.recipient
         ),

@@ -64,9 +64,18 @@ def _compare_with_book(
     elif order is not None and order.payee is None:
         yield finding("payee_unnamed", transaction, lines=_lines(review, recipient))
     elif given is not None:
-        key = "payee_new.network" if recipient in book else "payee_new"
-        words = {"network": review.network or "this network", "lines": _lines(review, recipient)}
-        yield finding(key, transaction, **words)
+        yield _unknown(review, transaction, recipient, is_known_elsewhere=recipient in book)
+
+
+def _unknown(
+    review: PaymentReview, transaction: DecodedTransaction, recipient: str, *, is_known_elsewhere: bool
+) -> Finding:
+    """Return the finding about a recipient that the address book does not have for the network of the payment."""
+    if is_known_elsewhere and review.network is None:
+        return finding("payee_new.unplaced", transaction)
+    key = "payee_new.network" if is_known_elsewhere else "payee_new"
+    words = {"recipient": with_checksum(recipient), "network": review.network}
+    return finding(key, transaction, **words, lines=_lines(review, recipient))
 
 
 def _lines(review: PaymentReview, recipient: str) -> str:

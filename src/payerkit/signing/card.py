@@ -123,7 +123,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         f'<div class="pk-verdict" role="status">{word}<span>{html.escape(content.headline)}</span>{badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
-        _section("Could not be checked", content.unchecked, mark="?"),
+        _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
         _folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
         _folded(content.compared_with, _compared_table(content.compared)),
         _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),

@@ -10,10 +10,11 @@ from decimal import Decimal
 
 from payerkit.findings import Finding, PaymentFindings, Severity, Verdict
 from payerkit.onchain.addresses import address_problem, with_checksum
-from payerkit.onchain.amounts import format_amount, format_effect_amount, format_percentage
+from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.networks import networks
 from payerkit.onchain.real_money import real_money_note
+from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
@@ -30,6 +31,12 @@ NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, a
 
 OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
 OWN_WORD_ADVICE = "Compare payee and amount with your own records."
+
+WITHOUT_POLICY = (
+    "No policy was given. To agree to lines that are shown here, save them in a file, such as policy.toml, and give "
+    'it: policy=PaymentPolicy.read("policy.toml"), or in a terminal --policy policy.toml.'
+)
+"""What to do with the lines of findings, for those who have no policy yet."""
 
 AFTER_STOP = (
     "Sign none of the transactions. If the order is wrong, correct it. Otherwise request the payment again, and if it "
@@ -98,6 +105,7 @@ class CardContent:
 
     sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
     first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked.
+    policy_advice: where to put the lines of these points.
     passed: what is ok. compared: what the payment was compared with; compared_with: the same in short.
     """
 
@@ -110,6 +118,7 @@ class CardContent:
     problems: tuple[Point, ...]
     advice: str
     unchecked: tuple[Point, ...]
+    policy_advice: str
     passed: tuple[Point, ...]
     compared_with: str
     compared: tuple[Compared, ...]
@@ -136,13 +145,14 @@ def card_content(
     is_stopped = findings.verdict == "stop"
     return CardContent(
         verdict=findings.verdict,
-        headline=_headline(findings.verdict, len(decisions)),
+        headline=_headline(findings.verdict, len(decisions), is_unchecked=not problems),
         sentence=payment_sentence(review, is_stopped=is_stopped),
         environment=review.payment.environment,
         notes=tuple(_notes(review)),
         problems_title="Not ok" if is_stopped else "To decide",
         problems=problems,
         advice=AFTER_STOP if is_stopped else "",
+        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and _can_be_agreed(problems, unchecked) else "",
         unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
         passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
         compared_with=_compared_with(review, compared),
@@ -152,12 +162,22 @@ def card_content(
     )
 
 
-def _headline(verdict: Verdict, count: int) -> str:
+def _headline(verdict: Verdict, count: int, *, is_unchecked: bool) -> str:
+    """Return what to do. is_unchecked: there is nothing but what could not be checked."""
     if verdict == "ok":
         return "Everything that can be checked matches."
     if verdict == "stop":
         return "Do not sign."
-    return f"Decide on {'this point' if count == 1 else f'these {count} points'} before anyone signs."
+    points = "this point" if count == 1 else f"these {count} points"
+    what_to_do = f"Check {points} yourself" if is_unchecked else f"Decide on {points}"
+    return f"{what_to_do} before anyone signs."
+
+
+def _can_be_agreed(*points: Iterable[Point]) -> bool:
+    """Return True if points have lines for a policy, and nothing is wrong that they do not clear."""
+    found = [each for some in points for each in some if each.severity != "info"]
+    with_lines = [each for each in found if "\n" in each.advice]
+    return bool(with_lines) and all(each in with_lines for each in found if each.severity == "error")
 
 
 def _notes(review: PaymentReview) -> Iterator[str]:
@@ -233,7 +253,7 @@ def _compared(
     if not review.orders:
         yield Compared("order", "none", "nothing to compare payee and amount with")
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
-    yield Compared("policy", _policy_words(review), review.policy.source)
+    yield Compared("policy", review.policy.summary, review.policy.source)
     if len(review.orders) == 1 and (rate := _rate(review, review.orders[0])):
         yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
     elif len(review.orders) == 1 and review.rate:
@@ -254,22 +274,6 @@ def _members(order: ExpectedPayment) -> dict[str, str]:
         "invoice currency": order.invoice_currency,
         "payment currency": order.payment_currency,
     }
-
-
-def _policy_words(review: PaymentReview) -> str:
-    """Return what a policy holds, in numbers."""
-    policy = review.policy
-    counts = {
-        "agreed fee": len(policy.fees),
-        "accepted allowance": len(policy.allowances),
-        "rate": len(policy.rates),
-        "further token": len(policy.tokens),
-    }
-    words = [count_of(count, name) for name, count in counts.items() if count]
-    words += ["an address book"] if policy.addresses is not None else []
-    words += [f"{name.replace('_', ' ')} {format_percentage(each)}" for name, each in policy.percentages.items()]
-    words += ["a source of rates"] if policy.rate_source else []
-    return ", ".join(words) or "none"
 
 
 def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> TransactionToSign:

@@ -23,6 +23,7 @@ def card_text(content: CardContent) -> str:
         *_section(content.problems_title, content.problems),
         *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
         *_section("Could not be checked", content.unchecked, mark="?"),
+        *(["", *_wrapped(content.policy_advice)] if content.policy_advice else []),
         "",
         f"{count_of(len(content.passed), 'check')} passed.",
         *(line for each in content.transactions for line in ("", *_transaction(each))),
