@@ -475,7 +475,7 @@ def test_forms_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
     order = "payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10'"
     notebook.ask(f"form.payment.fill({order}, invoice_currency='USD', payment_currency='fUSDC-sepolia')")
     notebook.ask("form.payment.submit()")
-    expect(notebook.page.get_by_text("LOOK: read what is marked")).to_be_visible()
+    expect(notebook.page.get_by_text("Check this point yourself before anyone signs.")).to_be_visible()
 
     assert ([], [], [], []) == (empty, errors, ticked, notebook.violations())
 
