@@ -43,7 +43,7 @@ REPEATED: list[tuple[str, Payment, str]] = [
     ("the same response twice", payment(), "request id, reference and payee with token and amount"),
     ("the same request, at another rate", same_id(payment(2, amount=11)), "request id"),
     ("the same reference, which one payment uses up", payment(2, amount=11, reference=1), "reference"),
-    ("the same payee and amount, ordered again", payment(2), "payee with token and amount"),
+    ("the same payee and amount, ordered again", payment(2), "payee, token and amount"),
 ]
 
 
@@ -84,7 +84,7 @@ def test_each_payment_of_a_batch_is_compared() -> None:
     """A payment that a batch makes is compared with payments of their own."""
     frame = check_payments([payment(), samples["second_payment"], payment(5, payee=OTHER)])
 
-    assert "the same payee with token and amount as 1." in frame["findings"][2]
+    assert "the same payee, token and amount as 1." in frame["findings"][2]
 
 
 def test_payments_of_their_own_are_not_compared_away() -> None:
