@@ -88,11 +88,11 @@ def test_http_is_done_in_two_modules() -> None:
 
 
 def test_no_name_stands_twice() -> None:
-    """A module or class is found by its name alone; but for `errors` and `frames`, which say enough in their folder."""
+    """A module or class is found by its name alone; but for `errors`, which says enough in its folder."""
     files = [file for file in PACKAGE.rglob("*.py") if not file.stem.startswith("__")]
     trees = [parsed(file) for file in files]
     classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    twice = Counter(file.stem for file in files) - Counter({"errors": 1, "frames": 1}) + Counter(classes)
+    twice = Counter(file.stem for file in files) - Counter({"errors": 1}) + Counter(classes)
 
     assert [] == [name for name, times in twice.items() if times > 1]
 

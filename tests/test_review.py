@@ -46,7 +46,7 @@ from payerkit.onchain.currencies import Currency
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.functions import functions
 from payerkit.review.check_payment import check_payment
-from payerkit.review.frames import TRANSACTION_COLUMNS, decode_transactions
+from payerkit.review.decoded_frames import TRANSACTION_COLUMNS, decode_transactions
 from published import ANSWERS
 from test_calldata import sample
 

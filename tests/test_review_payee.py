@@ -32,7 +32,7 @@ from payerkit.models import Payment, PaymentOrder
 from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 from payerkit.review.check_payment import check_payment
-from payerkit.review.frames import decode_transactions
+from payerkit.review.decoded_frames import decode_transactions
 from payerkit.review.orders import ExpectedPayment, read_order
 from payerkit.review.payees import payee_note
 

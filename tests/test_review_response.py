@@ -35,7 +35,7 @@ from payerkit.errors import InvalidInput
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.review.check_payment import check_payment
-from payerkit.review.frames import decode_transactions
+from payerkit.review.decoded_frames import decode_transactions
 from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
 from payerkit.wire import parse_json, read_time, repeated_names
 from published import ANSWERS

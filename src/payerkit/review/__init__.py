@@ -4,7 +4,7 @@ The modules, in the order of a check; the messages are in `review.tsv`:
 
         protocols               the parts of payments and orders that are read here
         whole_response          transactions, messages to sign and claims, wherever they stand in a response
-        transactions            decodes the transactions; frames: the same as DataFrames
+        transactions            decodes the transactions; decoded_frames: the same as DataFrames
         chain_claims            what the response says about the network
         orders                  what a user ordered; order_matching: which payment fulfils which order
         fees                    what is taken on top of payments; payees: whom nobody should pay
