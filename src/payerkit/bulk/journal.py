@@ -263,7 +263,7 @@ class Journal:
         return self._clock()
 
     def entry(self, key: bytes) -> Entry | None:
-        """Return the record of a task; None if there is none."""
+        """Return the record of a task, or None."""
         with self._lock:
             row = self._file.execute(f"SELECT {_COLUMNS} FROM task WHERE key = ?", [key]).fetchone()  # noqa: S608
         return None if row is None else Entry.from_row(row)

@@ -220,7 +220,7 @@ class Client:
 
     @property
     def previous_account_secret(self) -> bytes | None:
-        """The `account_secret` of the key that this one replaced; None if there is none."""
+        """The `account_secret` of the key that this one replaced, or None."""
         return None if self._previous_key is None else _account_secret(self._previous_key)
 
     @property

@@ -115,7 +115,7 @@ class AddressBook:
                 a network count.
 
         Returns:
-            The entry for this network first, else one for every network; None if there is none.
+            The entry for this network, otherwise the one for every network, otherwise None.
 
         Example:
             >>> book = AddressBook.read({"0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7": "Example Payee"})

@@ -36,7 +36,7 @@ def token_members(token: Currency) -> dict[str, Any]:
 
 
 def symbol_in(currency_id: str, network: str) -> str:
-    """Return the symbol in a currency id: what stands before the network."""
+    """Return the symbol in a currency id, which comes before the network."""
     ending = f"-{network}"
     return currency_id[: -len(ending)] if currency_id.lower().endswith(ending) else currency_id
 

@@ -254,11 +254,11 @@ class PaymentPolicy:
         return {name: value for name, value in settings.items() if value is not None}
 
     def agreed_fee(self, address: str | None) -> AgreedFee | None:
-        """Return the fee that was agreed for a recipient; None if there is none."""
+        """Return the fee that was agreed for a recipient, or None."""
         return next((fee for fee in self.fees if is_same(fee.address, address)), None)
 
     def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
-        """Return the allowance that is accepted for a token, by its id, and a spender; None if there is none."""
+        """Return the allowance that is accepted for a token, by its id, and a spender, or None."""
         wanted = self.find_currency(token)
         found = (each for each in self.allowances if is_same(each.spender, spender))
         return next((each for each in found if _is_same_id(each.token, token) or self._names(each.token, wanted)), None)

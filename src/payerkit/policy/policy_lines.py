@@ -10,7 +10,7 @@ from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_number
 
 UNLIMITED_WORD = "unlimited"
-"""What stands for an allowance without a limit."""
+"""The word for an allowance without a limit."""
 
 
 def fee_line(address: str, percent: Decimal | str, name: str = "") -> str:

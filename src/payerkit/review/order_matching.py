@@ -79,10 +79,10 @@ def _asked(review: PaymentReview, order: ExpectedPayment) -> Terms:
 
 
 def match_one_to_one(payments: Sequence[Terms], orders: Sequence[Terms]) -> Mapping[int, int]:
-    """Return the place of the order of each payment, by the payment's place; what fits nothing is missing.
+    """Return the place of the order of each payment, by the payment's place; a payment that fits no order is missing.
 
-    A payment that fits an order in part is matched with it, so that the difference can be told. Among several that
-    fit alike, the smallest payment goes to the smallest order, and so on.
+    A payment that fits an order in part is matched with it, so that findings can name the difference. Among several
+    that fit alike, the smallest payment goes to the smallest order, and so on.
     """
     found: dict[int, int] = {}
     for step in _STEPS:

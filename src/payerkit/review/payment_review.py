@@ -133,7 +133,7 @@ class PaymentReview:
         return frozenset({*self.declared_fees, *agreed} - {(order.payee or "").lower() for order in self.orders})
 
     def order_of(self, payment: Effect) -> ExpectedPayment | None:
-        """Return the order that a payment should fulfil; None if there is none."""
+        """Return the order that a payment should fulfil, or None."""
         if len(self.orders) == 1:
             return self.orders[0]
         number = self.order_numbers.get(id(payment))
@@ -191,7 +191,7 @@ class PaymentReview:
         }
 
     def known(self, address: str | None) -> KnownAddress | None:
-        """Return the entry of the policy's address book for an address; None if there is none."""
+        """Return the entry of the policy's address book for an address, or None."""
         return None if self.policy.addresses is None else self.policy.addresses.find(address, self.network)
 
     def token(self, token: str | None) -> Currency | None:

@@ -173,7 +173,7 @@ def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolera
 
 
 def _peg(currency: Currency) -> str | None:
-    """Return the fiat currency that a currency is worth by the word of its issuer; None if there is none."""
+    """Return the fiat currency that a currency is worth by the word of its issuer, or None."""
     return currency.id if currency.kind == "fiat" else _pegs().get(currency.symbol)
 
 

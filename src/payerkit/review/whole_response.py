@@ -27,7 +27,7 @@ _SEPARATOR = re.compile(r"[\W_]+")
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
-_CALLDATA = {"data", "input", "calldata"}
+_CALLDATA = {name.lower() for name in CALLDATA_NAMES}
 """The same as plain names, as other programs may write them."""
 
 _MESSAGE = {"types", "primarytype", "message"}
