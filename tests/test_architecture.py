@@ -27,7 +27,7 @@ FLOORS = [
     {"signing"},
     {"masking"},
     {"models"},
-    {"frames", "client", "sample_payments"},
+    {"frames", "client", "sample_payments", "widgets"},
     {"endpoints", "sandbox_controls"},
     {"bulk", "forms"},
     {"profiles"},

@@ -90,9 +90,14 @@ def typed(values: dict[str, str]) -> dict[str, str]:
     return {our_name(name): value for name, value in values.items()}
 
 
+def spec_of(form: Form) -> dict[str, Any]:
+    """Return what the browser draws a form from."""
+    return cast("dict[str, Any]", form.spec["forms"][0])
+
+
 def fields_of(form: Form) -> dict[str, list[Any]]:
     """Return the rows that the browser reads, by field name."""
-    return {field[0]: list(field) for _, drawn in form.spec["sections"] for field in drawn}
+    return {field[0]: list(field) for _, drawn in spec_of(form)["sections"] for field in drawn}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -440,7 +445,7 @@ def test_another_account_keeps_the_holder(client: Client) -> None:
 
 def test_needs_are_those_of_the_checks(client: Client) -> None:
     """The fields shown for a currency are those that the checks ask for."""
-    needs = BankDetailsForm(client, "user-123").spec["needs"]
+    needs = spec_of(BankDetailsForm(client, "user-123"))["needs"]
 
     assert ("account_number routing_number", "iban", "sort_code|iban account_number|iban") == (
         needs["USD local"],
@@ -540,7 +545,7 @@ def test_forms_show_where_they_send(
     connected: Callable[..., Client], kind: type[Form], address: str, environment: str
 ) -> None:
     """Every form has the environment of its client in its header."""
-    assert environment == kind(connected(address)).spec["environment"]
+    assert environment == spec_of(kind(connected(address)))["environment"]
 
 
 @pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
@@ -716,7 +721,8 @@ def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
     assert {""} == set(shown.values())
     assert "approved" == walk.bank_details.submit().status
     assert "stop" != payerkit.check_payment(walk.payment.submit()).verdict
-    assert (walk.payer, walk.bank_details, walk.payment) == walk.children
+    assert ["payer", "bank_details", "payment"] == [spec["name"] for spec in walk.spec["forms"]]
+    assert [None, None, None] == [form.comm for form in (walk.payer, walk.bank_details, walk.payment)]
 
 
 HOLDER = {
@@ -902,9 +908,9 @@ def test_a_late_tick_does_nothing(client: Client) -> None:
 
 def test_the_form_says_whose_account_it_is(client: Client) -> None:
     """Nobody has to guess that the holder's data are asked for, and the text is there once."""
-    section, text, label = BankDetailsForm(client, "user-123").spec["box"]
+    section, text, label = spec_of(BankDetailsForm(client, "user-123"))["box"]
 
-    assert section in [name for name, _ in BankDetailsForm(client, "user-123").spec["sections"]]
+    assert section in [name for name, _ in spec_of(BankDetailsForm(client, "user-123"))["sections"]]
     assert text.startswith("The account belongs to the payee.")
     assert "The payer is also the account holder" == label
 

@@ -15,6 +15,7 @@ The modules, from the ground up; each imports only from its own line and the lin
     models                          the objects that are sent and returned
     client, frames                  HTTP, and what each failure proves; DataFrames of records
     sample_payments                 example payments, an honest one and bad ones
+    widgets                         what every widget is made of: one model, its code sent once a page
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
     bulk, forms                     tables of many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys

@@ -64,6 +64,7 @@ class BankDetailsForm(Form):
         'approved'
     """
 
+    name = "bank_details"
     model = BankDetails
     check = staticmethod(check_bank_details)
     title = "Bank details"

@@ -1,6 +1,7 @@
-"""The base class of the forms: an anywidget whose values live in the kernel.
+"""The base class of the forms: a widget whose values live in the kernel.
 
-Browser (form.js) and kernel exchange custom messages, because JupyterLab may save widget state in the notebook.
+Browser (the scripts in `browser/`) and kernel exchange custom messages, because JupyterLab may save widget state in the
+notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
 - To the kernel: `type` ("ready", "change", "search", "submit", "action" or "tick"), `page` (the sender), `touched`
   (fields that were left: the new value, or None if it is unchanged), and the parameters of the type.
@@ -15,10 +16,8 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import anywidget
 import traitlets
 
 from payerkit.checks.schema import SchemaField
@@ -29,13 +28,7 @@ from payerkit.forms import lookups
 from payerkit.forms.entries import Entries, form_fields
 from payerkit.html import visible
 from payerkit.models.requests import RequestModel
-
-
-def browser_source(name: str) -> str:
-    """Return a source file of this folder without indentation and comments, which every form would send along."""
-    lines = map(str.strip, files(__package__).joinpath(name).read_text("utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
-
+from payerkit.widgets.page_widget import PageCode, PageWidget
 
 Phase = Literal["open", "unknown", "done"]
 """The phase of a form: open for input, sent with an unknown outcome, or sent with a response."""
@@ -130,7 +123,16 @@ def error_text(error: BaseException) -> str:
     return f"{error.message}\n{error.advice}" if isinstance(error, PayerkitError) else "Interrupted. Nothing was sent."
 
 
-class Form(anywidget.AnyWidget):
+_SCRIPTS = ("dom", "keys", "combobox", "fields", "bank_fields", "form", "page")
+
+
+def forms_code() -> PageCode:
+    """Return the code that draws forms in a page."""
+    scripts = tuple(f"browser/{name}.js" for name in _SCRIPTS)
+    return PageCode.of(__package__, scripts, "browser/form.css")
+
+
+class Form(PageWidget):
     """Base class of the forms: fields, checks and a button, drawn from the model of a request.
 
     Fill in a form in the browser, or from Python with `fill()` and `submit()`. The widget's state, which a notebook may
@@ -145,12 +147,11 @@ class Form(anywidget.AnyWidget):
         spec: The drawn fields, without values; a trait.
     """
 
-    _esm = browser_source("form.js")
-    _css = browser_source("form.css")
     spec = traitlets.Dict(read_only=True).tag(sync=True)
-    waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.").tag(sync=True)
+    waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.")
     done = traitlets.Bool(default_value=False, read_only=True)
 
+    name: ClassVar[str]
     model: ClassVar[type[RequestModel]]
     check: ClassVar[Callable[..., Findings] | None] = None
     title: ClassVar[str]
@@ -169,21 +170,36 @@ class Form(anywidget.AnyWidget):
         self._sent_findings = Findings()
         self._result: Any = None
         self._error: BaseException | None = None
+        self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]
         super().__init__(**options)
-        self.on_msg(self._on_message)
-        self.set_trait("spec", self._make_spec(title or self.title))
+        self.set_trait("spec", {"forms": [self._make_spec(title or self.title)]})
+        self.observe(lambda _: self._refresh_pages(), "waits_for")
 
     def _make_spec(self, title: str) -> dict[str, Any]:
         """Return what the browser needs to draw the form."""
         sections = form_sections(self.model)
         timeout = self._client.timeout.total
         return {
+            "name": self.name,
             "title": title,
             "environment": self._client.environment,
             "submit_label": self.submit_label,
             "sections": sections,
             "timeout": timeout,
         }
+
+    @classmethod
+    def _code(cls) -> PageCode:
+        return forms_code()
+
+    def show_in(self, outlet: Callable[[dict[str, Any]], None]) -> None:
+        """Send the messages for pages to an outlet, too, such as a widget that shows this form among others."""
+        self._outlets.append(outlet)
+
+    def _post(self, content: Mapping[str, Any]) -> None:
+        """Send a message to every page that shows the form."""
+        for send in self._outlets:
+            send({**content, "form": self.name})
 
     def _call(self, request: Any) -> Any:
         """Send a request and return the response."""
@@ -372,7 +388,7 @@ class Form(anywidget.AnyWidget):
 
     def _refresh_pages(self) -> None:
         """Show the form as it is now, with all values but secrets, on every page."""
-        self.send(self._view(self._entries.fields))
+        self._post(self._view(self._entries.fields))
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
         """Return what every page shows, with the values of the named fields; of secrets, the names of the held ones."""
@@ -382,6 +398,7 @@ class Form(anywidget.AnyWidget):
         return {
             "action_count": self._action_count,
             "subject": self._subject(),
+            "waits_for": self.waits_for,
             "notes": self._notes(findings),
             "held": self._entries.secrets,
             "values": values,
@@ -389,7 +406,7 @@ class Form(anywidget.AnyWidget):
             **self._state.to_view(),
         }
 
-    def _on_message(self, _form: Any, message: Any, _buffers: Any) -> None:
+    def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
         try:
             reply = self._reply(message)
@@ -397,7 +414,7 @@ class Form(anywidget.AnyWidget):
             self._error = error
             self._set_status("error", f"Unexpected error: {type(error).__name__}. See form.error, and report it.")
             reply = self._view()
-        self.send({**reply, "page": message.get("page") if isinstance(message, Mapping) else None})
+        self._post({**reply, "page": message.get("page") if isinstance(message, Mapping) else None})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the values of a message, do what it requests, and return the reply."""

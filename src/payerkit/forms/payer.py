@@ -48,6 +48,7 @@ class PayerForm(Form):
         'completed'
     """
 
+    name = "payer"
     model = Payer
     check = staticmethod(check_payer)
     title = "Payer"

@@ -44,6 +44,7 @@ class PaymentForm(Form):
         'look'
     """
 
+    name = "payment"
     model = PaymentOrder
     title = "Payment"
     submit_label = "Initiate payment"

@@ -1,20 +1,23 @@
-"""The three forms in sequence."""
+"""The three forms in sequence, in one widget."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-import ipywidgets
+import traitlets
 
 from payerkit.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
+from payerkit.forms.form import forms_code
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
 from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.widgets.page_widget import PageCode, PageWidget
 
 
-class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
+class Walkthrough(PageWidget):
     """Three forms in sequence: onboard a payer, add bank details, initiate and review a payment.
 
     Once the payer is onboarded, the bank details are stored under their id. The account is the payee's: nothing about
@@ -24,7 +27,7 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
     Args:
         client: From `connect()` or `sandbox()`.
         rate, policy: As for `PaymentForm`.
-        **options: Options of an ipywidgets `VBox`, such as `layout`.
+        **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
         payer: The `PayerForm`.
@@ -39,6 +42,8 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
         ('user-123', False)
     """
 
+    spec = traitlets.Dict(read_only=True).tag(sync=True)
+
     def __init__(
         self,
         client: Client,
@@ -51,7 +56,21 @@ class Walkthrough(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
         self.bank_details = BankDetailsForm(client, title="2. Bank details")
         self.payment = PaymentForm(client, title="3. Payment", rate=rate, policy=policy)
         self.payer.observe(self._on_payer_done, "done")
-        super().__init__([self.payer, self.bank_details, self.payment], **options)
+        self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}
+        super().__init__(**options)
+        self.set_trait("spec", {"forms": [each for form in self._forms.values() for each in form.spec["forms"]]})
+        for form in self._forms.values():
+            form.show_in(self.send)
+
+    @classmethod
+    def _code(cls) -> PageCode:
+        return forms_code()
+
+    def _on_message(self, message: Any) -> None:
+        """Hand a message to the form that it is for; `form` is a page's word, and any other name is nobody's."""
+        form = self._forms.get(str(message.get("form"))) if isinstance(message, Mapping) else None
+        if form is not None:
+            form._on_message(message)  # noqa: SLF001 - the forms of a page share its messages
 
     def _on_payer_done(self, change: Any) -> None:
         if change["new"] and self.payer.client_user_id is not None:

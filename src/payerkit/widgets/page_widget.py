@@ -1,0 +1,80 @@
+"""The base class of the widgets: an anywidget that sends its code to a page once, however many of them it shows."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Self
+
+import anywidget
+import traitlets
+
+
+def source(package: str, name: str) -> str:
+    """Return a source file of a package without indentation and comments, which a page does not need."""
+    lines = map(str.strip, files(package).joinpath(name).read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+@dataclass(frozen=True)
+class PageCode:
+    """The code of a widget as a page gets it.
+
+    id: differs for each version of the code. packed: a JavaScript module with `css` and `draw`, compressed with gzip.
+    """
+
+    id: str
+    packed: bytes
+
+    @classmethod
+    @cache
+    def of(cls, package: str, scripts: tuple[str, ...], style: str) -> Self:
+        """Join scripts, in this order, and a style into a module. The scripts share one scope; one defines `draw`."""
+        css = json.dumps(source(package, style))
+        code = "\n".join([f"const css = {css};", *(source(package, name) for name in scripts), "export { css, draw };"])
+        return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
+
+
+class PageWidget(anywidget.AnyWidget):
+    """Base class of the widgets. Its state, which a notebook may save, holds no values.
+
+    The comm opens when the widget is first shown: a widget that only stands inside another one has none.
+    """
+
+    _esm = source(__package__, "loader.js")
+    code_id = traitlets.Unicode(read_only=True).tag(sync=True)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.set_trait("code_id", self._code().id)
+        self.on_msg(self._on_page_message)
+
+    @classmethod
+    def _code(cls) -> PageCode:
+        """Return the code of this kind of widget."""
+        raise NotImplementedError
+
+    def _on_message(self, message: Any) -> None:
+        """Take a message of the code in a page."""
+        raise NotImplementedError
+
+    def _on_page_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        if isinstance(message, Mapping) and message.get("type") == "code":
+            code = self._code()
+            self.send({"code_id": code.id}, [code.packed])
+        else:
+            self._on_message(message)
+
+    def open(self) -> None:
+        """Do nothing yet: `model_id`, which every display needs, opens the comm."""
+
+    @property
+    def model_id(self) -> str:
+        """The id of the model in the page."""
+        super().open()
+        return str(super().model_id)
