@@ -28,8 +28,9 @@ from payerkit.errors import (
     UnknownOutcome,
 )
 from payerkit.forms import lookups
+from payerkit.forms.drawn_fields import form_sections
 from payerkit.forms.entries import form_fields
-from payerkit.forms.form import Form, form_sections
+from payerkit.forms.form import Form
 from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.base import Text

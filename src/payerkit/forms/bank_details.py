@@ -14,7 +14,9 @@ from payerkit.checks.schema import RAILS
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail, payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError
-from payerkit.forms.form import Button, Form, FormState, count_warnings
+from payerkit.forms.drawn_fields import count_warnings
+from payerkit.forms.form import Form
+from payerkit.forms.form_state import Button, FormState
 from payerkit.forms.payer import PayerForm
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail

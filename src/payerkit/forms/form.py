@@ -11,117 +11,23 @@ notebook. Each has the `form` that it is for, since the page of a `Walkthrough` 
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import traitlets
 
-from payerkit.checks.schema import SchemaField
 from payerkit.client import Client, check_client
-from payerkit.errors import InvalidInput, NotSent, PayerkitError, UnknownOutcome, without_internal_frames
-from payerkit.findings import Finding, Findings
+from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
+from payerkit.findings import Findings
 from payerkit.forms import lookups
-from payerkit.forms.entries import Entries, form_fields
-from payerkit.html import visible
+from payerkit.forms.drawn_fields import count_warnings, field_notes, form_sections
+from payerkit.forms.entries import Entries
+from payerkit.forms.form_state import Button, FormState, error_text
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
-
-Phase = Literal["open", "unknown", "done"]
-"""The phase of a form: open for input, sent with an unknown outcome, or sent with a response."""
-
-
-class Button(NamedTuple):
-    """A button of a form: its label, and either the action that it starts or the page that it opens."""
-
-    label: str
-    action: str = ""
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FormState:
-    """The part of a form that is not its fields.
-
-    needs_confirmation: offer to send in spite of warnings. status: kind and text. html: the response, escaped.
-    """
-
-    phase: Phase = "open"
-    needs_confirmation: bool = False
-    status: tuple[str, str] = ("info", "")
-    html: str = ""
-    buttons: tuple[Button, ...] = ()
-
-    def to_view(self) -> dict[str, Any]:
-        """Return the state as the browser reads it."""
-        kind, text = self.status
-        status = (kind, "\n".join(map(visible, text.splitlines())))
-        phase = "confirm" if self.needs_confirmation else self.phase
-        return {"phase": phase, "status": status, "panel": self.html, "buttons": self.buttons}
-
-
-def form_sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    """Return the titles of the sections, each with its fields as the browser reads them."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for name, field in form_fields(model).items():
-        row = (name, field.title, _kind(field), field.required, field.help, "" if field.options else field.example)
-        rows.setdefault(field.section, []).append((*row, field.options) if field.options else row)
-    return list(rows.items())
-
-
-def _kind(field: SchemaField) -> str:
-    """Return the kind of input: secret, select, lookup or text."""
-    if field.is_secret:
-        return "secret"
-    return "select" if field.options else "lookup" if field.lookup else "text"
-
-
-def form_message(finding: Finding, fields: Mapping[str, SchemaField]) -> str:
-    """Return the message of a finding with labels in place of field names, and without advice about tables."""
-    if finding.code in {"required", "empty"} and finding.field in fields:
-        return _missing_message(fields[finding.field])
-    text = f"{finding.message} {finding.hint}".rstrip()
-    text = re.sub(r"Read the column with dtype=str, or (\w)", lambda match: match[1].upper(), text)
-    # A name such as "city" is a word of its sentence; one such as "sort_code" or "iban" can only be a field.
-    labels = {name: field.title for name, field in fields.items() if "_" in name or field.title.isupper()}
-    names = "|".join(sorted(labels, key=len, reverse=True))
-    return re.sub(rf"\b({names})\b", lambda match: labels[match[1]], text)
-
-
-def _missing_message(field: SchemaField) -> str:
-    """Return a request for a value, such as "Enter the e-mail address."; abbreviations stay in upper case."""
-    label = field.title if field.title[1:2].isupper() else field.title[:1].lower() + field.title[1:]
-    return f"{'Choose' if field.options else 'Enter'} the {label}."
-
-
-def field_notes(entries: Entries, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the notes beside each touched field: severity, text, and the source of a warning."""
-    notes: dict[str, list[tuple[str, str, str]]] = {}
-    for finding in findings:
-        if finding.field in entries.touched:
-            basis = f"({finding.basis})" if finding.severity == "warning" and finding.basis else ""
-            note = (finding.severity, visible(form_message(finding, entries.fields)), basis)
-            notes.setdefault(finding.field, []).append(note)
-    return notes
-
-
-def count_warnings(findings: Findings) -> str:
-    """Return the number of warnings in words, such as "1 warning"; "" without any."""
-    count = len(findings.warnings)
-    return "" if not count else "1 warning" if count == 1 else f"{count} warnings"
-
-
-def error_text(error: BaseException) -> str:
-    """Return the text that a form shows for an error."""
-    if isinstance(error, NotSent):
-        return f"The service could not be reached. {error.advice}\n{error.message}"
-    if isinstance(error, InvalidInput):
-        return error.message
-    return f"{error.message}\n{error.advice}" if isinstance(error, PayerkitError) else "Interrupted. Nothing was sent."
-
 
 _SCRIPTS = ("dom", "keys", "combobox", "fields", "bank_fields", "form", "page")
 

@@ -12,7 +12,9 @@ from payerkit.checks.one import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
 from payerkit.endpoints import create_payer, get_payer_status, update_agreement
 from payerkit.errors import NotFound
-from payerkit.forms.form import Button, Form, FormState, count_warnings
+from payerkit.forms.drawn_fields import count_warnings
+from payerkit.forms.form import Form
+from payerkit.forms.form_state import Button, FormState
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.base import Hidden

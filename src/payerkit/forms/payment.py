@@ -10,7 +10,8 @@ from payerkit.client import Client
 from payerkit.endpoints import order_warnings, payment_call
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms.form import Button, Form, FormState
+from payerkit.forms.form import Form
+from payerkit.forms.form_state import Button, FormState
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import read_rate
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
