@@ -104,8 +104,8 @@ def test_every_field_is_described(model: type[RequestModel]) -> None:
         assert (name, True) == (name, bool(row.title and row.help and row.example))
         assert (row.section in get_args(Section), row.lookup in get_args(Lookup)) == (True, True)
         assert row.masking in get_args(Masking)
-        assert (row.title, row.help, [row.example]) == (field.title, field.description, field.examples)
-        assert (row.title, row.help) == (properties[name]["title"], properties[name]["description"])
+        assert (row.title, row.full_help, [row.example]) == (field.title, field.description, field.examples)
+        assert (row.title, row.full_help) == (properties[name]["title"], properties[name]["description"])
 
 
 REFUSED: list[tuple[type[RequestModel], str, Any, str]] = [

@@ -10,7 +10,7 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def listed(words: Iterable[object]) -> str:
+def listed(words: Iterable[object], conjunction: str = "and") -> str:
     """Return words as people list them, such as "1, 2 and 3"; there must be one at least."""
     *first, last = map(str, words)
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {conjunction} {last}" if first else last

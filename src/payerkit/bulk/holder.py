@@ -85,7 +85,7 @@ def require_holder(columns: Mapping[str, str], given: Collection[str]) -> None:
 
 def _missing(name: str) -> FieldProblem:
     column = account_columns(name)[0]
-    return FieldProblem(column, wire_name(column), f"Missing. {BANK_DETAILS.fields[name].help}", "column_missing")
+    return FieldProblem(column, wire_name(column), f"Missing. {BANK_DETAILS.fields[name].full_help}", "column_missing")
 
 
 def fill_holder(frame: pd.DataFrame, columns: Mapping[str, str], rows: Flags) -> tuple[pd.DataFrame, RowFindings]:

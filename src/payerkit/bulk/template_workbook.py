@@ -61,7 +61,7 @@ def _add_note(cell: Any, schema: Schema, field: SchemaField) -> None:
     if schema is BANK_DETAILS and field.section == "Beneficiary":
         owner += f" Is the holder the payer? Add a column {HOLDER_IS_PAYER} with yes or no."
     needed = "Required." if field.required else "If needed."
-    note = Comment(f"{field.title}. {field.help} {needed} {owner}", "payerkit")
+    note = Comment(f"{field.title}. {field.full_help} {needed} {owner}", "payerkit")
     note.width, note.height = 300, 120
     cell.comment = note
 

@@ -12,6 +12,7 @@ from payerkit._tables import rows
 from payerkit.checks.banks import is_iban
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.rules import Rule
+from payerkit.checks.schema import RAILS
 from payerkit.checks.texts import compact, upper_code
 
 _FORMAT = re.compile("([0-9]+)(?:-([0-9]+))? (digits|letters or digits)").fullmatch
@@ -94,9 +95,9 @@ def _format_rule(name: str, basis: str) -> Rule:
 @lru_cache(1024)
 def find_requirement(currency: str, rails: str | None) -> Requirement | None:
     """Return the requirement of the rails, or of the only listed ones: rails_unusual reports the difference."""
-    listed = _rails_of(currency.upper())
+    listed = listed_rails(currency)
     is_other = len(listed) == 1 and (rails or "local") not in listed
-    return requirements().get((currency.upper(), min(listed) if is_other else rails or "local"))
+    return requirements().get((currency.upper(), listed[0] if is_other else rails or "local"))
 
 
 def _check_group(
@@ -121,14 +122,15 @@ def _check_format(name: str, basis: str, value: str, currency: str | None, rails
     return False if is_reported or matches(compact(value).replace(".", "")) else f"{words} for {upper_code(currency)}"
 
 
-@cache
-def _rails_of(currency: str) -> frozenset[str]:
-    return frozenset(rails for code, rails in requirements() if code == currency)
+@lru_cache(1024)
+def listed_rails(currency: str) -> tuple[str, ...]:
+    """Return the rails that the operator lists for a currency, the usual ones first; none if it is not listed."""
+    return tuple(rails for rails in RAILS if (currency.upper(), rails) in requirements())
 
 
 def rails_unusual(currency: str, rails: str | None) -> bool | str:
     """Return the rails that the operator lists for a currency, if the given ones are not among them; else False."""
-    listed = _rails_of(currency.upper()) or {"local", "swift"}  # wire is for dollars
+    listed = listed_rails(currency) or ("local", "swift")  # wire is for dollars
     return " or ".join(sorted(listed)) if (rails or "local") not in listed else False
 
 
@@ -140,7 +142,7 @@ def needed_fields(currency: str, rails: str | None) -> tuple[tuple[str, ...], ..
 
 def currency_unlisted(currency: str) -> bool:
     """Return True if a currency is active but not listed by the operator, so that its requirements are unknown."""
-    return currency.upper() in fiat_currencies() and not _rails_of(currency.upper())
+    return currency.upper() in fiat_currencies() and not listed_rails(currency)
 
 
 def needs_unpublished(currency: str, rails: str | None) -> bool:

@@ -90,8 +90,16 @@ FORMATS = {
 Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Beneficiary", "Order"]
 """The section of a form that shows a field; forms show their sections in this order."""
 
-Lookup = Literal["", "countries", "fiat", "currencies"]
-"""The table that a form suggests values from; other values are allowed, too."""
+Lookup = Literal["", "countries", "fiat", "currencies", "tokens"]
+"""The table that a form suggests values from; other values are allowed, too.
+
+currencies: fiat currencies, coins and tokens. tokens: the coins and tokens alone, which can pay.
+"""
+
+AppliesTo = Literal["", "individual", "business"]
+"""The type of payer or holder that has a field; "" for both."""
+
+_TYPE_WORDS = {"individual": "a person", "business": "a business"}
 
 Masking = Literal["", "account", "hidden", "personal", "holder"]
 """What may be shown of a value.
@@ -105,7 +113,9 @@ type, too. "holder": the initials of a person, the name of a business.
 class SchemaField:
     """One field of a request: how people see it, and what it may hold.
 
-    is_id: it becomes part of a path. takes_numbers: integers and decimals are accepted, too.
+    is_id: it becomes part of a path. takes_numbers: integers and decimals are accepted, too. applies_to: the type of
+    payer or holder that has the field; "" for both. business_title, business_help, business_example: for a business,
+    if they differ. option_titles: words for each option; empty where the options are words.
     """
 
     title: str
@@ -118,6 +128,35 @@ class SchemaField:
     required: bool = False
     is_id: bool = False
     takes_numbers: bool = False
+    applies_to: AppliesTo = ""
+    business_title: str = ""
+    business_help: str = ""
+    business_example: str = ""
+    option_titles: tuple[str, ...] = ()
+
+    def applies(self, holder: str) -> bool:
+        """Return True if this type of payer or holder has the field; "", an unknown type, has those of both."""
+        return self.applies_to in {"", holder}
+
+    def title_for(self, holder: str) -> str:
+        """Return the title for a type of payer or holder, "" for an unknown one."""
+        return (holder == "business" and self.business_title) or self.title
+
+    def help_for(self, holder: str) -> str:
+        """Return the help for a type of payer or holder, "" for an unknown one."""
+        return (holder == "business" and self.business_help) or self.help
+
+    def example_for(self, holder: str) -> str:
+        """Return the example for a type of payer or holder, "" for an unknown one."""
+        return (holder == "business" and self.business_example) or self.example
+
+    @property
+    def full_help(self) -> str:
+        """The help for people and companies together, for documents that do not know the type."""
+        if self.applies_to:
+            return f"For {_TYPE_WORDS[self.applies_to]}: {_uncapitalized(self.help)}"
+        own = _uncapitalized(self.business_help or self.business_title)
+        return f"{self.help} For a business: {own.rstrip('.')}." if own else self.help
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -128,6 +167,10 @@ class SchemaField:
     def is_secret(self) -> bool:
         """True if a value is hidden while it is typed, and its type masks it."""
         return self.masking in {"account", "hidden"}
+
+
+def _uncapitalized(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 @dataclass(frozen=True)
@@ -163,6 +206,11 @@ def _read_fields(schema: str) -> dict[str, SchemaField]:
             required=row["required"] == "*",
             is_id=row["format"] == "id",
             takes_numbers=row["format"] == "amount",
+            applies_to=cast("AppliesTo", row["applies_to"]),
+            business_title=row["business_title"],
+            business_help=row["business_help"],
+            business_example=row["business_example"],
+            option_titles=tuple(row["option_titles"].split("|")) if row["option_titles"] else (),
         )
         for row in rows(__package__, "fields")
         if row["schema"] == schema

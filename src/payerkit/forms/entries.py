@@ -13,12 +13,16 @@ from payerkit.findings import Finding, Findings
 from payerkit.models.base import Hidden
 from payerkit.models.requests import RequestModel
 
+_FIRST = ("beneficiary_type", "company_name")
+"""The fields that stand first in their section: the type decides about others."""
+
 
 def form_fields(model: type[RequestModel]) -> dict[str, SchemaField]:
     """Return the fields of a model by name, in the order of the form: section by section."""
     sections = get_args(Section)
+    first = {name: place for place, name in enumerate(_FIRST)}
     fields = model.request_schema.fields.items()
-    return dict(sorted(fields, key=lambda item: sections.index(item[1].section)))
+    return dict(sorted(fields, key=lambda item: (sections.index(item[1].section), first.get(item[0], len(first)))))
 
 
 class Entries:

@@ -32,7 +32,7 @@ class RequestModel(ApiModel):
         """Describe the fields from the schema: for templates, and for `help`, `?` and completion."""
         for name, field in cls.model_fields.items():
             row = cls.request_schema.fields[name]
-            field.title, field.description, field.examples = row.title, row.help, [row.example]
+            field.title, field.description, field.examples = row.title, row.full_help, [row.example]
         cls.model_rebuild(force=True)
         parameters = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=Parameter.empty if field.is_required() else None)
@@ -112,7 +112,7 @@ def _describe(schema: Schema) -> str:
     """Return one line per field: its name, * if required, its title, help and example."""
     width = max(map(len, schema.fields)) + 1
     return "\n".join(
-        f"    {name + '*' * field.required:<{width}}  {field.title}. {field.help} Example: {field.example}"
+        f"    {name + '*' * field.required:<{width}}  {field.title}. {field.full_help} Example: {field.example}"
         for name, field in schema.fields.items()
     )
 
