@@ -43,11 +43,13 @@ def iban_structures() -> dict[str, str]:
 def countries() -> Iterator[dict[str, str]]:
     """Yield the countries of ISO 3166-1, and Kosovo under its usual code, XK."""
     names, structures = Locale("en").territories, iban_structures()
-    for code in sorted({country.alpha_2 for country in pycountry.countries} | {"XK"}):
+    codes = {country.alpha_2: country.alpha_3 for country in pycountry.countries} | {"XK": ""}
+    for code, alpha3 in sorted(codes.items()):
         address = address_data(code)
         example = address.get("zipex", "").split(",")[0]
         yield {
             "code": code,
+            "alpha3": alpha3,
             "name": names[code],
             "bban": structures.get(code, ""),
             "postal": address.get("zip", ""),
@@ -95,7 +97,7 @@ def main() -> None:
     write(
         "countries",
         [
-            f"code: ISO 3166-1 from {package('pycountry')}, and XK. name: CLDR from {package('babel')}.",
+            f"code, alpha3: ISO 3166-1 from {package('pycountry')}, and XK. name: CLDR from {package('babel')}.",
             f"bban: SWIFT IBAN registry, from {package('schwifty')}.",
             f"postal, postal_prefix, postal_example: {postal}.",
         ],

@@ -9,30 +9,21 @@ from dataclasses import dataclass
 from functools import cache
 
 from payerkit._tables import rows
-from payerkit.checks.texts import compact, upper_code
+from payerkit.checks.texts import compact, fold, upper_code
 
-_COUNTRY_ALIASES = {
-    "UK": "GB",
-    "EL": "GR",
-    "USA": "US",
-    "ENGLAND": "GB",
-    "GREAT BRITAIN": "GB",
-    "DEUTSCHLAND": "DE",
-    "ÖSTERREICH": "AT",
-    "SCHWEIZ": "CH",
-    "ESPAÑA": "ES",
-    "BRASIL": "BR",
-}
-_CURRENCY_ALIASES = {"RMB": "CNY", "CNH": "CNY", "UKP": "GBP", "NTD": "TWD", "BGN": "EUR"}
 _EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"
 """Countries whose residents the operator does not accept, from its documentation (RequestFinance)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country with the structure of its IBANs after the check digits (BBAN) and a matcher of its postal codes."""
+    """A country with the structure of its IBANs after the check digits (BBAN) and a matcher of its postal codes.
+
+    alpha3: its three letters in ISO 3166-1, as passports have them; "" if it has none.
+    """
 
     name: str
+    alpha3: str
     bban: str
     postal_matcher: Callable[[str], object] | None
     postal_example: str
@@ -47,7 +38,7 @@ def countries() -> Mapping[str, Country]:
 def _country(row: dict[str, str]) -> Country:
     prefix = f"(?:{row['postal_prefix']}[ -]?)?" if row["postal_prefix"] else ""
     matcher = re.compile(f"{prefix}(?:{row['postal']})", re.ASCII).fullmatch if row["postal"] else None
-    return Country(row["name"], row["bban"], matcher, row["postal_example"])
+    return Country(row["name"], row["alpha3"], row["bban"], matcher, row["postal_example"])
 
 
 @cache
@@ -86,25 +77,43 @@ def is_us(country: str | None) -> bool:
     return upper_code(country) == "US"
 
 
+@cache
+def aliases(kind: str) -> Mapping[str, tuple[str, ...]]:
+    """Return what people type in place of a code: the codes that each alias of a kind may mean, by the folded alias."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in rows(__package__, "aliases"):
+        if row["kind"] == kind:
+            alias = fold(row["alias"])
+            found[alias] = (*found.get(alias, ()), row["code"])
+    return found
+
+
+def one_alias(kind: str, value: str) -> str | None:
+    """Return the code that an alias means; None if it is none, or ambiguous."""
+    codes = aliases(kind).get(fold(value), ())
+    return codes[0] if len(codes) == 1 else None
+
+
 def country_code(value: str) -> str | None:
-    """Return the code of a country given by its English name or a common alias; None if it is neither."""
-    text = value.strip().upper()
-    return _COUNTRY_ALIASES.get(text) or _country_names().get(text)
+    """Return the code of a country given by its English name, an alias or three letters; None if it is none of them."""
+    return one_alias("country", value) or _country_names().get(fold(value))
 
 
 @cache
 def _country_names() -> Mapping[str, str]:
-    return {country.name.upper(): code for code, country in countries().items()}
+    """Return the codes of the countries by their names and their codes of three letters, folded."""
+    alpha3 = {fold(country.alpha3): code for code, country in countries().items() if country.alpha3}
+    return alpha3 | {fold(country.name): code for code, country in countries().items()}
 
 
 def country_alias(value: str) -> bool | str:
     """Return the ISO code for a common alias of a country; False if the value is not an alias."""
-    return _COUNTRY_ALIASES.get(value.upper(), False)
+    return False if value.upper() in countries() else one_alias("country", value) or False
 
 
 def country_unknown(value: str) -> bool:
     """Return True if no country has the code."""
-    return value.upper() not in countries() and value.upper() not in _COUNTRY_ALIASES
+    return value.upper() not in countries() and not country_alias(value)
 
 
 def country_excluded(value: str) -> bool:
@@ -114,12 +123,12 @@ def country_excluded(value: str) -> bool:
 
 def currency_alias(value: str) -> bool | str:
     """Return the active ISO code for an alias or former code of a currency; False if the value is neither."""
-    return _CURRENCY_ALIASES.get(value.upper(), False)
+    return False if value.upper() in fiat_currencies() else one_alias("currency", value) or False
 
 
 def currency_unknown(value: str) -> bool:
     """Return True if no active currency has the code."""
-    return value.upper() not in fiat_currencies() and value.upper() not in _CURRENCY_ALIASES
+    return value.upper() not in fiat_currencies() and not currency_alias(value)
 
 
 def state_missing(country: str, currency: str | None, rails: str | None, has_value: bool | None) -> bool:  # noqa: FBT001 - rules pass it by position

@@ -22,6 +22,20 @@ def compact(value: str) -> str:
     return value.replace(" ", "").replace("-", "").upper()
 
 
+_FOLDED = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "&": " and "}
+    | dict.fromkeys(".'`\u2018\u2019", "")
+)
+"""Letters that Unicode does not take apart, and what people leave out inside a word."""
+
+
+def fold(text: str) -> str:
+    """Return a text as searches compare it: small letters without accents, words separated by one blank."""
+    letters = unicodedata.normalize("NFKD", text.casefold().translate(_FOLDED))
+    kept = (letter for letter in letters if not unicodedata.combining(letter))
+    return " ".join("".join(" " if unicodedata.category(each)[0] in "PZC" else each for each in kept).split())
+
+
 def inner_separators(value: str) -> bool:
     """Return True if a code has blanks or hyphens inside, which are sent with it."""
     return "-" in value or " " in value.strip()

@@ -339,8 +339,8 @@ class Form(PageWidget):
                     return view
                 case "search":
                     name = message["name"]
-                    options = lookups.search(self._entries.fields[name].lookup, str(message["text"]))
-                    return {"name": name, "search_id": message["search_id"], "options": options}
+                    found = lookups.search(self._entries.fields[name].lookup, str(message["text"]))
+                    return {"name": name, "search_id": message["search_id"], **found._asdict()}
                 case "submit" | "action":
                     return self._act(message)
                 case "tick":

@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from typing import NamedTuple
 
-from payerkit.checks.places import countries, fiat_currencies
-from payerkit.onchain.currencies import find_currency, token_list
+from payerkit.checks.codes import Code, codes, find_code, name_of
+from payerkit.checks.texts import fold
 
-MAX_OPTIONS = 12
-"""The length of a list that can be read at a glance; one more letter is typed faster than a longer list is read."""
+__all__ = ["MAX_OPTIONS", "Suggestions", "name_of", "search"]
 
-
-def search(lookup: str, text: str) -> list[tuple[str, str]]:
-    """Return codes and names that contain all words of a text, best matches first; at most `MAX_OPTIONS`."""
-    text = text.strip().lower()
-    words = text.split()
-    names = _TABLES[lookup]().items()
-    options = [(code, name) for code, name in names if all(word in f"{code} {name}".lower() for word in words)]
-    options.sort(key=lambda option: (_rank(option[0].lower(), option[1].lower(), text), option[0].lower()))
-    return options[:MAX_OPTIONS]
+MAX_OPTIONS = 40
+"""The length of a list that people still scroll through; how many more there are is said below it."""
 
 
-def _rank(code: str, name: str, text: str) -> int:
-    """Return 0 for the code itself, then 1 for its beginning, the name's, a word's; 4 for a match inside a word."""
+class Suggestions(NamedTuple):
+    """What a search found, best first.
+
+    options: codes with their names, at most `MAX_OPTIONS`. match: the place of the option that Tab or Enter takes if
+    none is highlighted, since it is the only one or what the text says exactly; -1 if there is none. more: how many
+    more options there are.
+    """
+
+    options: list[tuple[str, str]]
+    match: int
+    more: int
+
+
+def search(lookup: str, text: str) -> Suggestions:
+    """Return the codes and names that contain all words of a text, best first, then those that are used most."""
+    folded = fold(text)
+    words = folded.split()
+    found = [each for each in codes(lookup) if all(word in each.text for word in words)]
+    exact = find_code(lookup, text)
+    found.sort(key=lambda each: (each is not exact, _rank(each, folded)))  # a stable sort: codes are sorted by use
+    is_clear = bool(words) and bool(found) and (exact is not None or len(found) == 1)
+    options = [(each.code, each.name) for each in found[:MAX_OPTIONS]]
+    return Suggestions(options, 0 if is_clear else -1, len(found) - len(options))
+
+
+def _rank(code: Code, text: str) -> int:
+    """Return 0 for a spelling, then 1 for the beginning of the code, 2 of the name, 3 of a word; 4 inside a word."""
     first = text.split(maxsplit=1)[0] if text else ""
-    matches = (code == text, code.startswith(first), name.startswith(first), f" {first}" in name, True)
-    return matches.index(True)
-
-
-def name_of(lookup: str, code: str) -> str:
-    """Return the name of a code in any case; "" if it is unknown."""
-    if lookup == "currencies":
-        token = find_currency(code)
-        return "" if token is None else _payable()[token.id]
-    return _TABLES[lookup]().get(code.upper(), "") if lookup in _TABLES else ""
-
-
-@cache
-def _countries() -> Mapping[str, str]:
-    return {code: country.name for code, country in countries().items()}
-
-
-@cache
-def _payable() -> Mapping[str, str]:
-    """Return the names of fiat currencies, coins and tokens by currency id; a token's name has its network."""
-    names = fiat_currencies()
-    return {
-        each.id: names.get(each.symbol, each.symbol) if each.kind == "fiat" else f"{each.symbol} on {each.network}"
-        for each in token_list().values()
-    }
-
-
-_TABLES: Mapping[str, Callable[[], Mapping[str, str]]] = {
-    "countries": _countries,
-    "fiat": fiat_currencies,
-    "currencies": _payable,
-}
+    starts = (fold(code.code).startswith(first), fold(code.name).startswith(first), f" {first}" in code.text, True)
+    return 0 if text in code.spellings else 1 + starts.index(True)

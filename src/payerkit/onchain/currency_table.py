@@ -11,7 +11,7 @@ from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import RAILS
 from payerkit.onchain.currencies import Currency, token_list
-from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.deployments import is_payable
 from payerkit.onchain.networks import networks
 
 _COLUMNS = {
@@ -29,9 +29,6 @@ _COLUMNS = {
     "needs_swift": "string",
     "needs_wire": "string",
 }
-
-_FEE_CONTRACTS = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
-"""The contract that pays in a currency of a kind; none is known for the other kinds."""
 
 
 def currencies() -> pd.DataFrame:
@@ -67,7 +64,6 @@ def currencies() -> pd.DataFrame:
 
 def _row(currency: Currency) -> dict[str, Any]:
     network = networks().get(currency.network)
-    contract = _FEE_CONTRACTS.get(currency.kind)
     fiat_name = fiat_currencies().get(currency.symbol, currency.symbol)
     return {
         "id": currency.id,
@@ -78,7 +74,7 @@ def _row(currency: Currency) -> dict[str, Any]:
         "decimals": currency.decimals,
         "address": currency.address or None,
         "is_test": network is not None and network.is_test,
-        "payable": contract is not None and find_deployment(contract, currency.network) is not None,
+        "payable": is_payable(currency),
         **(_account_columns(currency.symbol) if currency.kind == "fiat" else {}),
     }
 

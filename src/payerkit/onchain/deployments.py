@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from payerkit._tables import rows
+from payerkit.onchain.currencies import Currency
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,16 @@ def find_deployment(contract: str, network: str) -> Deployment | None:
     """Return the deployment that new payments use on a network; None if the contract is not deployed there."""
     known = deployments().get((contract, network))
     return known[0] if known else None
+
+
+_FEE_CONTRACTS = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
+"""The contract that pays in a currency of a kind; none is known for the other kinds."""
+
+
+def is_payable(currency: Currency) -> bool:
+    """Return True if a currency can pay: a payment contract for its kind is known on its network."""
+    contract = _FEE_CONTRACTS.get(currency.kind)
+    return contract is not None and find_deployment(contract, currency.network) is not None
 
 
 @cache

@@ -1,0 +1,157 @@
+"""What a form suggests: found by what people type, ranked by use, with the one that is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from payerkit.checks.codes import codes, find_code, name_of
+from payerkit.checks.places import aliases, countries, fiat_currencies
+from payerkit.forms.lookups import MAX_OPTIONS, search
+from payerkit.onchain.currencies import token_list
+from payerkit.onchain.networks import networks
+
+LOOKUPS = ["countries", "fiat", "currencies", "tokens"]
+
+
+@pytest.mark.parametrize(
+    ("lookup", "text", "expected"),
+    [
+        ("countries", "germ", "DE"),  # the beginning of a name
+        ("countries", "de", "DE"),  # a code comes before what begins with it
+        ("countries", "turkey", "TR"),  # a former name
+        ("countries", "turkiye", "TR"),  # without its accent
+        ("countries", "england", "GB"),  # a part for the whole
+        ("countries", "U.S.A.", "US"),  # three letters, with dots
+        ("countries", "cote", "CI"),  # without its accent
+        ("countries", "Côte d'Ivoire", "CI"),  # with another apostrophe
+        ("countries", "aland", "AX"),
+        ("countries", "st lucia", "LC"),  # without its dot
+        ("countries", "trinidad and tobago", "TT"),  # CLDR has an ampersand
+        ("fiat", "swiss", "CHF"),
+        ("fiat", "usd", "USD"),
+        ("fiat", "€", "EUR"),
+        ("fiat", "$", "USD"),  # of several, the one that is used most
+        ("fiat", "dollar", "USD"),
+        ("fiat", "pound", "GBP"),
+        ("currencies", "usdc sepolia", "USDC-base-sepolia"),  # words in any order
+        ("currencies", "polygon usdc", "USDCn-matic"),  # the network by the name that people use
+        ("currencies", "fusdc", "fUSDC-sepolia"),
+        ("currencies", "usd", "USD"),  # the currency itself before the tokens
+        ("tokens", "usd", "USDC-mainnet"),  # a fiat currency cannot pay
+        ("tokens", "ethereum", "ETH-mainnet"),
+        ("tokens", "tether tron", "USDT-tron"),
+    ],
+)
+def test_the_best_match_comes_first(lookup: str, text: str, expected: str) -> None:
+    """What people type finds what they mean, whatever its case, accents and order of words."""
+    assert expected == search(lookup, text).options[0][0]
+
+
+@pytest.mark.parametrize(
+    ("lookup", "text", "expected"),
+    [
+        ("countries", "germ", "DE"),  # the only one
+        ("countries", "us", "US"),  # the code itself, though Australia, too, has the letters
+        ("countries", "guinea", "GN"),  # the name itself, though others have the word
+        ("countries", "uk", "GB"),  # an alias, though UK is in Ukraine
+        ("countries", "korea", None),  # two countries
+        ("countries", "united", None),
+        ("countries", "zzz", None),  # nothing
+        ("countries", "", None),  # everything
+        ("countries", " ", None),
+        ("fiat", "$", None),  # seven currencies
+        ("fiat", "won", "KRW"),
+        ("tokens", "usdc", None),  # the same symbol on many networks
+        ("tokens", "usdc base", "USDC-base"),  # Base itself, not Base Sepolia
+        ("tokens", "req", "REQ-mainnet"),  # a symbol that one network has
+        ("tokens", "usd", None),
+        ("currencies", "bob", "BOB"),  # the currency, not the token BOB
+    ],
+)
+def test_tab_takes_what_is_meant(lookup: str, text: str, expected: str | None) -> None:
+    """Without a highlighted option, the only or exact match is taken, and nothing where several may be meant."""
+    found = search(lookup, text)
+
+    assert expected == (None if found.match < 0 else found.options[found.match][0])
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS)
+@pytest.mark.parametrize("text", ["", " ", "zzzz", "(", "\\", "é", "-", "\ud800", "x" * 10_000])
+def test_searching_never_fails(lookup: str, text: str) -> None:
+    """Any text gives a list of readable length."""
+    assert len(search(lookup, text).options) <= MAX_OPTIONS
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS)
+def test_no_end_is_silent(lookup: str) -> None:
+    """A list that is cut says how many more there are."""
+    found = search(lookup, "")
+
+    assert (len(codes(lookup)), True) == (len(found.options) + found.more, found.more > 0)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "expected"),
+    [
+        ("fiat", ["USD", "EUR", "GBP"]),
+        ("currencies", ["USD", "EUR", "GBP"]),
+        ("countries", ["US", "GB", "DE"]),
+        ("tokens", ["USDC-mainnet", "USDCn-matic", "USDC-base"]),
+    ],
+)
+def test_what_is_used_most_comes_first(lookup: str, expected: list[str]) -> None:
+    """A list that nothing was typed for begins with what most people want."""
+    assert expected == [code for code, _ in search(lookup, "").options[:3]]
+
+
+def test_funds_and_metals_come_last() -> None:
+    """What no bank keeps an account in stands behind all money."""
+    ranked = [each.code for each in codes("fiat")]
+
+    assert ranked.index("ZMW") < ranked.index("XAU")
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS)
+def test_every_code_is_found_by_itself(lookup: str) -> None:
+    """A code in any case means itself, whatever else is called so."""
+    wrong = [each.code for each in codes(lookup) if find_code(lookup, each.code.lower()) is not each]
+
+    assert [] == wrong
+
+
+def test_what_can_pay_is_no_fiat_currency() -> None:
+    """The tokens are the currencies without those that only an invoice can have."""
+    fiat = {each.id for each in token_list().values() if each.kind == "fiat"}
+
+    assert {each.code for each in codes("currencies")} - fiat == {each.code for each in codes("tokens")}
+
+
+@pytest.mark.parametrize(
+    ("lookup", "code", "expected"),
+    [
+        ("countries", "de", "Germany"),
+        ("tokens", "eth-sepolia-sepolia", "ETH on Sepolia (test network)"),
+        ("currencies", "USDCn-matic", "USDC on Polygon"),  # the name of the network, not its id
+        ("tokens", "ETH-zksync-testnet-zksynceratestnet", "ETH on zkSync Era Testnet"),  # said once
+        ("fiat", "XYZ", ""),
+        ("", "anything", ""),  # a field without a lookup
+    ],
+)
+def test_names(lookup: str, code: str, expected: str) -> None:
+    """A code that was chosen has a name to confirm it."""
+    assert expected == name_of(lookup, code)
+
+
+def test_aliases_lead_to_codes() -> None:
+    """Each alias means something that is in the tables, and none hides a code."""
+    known = {
+        "country": countries().keys(),
+        "currency": fiat_currencies().keys(),
+        "network": networks().keys(),
+        "token": {each.ticker for each in token_list().values()},
+    }
+    for kind, codes_of_kind in known.items():
+        meant = aliases(kind)
+
+        assert [] == [code for found in meant.values() for code in found if code not in codes_of_kind]
+        assert [] == [alias for alias in meant if kind in {"country", "currency"} and alias.upper() in codes_of_kind]
