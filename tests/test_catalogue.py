@@ -11,12 +11,15 @@ import payerkit
 from examples import EXAMPLES
 from payerkit.checks.one import check_bank_details, check_payer
 from payerkit.findings import Finding, Findings
-from published import BANK_DETAILS, PAYER
+from payerkit.review.check_order import check_payment_order
+from payerkit.wire import our_name
+from published import BANK_DETAILS, ORDER, PAYER
 
 TABLE = payerkit.rules()
 ABOUT: dict[str, tuple[str, Callable[..., Findings], dict[str, Any]]] = {
     "Payer": ("payer", check_payer, PAYER),
     "BankDetails": ("bank details", check_bank_details, BANK_DETAILS),
+    "PaymentOrder": ("order", check_payment_order, ORDER),
 }
 WRONG: tuple[Any, ...] = (None, "", "x", "x" * 300, ".", "\n", "\ud800", "••••", 5, [], "example ")
 
@@ -30,7 +33,9 @@ def found(body: str) -> Iterator[Finding]:
     for name in record:
         for value in WRONG:
             yield from check({**record, name: value})
-    yield from check({**record, "shoeSize": "9", "dateOfBirth": "2000-01-01", "date_of_birth": "2000-01-01"})
+    name = next(name for name in record if our_name(name) != name)
+    twice = {name: record[name], our_name(name): record[name]}
+    yield from check({**record, "shoeSize": "9", **twice})
 
 
 @pytest.mark.parametrize("body", ABOUT)
@@ -51,7 +56,9 @@ def test_every_finding_is_in_the_table(body: str) -> None:
     }
 
     assert set() == missing
-    assert of_names | {"required", "legal_form"} <= {code for code, *_ in seen}
+    assert of_names | {"required", "payee_form" if body == "PaymentOrder" else "legal_form"} <= {
+        code for code, *_ in seen
+    }
 
 
 @pytest.mark.parametrize("body", ABOUT)

@@ -85,6 +85,7 @@ _MODULES = {
     "check_payer": "checks.one",
     "check_payers": "checks.many",
     "check_payment": "review.check_payment",
+    "check_payment_order": "review.check_order",
     "check_payments": "bulk.check_payments",
     "connect": "connection",
     "create_payer": "endpoints",

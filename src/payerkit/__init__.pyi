@@ -108,6 +108,7 @@ from payerkit.policy.payment_policy import (
     AgreedFee as AgreedFee,
     PaymentPolicy as PaymentPolicy,
 )
+from payerkit.review.check_order import check_payment_order as check_payment_order
 from payerkit.review.check_payment import check_payment as check_payment
 from payerkit.signing.safe_hashes import SafeHashes as SafeHashes
 from payerkit.retry import Retries as Retries

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from payerkit.checks.inputs import match_names, unknown_names
+from payerkit.checks.order_findings import all_order_findings
 from payerkit.checks.rulebook import load_rules
-from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, Schema, check_field
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.findings import Finding
 from payerkit.wire import MAX_ID, wire_name
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("code", "about", "fields", "severity", "message", "hint", "basis")
-_ABOUT = {PAYER.name: "payer", BANK_DETAILS.name: "bank details"}
-_WRONG_VALUES: tuple[Any, ...] = (None, "~~~~", "", "..", "\a", "x" * (MAX_ID + 1), MASK, "\ud800", 0)
+_ABOUT = {PAYER.name: "payer", BANK_DETAILS.name: "bank details", PAYMENT_ORDER.name: "order"}
+_WRONG_VALUES: tuple[Any, ...] = (None, "~~~~", "", "..", "\a", "x" * (MAX_ID + 1), MASK, "\ud800", 0.5)
 """Values that lead to the errors of a field: missing, not in the format, empty, not an id, and so on."""
 
 _UNNAMED = "…"
 
 
 def rules() -> pd.DataFrame:
-    """Return all findings that the checks of payers, bank details and tables know. Nothing is checked.
+    """Return all findings that the checks of payers, bank details, orders and tables know. Nothing is checked.
 
     Returns:
         One row per code and wording, errors first: `code`, which `ignore=` of the checks takes unless it is an error or
-        about a table; `about`, "payer", "bank details" or "table", for what only a plan or a run of many rows finds;
+        about a table; `about`, "payer", "bank details", "order" or "table", which only a plan or a run finds;
         `fields`, the names of the fields that may have the finding, separated by commas, "" for the names of a record
         or for a row as a whole; `severity`, `message`, `hint` and `basis` as in a finding, with … for what depends on
         the record. All columns are `string`.
@@ -41,7 +42,8 @@ def rules() -> pd.DataFrame:
     """
     import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
-    rows = sorted([*_rows(PAYER), *_rows(BANK_DETAILS), *_rows_of_tables()], key=lambda row: row[3] != "error")
+    of_records = (row for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER) for row in _rows(schema))
+    rows = sorted([*of_records, *_rows_of_orders(), *_rows_of_tables()], key=lambda row: row[3] != "error")
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype="string")
 
 
@@ -60,6 +62,13 @@ def _rows(schema: Schema) -> Iterator[tuple[str, ...]]:
         yield first.code, _ABOUT[schema.name], fields, first.severity, message, hint, basis
 
 
+def _rows_of_orders() -> Iterator[tuple[str, ...]]:
+    """Yield the rows of what is found only in an order."""
+    for fields, found in all_order_findings(_UNNAMED):
+        about = _ABOUT[PAYMENT_ORDER.name]
+        yield found.code, about, ", ".join(fields), found.severity, found.message, found.hint, found.basis
+
+
 def _rows_of_tables() -> Iterator[tuple[str, ...]]:
     """Yield the rows of what is found only in a table."""
     for code in TABLE_FINDING_CODES:
@@ -73,7 +82,7 @@ def _errors(schema: Schema) -> Iterator[Finding]:
         found = (check_field(schema, name, value) for value in _WRONG_VALUES)
         yield from (error for error in found if error is not None)
     yield from (_about_record(error) for error in unknown_names(schema, [_UNNAMED], is_headless=False))
-    twice = "date_of_birth"
+    twice = next(name for name in schema.fields if wire_name(name) != name)
     _, given_twice, _ = match_names(schema, [twice, wire_name(twice)])
     yield from (_about_record(error, twice) for error in given_twice)
 

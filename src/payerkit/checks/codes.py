@@ -45,10 +45,14 @@ def codes(lookup: str) -> tuple[Code, ...]:
     return tuple(sorted(_TABLES[lookup](), key=lambda code: code.use))
 
 
+def meant_codes(lookup: str, text: str) -> tuple[Code, ...]:
+    """Return the codes that a text may mean, by one of their spellings; those that are used most first."""
+    return _by_spelling(lookup).get(_key(text), ())
+
+
 def find_code(lookup: str, text: str) -> Code | None:
     """Return the code that a text means, exactly: by itself, else by one of its spellings; None if several codes do."""
-    words = _key(text)
-    found = _by_spelling(lookup).get(words, ())
+    found = meant_codes(lookup, text)
     same = [each for each in found if fold(each.code) == fold(text)]
     return same[0] if same else found[0] if len(found) == 1 else None
 

@@ -135,7 +135,7 @@ class SchemaField:
     option_titles: tuple[str, ...] = ()
 
     def applies(self, holder: str) -> bool:
-        """Return True if this type of payer or holder has the field; "", an unknown type, has those of both."""
+        """Return True if this type of payer or holder has the field; "" (not known yet) has what both have."""
         return self.applies_to in {"", holder}
 
     def title_for(self, holder: str) -> str:

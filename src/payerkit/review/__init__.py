@@ -7,6 +7,7 @@ The modules, in the order of a check; the messages are in `review.tsv`:
         transactions            decodes the transactions; decoded_frames: the same as DataFrames
         chain_claims            what the response says about the network
         orders                  what a user ordered; order_matching: which payment fulfils which order
+        check_order             an order before it is sent; its messages are in `checks/order_findings.tsv`
         fees                    what is taken on top of payments; payees: whom nobody should pay
         payment_review          a payment with all that it is compared with
         check_payment           the check; it has a part for each subject, as follows

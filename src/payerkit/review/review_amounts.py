@@ -132,8 +132,8 @@ def _compare_exchange(
     """Compare an amount with a rate; without one, with the peg of the token, if it has one."""
     if rate is not None:
         return _compare_by_rate(transaction, exchange, rate, review.policy.rate_tolerance)
-    peg = _peg(exchange.token)
-    if peg is not None and peg == _peg(exchange.invoice):
+    peg = peg_of(exchange.token)
+    if peg is not None and peg == peg_of(exchange.invoice):
         return _compare_by_peg(transaction, exchange, review.policy.peg_tolerance)
     lines = "\n" + rate_line(exchange.token.id, exchange.invoice.id, exchange.rate)
     return finding("amount_unchecked", transaction, **exchange.words, lines=lines)
@@ -162,7 +162,7 @@ def _compare_by_rate(
 def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolerance: Decimal | None) -> Finding:
     """Compare an amount with one to one, which a peg promises; how near it is today, only a rate tells."""
     difference = exchange.difference(Decimal(1))
-    words = exchange.words | {"peg": str(_peg(exchange.token))}
+    words = exchange.words | {"peg": str(peg_of(exchange.token))}
     if difference > PEG_LIMIT:
         return finding("amount_differs.peg", transaction, **words)
     if tolerance is not None and difference <= tolerance:
@@ -172,7 +172,7 @@ def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolera
     return finding("amount_unchecked.peg", transaction, **words, most=format_percentage(most), lines=lines)
 
 
-def _peg(currency: Currency) -> str | None:
+def peg_of(currency: Currency) -> str | None:
     """Return the fiat currency that a currency is worth by the word of its issuer, or None."""
     return currency.id if currency.kind == "fiat" else _pegs().get(currency.symbol)
 

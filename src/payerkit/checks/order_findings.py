@@ -1,0 +1,61 @@
+"""Findings about an order before it is sent, which no rule for single fields has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import cast
+
+from payerkit._tables import rows
+from payerkit.findings import Finding, Severity
+from payerkit.wire import wire_name
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFindingKind:
+    """A row of `order_findings.tsv`. fields: what it may be about. text: the finding, its words in {} not replaced yet."""
+
+    fields: tuple[str, ...]
+    text: Finding
+
+
+@cache
+def _kinds() -> Mapping[str, OrderFindingKind]:
+    return {row["key"]: _kind(row) for row in rows(__package__, "order_findings")}
+
+
+def _kind(row: dict[str, str]) -> OrderFindingKind:
+    fields = tuple(row["fields"].split())
+    text = Finding(
+        field=fields[0],
+        wire_name=wire_name(fields[0]),
+        severity=cast("Severity", row["severity"]),
+        code=row["key"].partition(".")[0],
+        message=row["message"],
+        hint=row["hint"],
+        basis=row["basis"],
+    )
+    return OrderFindingKind(fields, text)
+
+
+def order_finding(key: str, *, field: str = "", **values: object) -> Finding:
+    """Return the finding with a key. field: what it is about, if there are several. values: what {} stands for."""
+    kind = _kinds()[key].text
+    name = field or kind.field
+    message, hint = kind.message.format(**values), kind.hint.format(**values)
+    return replace(kind, field=name, wire_name=wire_name(name), message=message, hint=hint)
+
+
+@cache
+def ignorable_order_codes() -> frozenset[str]:
+    """Return the codes of the warnings and infos."""
+    return frozenset(kind.text.code for kind in _kinds().values() if kind.text.severity != "error")
+
+
+def all_order_findings(unnamed: str) -> Iterator[tuple[tuple[str, ...], Finding]]:
+    """Yield all findings of the table with their fields; a text stands for what depends on the order."""
+    for kind in _kinds().values():
+        message, hint = (re.sub(r"\{\w+\}", unnamed, text) for text in (kind.text.message, kind.text.hint))
+        yield kind.fields, replace(kind.text, message=message, hint=hint)
