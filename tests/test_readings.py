@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from payerkit.checks import readings
 from payerkit.checks.readings import reading, use_label
 from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, SCHEMAS
 from payerkit.models.base import Hidden
@@ -252,8 +253,6 @@ def test_labels(schema: Any, name: str, typed: str, expected: str) -> None:
 
 def test_every_secret_that_is_read_has_a_label() -> None:
     """No secret can get onto a button by way of a reading."""
-    from payerkit.checks import readings
-
     of_secrets = {name for name in vars(readings)["_BY_NAME"] if name in BANK_DETAILS.fields}
 
     assert vars(readings)["_SECRETLY"].keys() == {name for name in of_secrets if BANK_DETAILS.fields[name].is_secret}

@@ -176,9 +176,9 @@ def test_columns_have_notes(book: openpyxl.Workbook) -> None:
     notes = {cell.value: cell.comment.text for cell in book.worksheets[0][1]}
 
     assert (
-        "Social security number. For a business, its tax or registration number. Required. Of the payer."
-        == notes["ssn"]
-    )
+        "Social security number. In the US, nine digits; elsewhere, a tax or identity number. "
+        "For a business: in the US, the EIN; elsewhere, its registration or tax number. Required. Of the payer."
+    ) == notes["ssn"]
     assert "If needed." in notes["routing_number"]
     about = [name for name, note in notes.items() if "holder_is_payer" in note]
     assert {name for name in notes if name.startswith("bank_")} - {"bank_name", "bank_code"} <= set(about)

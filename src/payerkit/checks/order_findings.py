@@ -15,7 +15,7 @@ from payerkit.wire import wire_name
 
 @dataclass(frozen=True, slots=True)
 class OrderFindingKind:
-    """A row of `order_findings.tsv`. fields: what it may be about. text: the finding, its words in {} not replaced yet."""
+    """A row of `order_findings.tsv`. fields: what it may be about. text: the finding, with {} for what depends."""
 
     fields: tuple[str, ...]
     text: Finding

@@ -81,7 +81,8 @@ def _read_phone(text: str, record: _Values) -> str | None:
         return None  # an extension, or letters of a keypad
     plain = text.replace("(0)", "")
     country = upper_code(record.get("country"))
-    given = [(f"+{plain}", None)] if _digits(plain)[:1] != "0" and not plain.startswith("+") else [(plain, None)]
+    starts_with_code = _digits(plain)[:1] != "0" and not plain.startswith("+")
+    given: list[tuple[str, str | None]] = [(f"+{plain}" if starts_with_code else plain, None)]
     if plain.startswith("00"):
         given.append((f"+{plain[2:]}", None))
     if not plain.startswith("+") and country in countries():
@@ -126,7 +127,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_YEAR_FIRST = re.compile("([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})(?:[T ]00:00(?::00(?:[.]0+)?)?Z?)?").fullmatch
+_YEAR_FIRST = re.compile("([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})(?:[t ]00:00(?::00(?:[.]0+)?)?z?)?").fullmatch
 _YEAR_LAST = re.compile("([0-9]{1,2})([-/. ])([0-9]{1,2})\\2([0-9]{4})").fullmatch
 _EIGHT_DIGITS = re.compile("((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})").fullmatch
 _DAY_MONTH = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?[.]?(?: of)?[- ]+([a-z]+)[.,]?[- ]+([0-9]{4})").fullmatch
@@ -250,7 +251,8 @@ def _read_postal_code(text: str, record: _Values) -> str | None:
 
 
 def _read_state(text: str, record: _Values) -> str | None:
-    return state_written_out(text, record.get("country")) or None
+    found = state_written_out(text, record.get("country"))
+    return found if isinstance(found, str) else None
 
 
 _BY_FORMAT: Mapping[str, Callable[[str, _Values], str | None]] = {

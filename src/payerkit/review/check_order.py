@@ -173,7 +173,7 @@ def _malformed(payee: str, network: Network | None) -> Finding:
 def _compare_with_book(order: _CheckedOrder) -> Iterator[Finding]:
     """Tell whether the address book of the policy has the payee."""
     book, network = order.policy.addresses, order.network
-    if book is None or book.find(order.payee, network and network.name):
+    if book is None or book.find(order.payee, None if network is None else network.name):
         return
     payee = with_checksum(order.payee)
     if alike := book.lookalike(order.payee):

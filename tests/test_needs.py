@@ -1,0 +1,132 @@
+"""What a currency needs on its rails, in words and as the fields that a form shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from payerkit.checks.needs import USUAL_FIELDS, asked_fields, needs_text
+from payerkit.checks.requirements import listed_rails, requirements
+from payerkit.checks.schema import BANK_DETAILS, PAYER, RAILS, SCHEMAS
+
+ROUTES = [*requirements()]
+ZAR_TEXT = (
+    "ZAR over local rails usually needs account number, account type, and either bank code, branch code or SWIFT/BIC."
+)
+
+
+@pytest.mark.parametrize(
+    ("currency", "rails", "expected"),
+    [
+        ("USD", "local", "USD over local rails usually needs account number and routing number."),
+        ("usd", None, "USD over local rails usually needs account number and routing number."),  # the default
+        ("EUR", "local", "EUR over local rails usually needs an IBAN."),
+        (
+            "GBP",
+            "local",
+            "GBP over local rails usually needs either sort code and account number, or an IBAN.",
+        ),
+        ("USD", "swift", "USD over swift rails usually needs SWIFT/BIC, and either IBAN or account number."),
+        (
+            "ZAR",
+            None,
+            ZAR_TEXT,
+        ),
+        ("INR", None, "INR over swift rails usually needs account number, SWIFT/BIC and IFSC."),  # its only rails
+        ("TRY", None, "What TRY needs is not published. Ask the bank which of these fields it wants."),
+        (
+            "SEK",
+            "swift",
+            "What SEK over swift rails needs is not published. Ask the bank which of these fields it wants.",
+        ),
+        ("", None, "Choose a currency to see which fields it needs."),
+        ("US", None, "Choose a currency to see which fields it needs."),  # still being typed
+        ("XYZ", None, "Choose a currency to see which fields it needs."),
+    ],
+)
+def test_needs_in_words(currency: str, rails: str | None, expected: str) -> None:
+    """A sentence says what an account needs, or why nothing can be said."""
+    assert expected == needs_text(currency, rails)
+
+
+@pytest.mark.parametrize(("currency", "rails"), ROUTES)
+def test_every_need_is_asked_for(currency: str, rails: str) -> None:
+    """Each field that a currency needs is shown and named, and an account has a number wherever it is."""
+    needs = requirements()[currency, rails].needs
+    asked = asked_fields(currency, rails)
+    titles = [BANK_DETAILS.fields[name].title.lower() for group in needs or () for name in group]
+
+    assert {"account_number", "iban"} & {*asked}
+    assert {name for group in needs or () for name in group} <= {*asked}
+    assert [] == [title for title in titles if title not in needs_text(currency, rails).lower()]
+
+
+@pytest.mark.parametrize(
+    ("currency", "expected"),
+    [
+        ("TRY", USUAL_FIELDS),
+        ("KES", USUAL_FIELDS),
+        ("CLP", ("account_number", "document_type", "document_number")),
+        ("", ()),
+    ],
+)
+def test_what_an_unknown_currency_shows(currency: str, expected: tuple[str, ...]) -> None:
+    """Without published requirements, the usual fields are shown, and the others stay behind."""
+    assert expected == asked_fields(currency, None)
+
+
+@pytest.mark.parametrize(
+    ("currency", "expected"),
+    [("USD", ("local", "swift", "wire")), ("gbp", ("local", "swift")), ("INR", ("swift",)), ("TRY", ()), ("", ())],
+)
+def test_listed_rails(currency: str, expected: tuple[str, ...]) -> None:
+    """The rails that the operator lists follow the currency, the usual ones first."""
+    assert expected == listed_rails(currency)
+
+
+def test_many_currencies_have_no_local_rails() -> None:
+    """That a form must not presume local rails is no rare case."""
+    listed = [listed_rails(currency) for currency in {currency for currency, _ in ROUTES}]
+
+    assert 18 == sum("local" not in rails for rails in listed)
+
+
+def test_options_have_words() -> None:
+    """Each choice of a form has words for all of its options, and the rails say what they are."""
+    fields = [field for schema in SCHEMAS.values() for field in schema.fields.values() if field.options]
+
+    assert [len(field.options) for field in fields] == [len(field.option_titles) for field in fields]
+    assert RAILS == tuple(title.partition(":")[0].lower() for title in BANK_DETAILS.fields["rails"].option_titles)
+
+
+@pytest.mark.parametrize(
+    ("name", "holder", "title"),
+    [
+        ("ssn", "individual", "Social security number"),
+        ("ssn", "business", "Registration or tax number"),
+        ("date_of_birth", "business", "Date of incorporation"),
+        ("date_of_birth", "", "Date of birth"),  # not known yet
+        ("city", "business", "City"),
+    ],
+)
+def test_titles_follow_the_type(name: str, holder: str, title: str) -> None:
+    """A company is not asked for its birthday."""
+    field = PAYER.fields[name]
+    help_text = field.help_for(holder)
+
+    assert title == field.title_for(holder)
+    assert ("business" in help_text, True) == (False, help_text in {field.help, field.business_help})
+
+
+def test_fields_of_companies() -> None:
+    """A person is not asked what the company does, and neither is somebody who has not said yet what the payer is."""
+    of_business = {"company_name", "source_of_funds", "business_activity"}
+
+    for holder, expected in (("business", set()), ("individual", of_business), ("", of_business)):
+        assert expected == {name for name, field in PAYER.fields.items() if not field.applies(holder)}
+
+
+def test_full_help_has_both() -> None:
+    """Documents that do not know the type have the help for people and companies."""
+    assert "For a business: the day on which the company was registered." in PAYER.fields["date_of_birth"].full_help
+    assert PAYER.fields["company_name"].full_help.startswith("For a business: its full name")
+    assert PAYER.fields["city"].help == PAYER.fields["city"].full_help
