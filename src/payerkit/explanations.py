@@ -105,7 +105,7 @@ class Explanation:
         if self.parts and not self.of:
             head = ("status of", "meaning", "whose move", "what to do", "basis")
             cells = [(_THINGS[it.of], it.meaning, it.whose_move, it.what_to_do, it.basis) for it in self.parts]
-            return html.grid(head, cells, caption=self._title())
+            return html.picture(html.grid(head, cells, caption=self._title()))
         again = "" if self.ask_again is None else f"in {_duration(self.ask_again)}"
         found = [
             ("Meaning", self.meaning),
@@ -115,7 +115,8 @@ class Explanation:
             *((_THINGS[part.of].capitalize(), part.summary) for part in self.parts),
             ("Basis", self.basis),
         ]
-        return html.table([(name, html.escape(text)) for name, text in found if text], caption=self._title())
+        rows = [(name, html.escape(text)) for name, text in found if text]
+        return html.picture(html.table(rows, caption=self._title()))
 
 
 @cache

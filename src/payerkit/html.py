@@ -1,11 +1,26 @@
-"""Render untrusted text as inert HTML."""
+"""Render untrusted text as inert HTML: chips, tables and the pictures that notebooks show.
+
+A picture is one `div` with the class `pk` and its style. Words and marks say what the colours say, so that it can be
+read where styles are removed, as on GitHub, or where colours are forced.
+"""
 
 from __future__ import annotations
 
 import html
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Literal
 from urllib.parse import urlsplit
+
+Kind = Literal["error", "warning", "info", "success", "neutral", "other"]
+"""What a colour of the palette stands for: the three severities, what is done or right, and two without judgement."""
+
+MARKS: dict[Kind, str] = {"error": "✗", "warning": "!", "info": "i", "success": "✓", "neutral": "·", "other": "="}
+"""The sign that says the same as the colour."""
+VERDICT_KINDS: dict[Literal["ok", "look", "stop"], Kind] = {"ok": "success", "look": "warning", "stop": "error"}
+"""The colour of each verdict on a payment."""
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories of characters that are invisible or change the direction of the text around them."""
@@ -22,8 +37,16 @@ def _escape_char(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
+class Html(str):
+    """Text that is HTML already, which `escape` leaves as it is."""
+
+    __slots__ = ()
+
+
 def escape(value: object) -> str:
     """Return a value's text escaped for HTML; a dash for None."""
+    if isinstance(value, Html):
+        return value
     return "—" if value is None else html.escape(visible(str(value)), quote=True)
 
 
@@ -43,51 +66,97 @@ def link(url: str, label: str) -> str:
     return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(label)}</a>'
 
 
-_BADGE = "border:1px solid;border-radius:3px;padding:0 6px;font-size:0.9em;white-space:nowrap"
-_INVERTED = ";background:var(--jp-ui-font-color1,#212121);color:var(--jp-layout-color1,#fff);font-weight:bold"
+@cache
+def palette() -> str:
+    """Return the CSS that defines the colours, as custom properties of elements with the class `pk` or `payerkit`.
+
+    Of each kind there is a colour for text, marks and lines (`--pk-error`), and one for the ground below such text
+    (`--pk-error-ground`). `--pk-on` is for text on a ground of the first; `--pk-line` is for quiet lines. They follow
+    the theme of JupyterLab, Notebook, VS Code and Colab, and elsewhere the `color-scheme` of the page.
+    """
+    return files(__package__).joinpath("palette.css").read_text("utf-8")
 
 
-def badge(environment: str) -> str:
+@cache
+def style() -> str:
+    """Return the CSS of pictures, with the palette."""
+    return palette() + files(__package__).joinpath("picture.css").read_text("utf-8")
+
+
+def picture(*parts: str) -> str:
+    """Return HTML as one output of a notebook, with its style."""
+    return f'<div class="pk">{"".join(parts)}<style>{style()}</style></div>'
+
+
+def title(text: object, *, beside: str = "") -> str:
+    """Return the first line of a picture. beside: HTML at its end, such as a chip."""
+    return f'<div class="pk-title">{escape(text)}{" " * bool(beside)}{beside}</div>'
+
+
+def chip(kind: Kind, words: str) -> Html:
+    """Return words on a ground of their colour, with their mark."""
+    return Html(f'<span class="pk-chip pk-{kind}">{MARKS[kind]} {escape(words)}</span>')
+
+
+def verdict(word: Literal["ok", "look", "stop"]) -> Html:
+    """Return a verdict, which stands out from chips."""
+    return Html(f'<span class="pk-chip pk-solid pk-{VERDICT_KINDS[word]}">{word.upper()}</span>')
+
+
+def badge(environment: str) -> Html:
     """Return the name of an environment as a small badge; "live" stands out."""
-    style = _BADGE + _INVERTED * (environment == "live")
-    return f'<span style="{style}">{escape(environment.capitalize())}</span>'
+    live = " pk-live" * (environment == "live")
+    return Html(f'<span class="pk-badge{live}">{escape(environment.capitalize())}</span>')
 
 
-_LEFT = "text-align:left;vertical-align:top"
+def advice(text: str) -> Html:
+    """Return what to do. Lines after the first are to be copied, and stay lines."""
+    first, _, lines = text.partition("\n")
+    shown = f'<span class="pk-advice">→ {escape(first)}</span>' if first else ""
+    copied = "\n".join(map(escape, lines.splitlines()))
+    return Html(shown + (f'<pre class="pk-copied">{copied}</pre>' if copied else ""))
+
+
+def small(*parts: str) -> Html:
+    """Return small print, such as the source of a finding."""
+    return Html(f'<span class="pk-small">{" · ".join(escape(part) for part in parts if part)}</span>')
+
+
+def code(text: str) -> Html:
+    """Return text as code."""
+    return Html(f"<code>{escape(text)}</code>")
+
+
 _LONG = 40
-"""Characters from which on the text of a cell is wrapped."""
+"""Characters from which on a cell keeps a width to read."""
 
 
-def _table(sections: str, caption: str) -> str:
-    title = f'<caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
-    return f"<table>{title}{sections}</table>"
+def _table(sections: str, caption: str) -> Html:
+    named = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return Html(f'<table class="pk-table">{named}{sections}</table>')
 
 
-def table(rows: Iterable[tuple[str, str]], *, caption: str) -> str:
-    """Return a table of names and cells. Names are escaped here; cells must be HTML already."""
-    body = "".join(
-        f'<tr><th scope="row" style="{_LEFT};white-space:nowrap">{escape(name)}</th>'
-        f'<td style="{_LEFT};overflow-wrap:anywhere">{cell}</td></tr>'
-        for name, cell in rows
-    )
+def table(rows: Iterable[tuple[str, str]], *, caption: str) -> Html:
+    """Return a table of names and cells, for a `picture`. Names are escaped here; cells must be HTML already."""
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th><td>{cell}</td></tr>' for name, cell in rows)
     return _table(f"<tbody>{body}</tbody>", caption)
 
 
-def _escape_lines(value: object) -> str:
-    """Return a value escaped for HTML, with its line breaks."""
-    return "<br>".join(map(escape, value.split("\n"))) if isinstance(value, str) else escape(value)
+def _cell(value: object) -> str:
+    """Return a cell with its line breaks. In narrow notebooks, a long one keeps a width, and its words are broken."""
+    if isinstance(value, Html) or not isinstance(value, str):
+        return f"<td>{escape(value)}</td>"
+    lines = "<br>".join(map(escape, value.split("\n")))
+    return f'<td class="pk-long">{lines}</td>' if len(value) > _LONG else f"<td>{lines}</td>"
 
 
-def _cell_style(value: object) -> str:
-    """Return the style of a cell. In narrow notebooks, long texts keep a width to read, and long words are broken."""
-    return f"{_LEFT};min-width:14em;overflow-wrap:anywhere" if len(str(value)) > _LONG else _LEFT
+def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> Html:
+    """Return a table with a header, for a `picture`. Cells are escaped here, unless they are `Html`.
 
-
-def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> str:
-    """Return a table with a header; everything is escaped here. Without rows, return only the caption."""
-    cells = ("".join(f'<td style="{_cell_style(cell)}">{_escape_lines(cell)}</td>' for cell in row) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    Without rows, return only the caption.
+    """
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     if not body:
-        return f"<div><b>{escape(caption)}</b></div>"
-    names = "".join(f'<th scope="col" style="{_LEFT}">{escape(name)}</th>' for name in head)
+        return Html(title(caption))
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return _table(f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody>", caption)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from payerkit import html
+from payerkit.findings import Verdict
 from payerkit.models import Payment, PaymentOrder
 from payerkit.review.check_payment import check_payment
 
@@ -176,14 +177,15 @@ class SamplePayments(Mapping[str, Payment]):
 
         return pd.DataFrame(self._rows(), columns=["name", "shows", "verdict"], dtype="string")
 
-    def _rows(self) -> list[tuple[str, str, str]]:
+    def _rows(self) -> list[tuple[str, str, Verdict]]:
         return [(name, _SAMPLES[name].shows, check_payment(payment).verdict) for name, payment in self.items()]
 
     def __repr__(self) -> str:
         return f"<SamplePayments: {', '.join(self)}>"
 
     def _repr_html_(self) -> str:
-        return html.grid(("name", "what it shows", "verdict"), self._rows(), caption="Sample payments")
+        rows = [(html.code(name), shows, html.verdict(verdict)) for name, shows, verdict in self._rows()]
+        return html.picture(html.grid(("name", "what it shows", "verdict"), rows, caption="Sample payments"))
 
 
 samples = SamplePayments()

@@ -91,7 +91,7 @@ class WaitReport:
         more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
         table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
-        return f"<div><b>{html.escape(self._summary())}</b>{advice}{table}</div>"
+        return html.picture(html.title(self._summary()), advice, table)
 
 
 @without_internal_frames

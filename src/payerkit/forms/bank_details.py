@@ -218,7 +218,7 @@ class BankDetailsForm(Form):
         names = [name for name in _COLUMNS if any(name in account for account in accounts)]
         rows = [[account.get(name, "") for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
-        return html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}")
+        return html.picture(html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}"))
 
     def _run_action(self, action: str) -> None:
         if action == "list":

@@ -109,7 +109,9 @@ class PayerForm(Form):
             text += " The links open only on the machine that runs this notebook."
         status = ("success" if rows else "warning", text)
         buttons = self._buttons(is_signed=response.agreement_status in _SIGNED)
-        return FormState(phase="done", status=status, html=html.table(rows, caption="Payer status"), buttons=buttons)
+        return FormState(
+            phase="done", status=status, html=html.picture(html.table(rows, caption="Payer status")), buttons=buttons
+        )
 
     def _buttons(self, *, is_signed: bool) -> tuple[Button, ...]:
         """Return the next steps in their order; a link of the service is left out unless it is a web address."""

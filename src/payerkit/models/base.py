@@ -89,7 +89,7 @@ class ApiModel(BaseModel):
         return [(field.title or name, self._cell(name, value)) for name, field, value in self.present_fields()]
 
     def _repr_html_(self) -> str:
-        return html.table(self.rows(), caption=type(self).__name__)
+        return html.picture(html.table(self.rows(), caption=type(self).__name__))
 
     def _cell(self, name: str, value: Any) -> str:
         if isinstance(value, bool):

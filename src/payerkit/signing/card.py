@@ -18,6 +18,9 @@ from payerkit.signing.card_text import card_text, compared_text
 from payerkit.wording import count_of
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
+_KINDS: dict[str, html.Kind] = {"✗": "error", "!": "warning", "✓": "success", "?": "neutral"}
+"""The colour of each mark; "?" is for what could not be checked."""
+
 _SHOWN = 12
 """Points that a list shows; the rest is folded, so that one look still finds the worst."""
 
@@ -91,7 +94,7 @@ class PaymentCard:
 
 @cache
 def _style() -> str:
-    return files(__package__).joinpath("card.css").read_text("utf-8")
+    return html.style() + files(__package__).joinpath("card.css").read_text("utf-8")
 
 
 def _page(content: CardContent) -> str:
@@ -118,9 +121,10 @@ def _page(content: CardContent) -> str:
 def _card(content: CardContent, *, foot: str = "") -> str:
     badge = "" if content.environment is None else html.badge(content.environment)
     lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
-    word = f'<span class="pk-word">{content.verdict.upper()}</span>'
+    kind = html.VERDICT_KINDS[content.verdict]
+    headline = f"<span>{html.escape(content.headline)}</span>"
     parts = [
-        f'<div class="pk-verdict" role="status">{word}<span>{html.escape(content.headline)}</span>{badge}</div>',
+        f'<div class="pk-verdict" role="status">{html.verdict(content.verdict)}{headline}{badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
@@ -129,7 +133,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
-    return f'<div class="pk-card pk-{content.verdict}">{"".join(parts)}<style>{_style()}</style></div>'
+    return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
 
 
 def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: str = "") -> str:
@@ -139,7 +143,7 @@ def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: s
     rest = points[_SHOWN:]
     more = _folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
     head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
-    last = f'<div class="pk-next">{_advice(advice)}</div>' if advice else ""
+    last = f'<div class="pk-next">{html.advice(advice)}</div>' if advice else ""
     return head + _list(points[:_SHOWN], mark=mark) + more + last
 
 
@@ -151,16 +155,8 @@ def _list(points: Iterable[Point], *, mark: str = "") -> str:
 
 def _item(point: Point, mark: str) -> str:
     about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
-    advice, _, lines = point.advice.partition("\n")
-    advice = _advice(advice)
-    copied = "\n".join(map(html.escape, lines.splitlines()))
-    copied = f'<pre class="pk-copied">{copied}</pre>' if copied else ""
-    text = f"<div>{about}{html.escape(point.message)}{advice}{copied}</div>"
-    return f'<div class="pk-point" role="listitem"><span class="pk-mark">{mark}</span>{text}</div>'
-
-
-def _advice(advice: str) -> str:
-    return f'<span class="pk-advice">→ {html.escape(advice)}</span>' if advice else ""
+    text = f"<div>{about}{html.escape(point.message)}{html.advice(point.advice)}</div>"
+    return f'<div class="pk-point" role="listitem"><span class="pk-mark pk-{_KINDS[mark]}">{mark}</span>{text}</div>'
 
 
 def _folded(summary: str, content: str) -> str:
@@ -182,24 +178,20 @@ def _transactions_summary(content: CardContent) -> str:
 def _transaction_table(transaction: TransactionToSign) -> str:
     rows = [
         ("From the member", html.escape(transaction.origin)),
-        ("To", f"{_code(transaction.to)}<br>{html.escape(transaction.contract)}"),
+        ("To", f"{html.code(transaction.to)}<br>{html.escape(transaction.contract)}"),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
         ("Your device will show", _lines(transaction.device)),
         ("With clear signing", _lines(transaction.clear_signing)),
-        *(("Calldata digest (ERC-8213)", _code(digest)) for digest in transaction.other_digest),
+        *(("Calldata digest (ERC-8213)", html.code(digest)) for digest in transaction.other_digest),
         ("Function", html.escape(transaction.function)),
-        *((f"Look up the {name}", _code(page)) for name, page in transaction.lookup),
-        ("Calldata", _code(transaction.calldata)),
+        *((f"Look up the {name}", html.code(page)) for name, page in transaction.lookup),
+        ("Calldata", html.code(transaction.calldata)),
     ]
     return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _code(text: str) -> str:
-    return f"<code>{html.escape(text)}</code>"
 
 
 def _lines(lines: Iterable[str]) -> str:
