@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import re
+from dataclasses import replace
 
 import pytest
 
 from payerkit.errors import FieldProblem
-from payerkit.findings import COLUMNS, Finding, Findings, Severity
+from payerkit.findings import COLUMNS, Finding, Findings, PaymentFindings, Severity
 
 
 def finding(severity: Severity, code: str = "a_code", message: str = "Wrong.") -> Finding:
@@ -69,6 +71,27 @@ def test_html_is_an_inert_table() -> None:
     assert (1, 0) == (shown.count("<tbody><tr>"), shown.count("<script>"))
     assert "what to do" in shown
     assert "<tr>" not in Findings()._repr_html_()
+    assert "✓ No findings" in Findings()._repr_html_()
+
+
+@pytest.mark.parametrize("findings", [MIXED, PaymentFindings(MIXED)], ids=["findings", "of a payment"])
+def test_errors_are_shown_first(findings: Findings) -> None:
+    """Text and table list errors, then warnings in their order; the tuple itself keeps its own."""
+    for shown in (str(findings), findings._repr_html_()):
+        assert ["two", "one", "three"] == sorted(["one", "two", "three"], key=shown.index)
+    assert ["one", "two", "three"] == [each.code for each in findings]
+
+
+def test_a_row_says_what_to_do_and_has_its_source_in_small_print() -> None:
+    """A row has three cells, names in words, and lines to copy as they are."""
+    one = replace(finding("warning", "fee_unknown"), field="protocol_fee", hint="Add:\n[[fees]]\n  percentage = 1")
+    cells = re.findall("<td[^>]*>(.*?)</td>", Findings([one])._repr_html_(), re.DOTALL)
+
+    assert ["! warning", "protocol fee"] == [re.sub("<[^>]*>", "", cell) for cell in cells[:2]]
+    assert cells[2] == (
+        'Wrong.<span class="pk-advice">→ Add:</span><pre class="pk-copied">[[fees]]\n  percentage = 1</pre>'
+        '<span class="pk-small">a source · fee_unknown</span>'
+    )
 
 
 @pytest.mark.parametrize("findings", [MIXED, Findings()])

@@ -211,7 +211,7 @@ def test_findings_name_their_transaction() -> None:
     assert [None, 0, 1] == list(dict.fromkeys(finding.step for finding in found))
     assert str(found).startswith("OK: ")
     assert "transaction 2" in str(found)
-    assert "OK: " in found._repr_html_()
+    assert ">OK</span> 10 infos" in found._repr_html_()
 
 
 def test_the_client_keeps_the_order(shared: Client) -> None:

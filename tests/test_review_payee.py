@@ -234,7 +234,7 @@ def test_the_lines_of_a_finding_can_be_copied() -> None:
     copied = [each.strip() for each in str(findings).split("\n")]
 
     assert {"[[addresses]]", 'network = "sepolia"'} <= {*copied}
-    assert "<br>[[addresses]]<br>" in findings._repr_html_()
+    assert '<pre class="pk-copied">[[addresses]]\n' in findings._repr_html_()
 
 
 def test_a_lookalike_names_both_addresses_and_no_person() -> None:

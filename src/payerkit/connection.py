@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from payerkit import html
 from payerkit.client import Client, Timeout
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import PREVIOUS_API_KEY, Header
@@ -150,6 +151,16 @@ class SandboxClient(Client):
         """Close the connections and stop the service."""
         super().close()
         self._stop()
+
+    def _picture_rows(self) -> list[tuple[str, str]]:
+        """Return the names and values of its picture; the values are HTML."""
+        clock = "stands still until you advance it" if self._clock == "manual" else "runs as usual"
+        return [
+            ("Address", html.code(self.base_url)),
+            ("Start page", f"{html.link(f'{self.base_url}/', 'test values and what it does')} (on this machine)"),
+            ("Clock", clock),
+            ("Data", "Nothing here is real, and nothing leaves this machine."),
+        ]
 
     def __repr__(self) -> str:
         return f"<Client of the sandbox at {self.base_url}>"

@@ -103,20 +103,41 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         if self.parts and not self.of:
-            head = ("status of", "meaning", "whose move", "what to do", "basis")
-            cells = [(_THINGS[it.of], it.meaning, it.whose_move, it.what_to_do, it.basis) for it in self.parts]
-            return html.picture(html.grid(head, cells, caption=self._title()))
-        again = "" if self.ask_again is None else f"in {_duration(self.ask_again)}"
+            head = ("status of", "meaning, and what to do")
+            return html.picture(html.grid(head, map(_part_cells, self.parts), caption=self._title()))
         found = [
-            ("Meaning", self.meaning),
-            ("Whose move", self.whose_move),
-            ("What to do", self.what_to_do),
-            ("Ask again", again),
-            *((_THINGS[part.of].capitalize(), part.summary) for part in self.parts),
-            ("Basis", self.basis),
+            ("Meaning", html.escape(self.meaning)),
+            ("Next", html.escape(self.next_step)),
+            *((_THINGS[part.of].capitalize(), _part_status(part)) for part in self.parts),
         ]
-        rows = [(name, html.escape(text)) for name, text in found if text]
-        return html.picture(html.table(rows, caption=self._title()))
+        chip = html.chip(_kind(self), self._title())
+        return html.picture(html.table([row for row in found if row[1]], caption=chip), html.small(self.basis))
+
+
+def _part_cells(part: Explanation) -> tuple[str, html.Html]:
+    """Return what a word is the status of; then its meaning, what to do and the source."""
+    source = html.small(part.basis)
+    return _THINGS[part.of], html.Html(f"{html.escape(part.meaning)}{html.advice(part.next_step)}{source}")
+
+
+def _part_status(part: Explanation) -> str:
+    """Return the status of a part, with the next step unless nothing is left to do."""
+    return status_chip(part) + ("" if part.is_passed else f" {html.escape(part.next_step)}")
+
+
+def status_chip(explanation: Explanation) -> html.Html:
+    """Return a status in words as a chip: passed, failed, checked by the service, or waiting for somebody to act."""
+    return html.chip(_kind(explanation), explanation.status.replace("_", " ") or "no status")
+
+
+def _kind(explanation: Explanation) -> html.Kind:
+    if explanation.is_passed:
+        return "success"
+    if explanation.status == _DEACTIVATED:
+        return "neutral"
+    if explanation.final and not explanation.status.startswith("compliant"):  # a compliant payer may need an account
+        return "error"
+    return "info" if explanation.whose_move == "service" else "warning"
 
 
 @cache

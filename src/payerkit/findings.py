@@ -17,6 +17,9 @@ Severity = Literal["error", "warning", "info"]
 Of a payment, an error stops it, and a warning is for a person to look at.
 """
 
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""The severities, the worst first."""
+
 COLUMNS = ("field", "wire_name", "severity", "code", "message", "hint", "basis")
 """The columns of a DataFrame of findings."""
 
@@ -58,7 +61,7 @@ class Finding(FieldProblem):
 class Findings(tuple[Finding, ...]):
     """A tuple of findings in the order of the fields; empty, and so false, if there are none.
 
-    Notebooks show it as a table.
+    `print` and notebooks show errors first, then warnings, then infos.
 
     Attributes:
         errors: The findings that prevent sending.
@@ -112,15 +115,23 @@ class Findings(tuple[Finding, ...]):
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype="string")
 
     def __str__(self) -> str:
-        lines = (f"  {finding.severity}  {finding}  [{finding.code}: {finding.basis}]" for finding in self)
+        shown = self._worst_first()
+        lines = (f"  {finding.severity}  {finding}  [{finding.code}: {finding.basis}]" for finding in shown)
         return "\n".join([f"{self._summary()}.", *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = ("field", "severity", "what is wrong", "what to do", "basis", "code")
-        rows = [(item.field, item.severity, item.message, item.hint, item.basis, item.code) for item in self]
-        return html.grid(head, rows, caption=self._summary())
+        rows = [
+            (html.chip(item.severity, item.severity), item.field.replace("_", " "), _what_and_why(item))
+            for item in self._worst_first()
+        ]
+        head = ("severity", "field", "what is wrong, and what to do")
+        caption = self._summary() if self else html.chip("success", self._summary())
+        return html.picture(html.grid(head, rows, caption=caption))
+
+    def _worst_first(self) -> list[Finding]:
+        return sorted(self, key=lambda finding: SEVERITIES.index(finding.severity))
 
     def _summary(self) -> str:
         counts = {"error": len(self.errors), "warning": len(self.warnings), "info": len(self.infos)}
@@ -154,21 +165,35 @@ class PaymentFindings(Findings):
         return "stop" if self.errors else "look" if self.warnings else "ok"
 
     def __str__(self) -> str:
-        lines = (_with_source(item, f"  {_step_label(item):<14}  {item.severity:<7}") for item in self)
+        shown = self._worst_first()
+        lines = (_with_source(item, f"  {_step_label(item):<14}  {item.severity:<7}") for item in shown)
         return "\n".join([f"{self._summary()}.", *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = ("transaction", "field", "severity", "finding", "what to do", "basis", "code")
+        head = ("severity", "about", "what was found, and what to do")
         rows = [
-            (_step_label(item), item.field, item.severity, item.message, item.hint, item.basis, item.code)
-            for item in self
+            (html.chip(item.severity, item.severity), _about(item), _what_and_why(item)) for item in self._worst_first()
         ]
-        return html.grid(head, rows, caption=self._summary())
+        caption = html.Html(f"{html.verdict(self.verdict)} {html.escape(super()._summary())}")
+        return html.picture(html.grid(head, rows, caption=caption))
 
     def _summary(self) -> str:
         return f"{self.verdict.upper()}: {super()._summary()}"
+
+
+def _about(finding: Finding) -> html.Html:
+    """Return the transaction and the field that a finding about a payment is about, each on a line of its own."""
+    step = _step_label(finding).replace(" ", "\N{NO-BREAK SPACE}")
+    lines = map(html.escape, filter(None, [step, finding.field.replace("_", " ")]))
+    return html.Html(f'<div class="pk-narrow">{"<br>".join(lines)}</div>')
+
+
+def _what_and_why(finding: Finding) -> html.Html:
+    """Return the message of a finding, what to do, and in small print its source and code."""
+    source = html.small(finding.basis, finding.code)
+    return html.Html(f"{html.escape(finding.message)}{html.advice(finding.hint)}{source}")
 
 
 def _with_source(finding: Finding, start: str) -> str:

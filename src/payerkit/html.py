@@ -80,7 +80,8 @@ def palette() -> str:
 @cache
 def style() -> str:
     """Return the CSS of pictures, with the palette."""
-    return palette() + files(__package__).joinpath("picture.css").read_text("utf-8")
+    css = palette() + files(__package__).joinpath("picture.css").read_text("utf-8")
+    return " ".join(css.split())  # each output carries it
 
 
 def picture(*parts: str) -> str:
@@ -88,9 +89,9 @@ def picture(*parts: str) -> str:
     return f'<div class="pk">{"".join(parts)}<style>{style()}</style></div>'
 
 
-def title(text: object, *, beside: str = "") -> str:
+def title(text: object, *, beside: str = "") -> Html:
     """Return the first line of a picture. beside: HTML at its end, such as a chip."""
-    return f'<div class="pk-title">{escape(text)}{" " * bool(beside)}{beside}</div>'
+    return Html(f'<div class="pk-title">{escape(text)}{" " * bool(beside)}{beside}</div>')
 
 
 def chip(kind: Kind, words: str) -> Html:
@@ -118,8 +119,9 @@ def advice(text: str) -> Html:
 
 
 def small(*parts: str) -> Html:
-    """Return small print, such as the source of a finding."""
-    return Html(f'<span class="pk-small">{" · ".join(escape(part) for part in parts if part)}</span>')
+    """Return small print, such as the source of a finding; nothing without words."""
+    words = " · ".join(escape(part) for part in parts if part)
+    return Html(f'<span class="pk-small">{words}</span>' if words else "")
 
 
 def code(text: str) -> Html:
@@ -157,6 +159,6 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str)
     """
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     if not body:
-        return Html(title(caption))
+        return title(caption)
     names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return _table(f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody>", caption)

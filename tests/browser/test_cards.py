@@ -37,12 +37,12 @@ CONTRASTS = """() => {
     }
     return matchMedia("(prefers-color-scheme: dark)").matches ? "rgb(18, 18, 18)" : "rgb(255, 255, 255)";
   };
-  return [...document.querySelectorAll(".pk-card *")].filter(e => e.innerText?.trim()).map(element => {
+  return [...document.querySelectorAll(".pk *")].filter(e => e.innerText?.trim()).map(element => {
     const [one, other] = [light(getComputedStyle(element).color), light(ground(element))].sort((a, b) => b - a);
     return (one + 0.05) / (other + 0.05);
   });
 }"""
-"""Returns the contrast of each text of the card, as WCAG 2 defines it."""
+"""Returns the contrast of each text of a picture, as WCAG 2 defines it."""
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
 from urllib.parse import urlsplit
 
+from payerkit import html
 from payerkit.client.call import ApiVersion, Call
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.outcome import Outcome
@@ -290,6 +291,21 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<Client of {self.base_url} ({self.environment}), key {self._key.fingerprint}>"
+
+    def _picture_rows(self) -> list[tuple[str, str]]:
+        """Return the names and values of its picture; the values are HTML."""
+        rate = "no limit" if self.pace.rate is None else f"at most {self.pace.rate:g} calls a second"
+        return [
+            ("Address", html.code(self.base_url)),
+            ("Key", f"{html.code(self._key.fingerprint)} (its fingerprint, not the key)"),
+            ("Pace", rate),
+            ("Time limit", f"{self.timeout.total:g} s a call, with its retries"),
+            ("Tries", f"up to {self.retries.attempts}, where that cannot do harm"),
+        ]
+
+    def _repr_html_(self) -> str:
+        caption = html.Html(f"Client {html.badge(self.environment)}")
+        return html.picture(html.table(self._picture_rows(), caption=caption))
 
     def __reduce__(self) -> Never:
         raise TypeError("a client cannot be pickled: make one in each process, with connect()")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -89,7 +90,12 @@ class ApiModel(BaseModel):
         return [(field.title or name, self._cell(name, value)) for name, field, value in self.present_fields()]
 
     def _repr_html_(self) -> str:
-        return html.picture(html.table(self.rows(), caption=type(self).__name__))
+        return html.picture(html.table(self.rows(), caption=self._caption()))
+
+    def _caption(self) -> str:
+        """Return the heading of the table: what it is, in words."""
+        first, *rest = re.findall("[A-Z][a-z]*", type(self).__name__)
+        return " ".join([first, *map(str.lower, rest)])
 
     def _cell(self, name: str, value: Any) -> str:
         if isinstance(value, bool):

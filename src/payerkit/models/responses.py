@@ -28,7 +28,7 @@ from pydantic import (
 
 from payerkit import html
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.explanations import Explanation, explain_payer, explain_word
+from payerkit.explanations import Explanation, explain_payer, explain_word, status_chip
 from payerkit.findings import Findings
 from payerkit.html import visible
 from payerkit.masking import holds_email, mask, masking_of
@@ -197,12 +197,20 @@ class PayerStatus(Created):
         return replace(found, meaning=f"{found.meaning} {_TWO_WORDS}") if self.kyc_url or self.agreement_url else found
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the titles and values of a table, with the next step if there is a status."""
+        """Return the titles and values of a table, with the next step first if there is a status."""
         has_status = self.kyc_status or self.agreement_status or self.is_compliant is not None
-        return super().rows() + ([("Next", html.escape(self.explain().next_step))] if has_status else [])
+        return ([("Next", html.escape(self.explain().next_step))] if has_status else []) + super().rows()
 
     def _cell(self, name: str, value: Any) -> str:
+        if value is True:
+            return html.chip("success", "yes")
+        if name in _STATUSES and self.masked(name, value) == value:
+            return status_chip(explain_word(value, _STATUSES[name]))
         return _page_link(name, value) if name.endswith("_url") else super()._cell(name, value)
+
+
+_STATUSES = {"kyc_status": "kyc", "agreement_status": "agreement"}
+"""What each status of a payer is the status of."""
 
 
 def _page_link(name: str, url: str) -> str:
@@ -270,6 +278,16 @@ class PaymentDetail(Created):
             'account'
         """
         return explain_word(self.status, "account")
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the titles and values of a table, with the next step first if the account cannot be paid yet."""
+        found = self.explain()
+        is_next = self.status is not None and not found.is_passed
+        return ([("Next", html.escape(found.next_step))] if is_next else []) + super().rows()
+
+    def _cell(self, name: str, value: Any) -> str:
+        is_plain = name == "status" and self.masked(name, value) == value
+        return status_chip(self.explain()) if is_plain else super()._cell(name, value)
 
     @classmethod
     def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:

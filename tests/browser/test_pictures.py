@@ -1,0 +1,95 @@
+"""What notebooks show of findings, statuses and clients, in headless Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import payerkit
+from browser.jupyter_pages import THEMES, NotebookPage, Theme
+from browser.test_cards import CONTRASTS, LOOKS
+from payerkit.findings import Findings
+from payerkit.models import PayerStatus, PaymentDetail
+from published import BANK_DETAILS, PAYER
+
+WRONG_ACCOUNT = {
+    **BANK_DETAILS,
+    "currency": "EUR",
+    "iban": "DE89370400440532013001",
+    "routingNumber": "26013356",
+    "postalCode": "1011",
+    "country": "UK",
+}
+PICTURES: dict[str, Any] = {
+    "findings": payerkit.check_bank_details(WRONG_ACCOUNT),
+    "no findings": Findings(),
+    "a long name": payerkit.check_payer({**PAYER, "country": "UK", "email": "john"}),
+    "lines of a policy": payerkit.check_payment(payerkit.samples["unlimited_allowance"]),
+    "a long member": payerkit.check_payment(payerkit.samples["hidden_transaction"]),
+    "waiting payer": PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed", "isCompliant": False}),
+    "rejected payer": PayerStatus.read({"kycStatus": "rejected", "agreementStatus": "not_started"}),
+    "unknown status": PayerStatus.read({"kycStatus": "under_a_microscope_" * 5, "agreementStatus": "completed"}),
+    "account": PaymentDetail.read({"paymentDetail": {"id": "1" * 36, "status": "failed", "bankName": "Example Bank"}}),
+    "explanation": payerkit.explain("rejected"),
+    "explanation of a payer": payerkit.explain({"kycStatus": "pending", "agreementStatus": "not_started"}),
+    "client": payerkit.connect("https://api.example.com", api_key="example-key"),
+    "samples": payerkit.samples,
+}
+IN_JUPYTER = f"""
+from payerkit import check_bank_details, check_payment, connect, explain, samples
+from payerkit.models import PayerStatus
+display(check_bank_details({WRONG_ACCOUNT!r}))
+display(check_payment(samples["hidden_transaction"]), explain("rejected"))
+display(connect("https://api.example.com", api_key="example-key"))
+display(PayerStatus.read({{"kycStatus": "pending", "agreementStatus": "rejected"}}))
+"""
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Open a page that is as wide as a cell in half a screen, offline."""
+    context = browser.new_context(viewport={"width": 560, "height": 600}, offline=True, **LOOKS[request.param])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("page", LOOKS, indirect=True)
+def test_pictures_are_readable_everywhere(page: Page) -> None:
+    """In light, dark and forced colours: nothing is cut off or moves sideways, and all text has enough contrast."""
+    for name, shown in PICTURES.items():
+        page.set_content(f"<meta name='color-scheme' content='light dark'>{shown._repr_html_()}")
+        widest = page.evaluate("Math.max(...[...document.querySelectorAll('.pk, .pk *')].map(e => e.scrollWidth))")
+
+        assert widest <= 560, name
+        assert min(page.evaluate(CONTRASTS)) >= 4.5, name
+
+
+@pytest.mark.parametrize("page", ["light"], indirect=True)
+def test_a_mark_stands_for_each_colour(page: Page) -> None:
+    """In forced colours, and where styles are removed, the words and marks of a chip are what is left."""
+    for shown in PICTURES.values():
+        page.set_content(shown._repr_html_())
+        chips = page.locator(".pk-chip").all_inner_texts()
+
+        assert [] == [chip for chip in chips if chip[0] not in "✗!i✓·=" and chip not in {"OK", "LOOK", "STOP"}]
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("theme", THEMES)
+def test_pictures_follow_the_theme_of_jupyterlab(opened_notebook: NotebookPage, theme: Theme) -> None:
+    """In each theme axe-core finds nothing, and no output scrolls sideways at 700 pixels."""
+    opened_notebook.page.set_viewport_size({"width": 700, "height": 3000})
+    opened_notebook.rewrite(IN_JUPYTER, "")
+    opened_notebook.run_all()
+    opened_notebook.theme(theme)
+    sideways = (
+        "[...document.querySelectorAll('.jp-OutputArea-output')].some(each => each.scrollWidth > each.clientWidth)"
+    )
+
+    assert ([], False) == (opened_notebook.violations(), opened_notebook.page.evaluate(sideways))
+    assert opened_notebook.page.locator(".pk").count() == 5
+    opened_notebook.theme("light")
+    opened_notebook.page.set_viewport_size({"width": 1280, "height": 1000})
