@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 import requests
@@ -32,10 +33,10 @@ _numbers = iter(range(1000))
 
 
 def state(page: str) -> str:
-    """Return the state shown on a page."""
-    found = re.search(r'class="state[^"]*">([^<]*)<', page)
+    """Return the state shown on a page, as the API writes it; the page shows words."""
+    found = re.search(r'class="state[^"]*">([A-Z][a-z ]*)<', page)
     assert found is not None
-    return found[1]
+    return found[1].lower().replace(" ", "_")
 
 
 def test_signing_requires_consent(client: SandboxClient) -> None:
@@ -114,6 +115,50 @@ def test_the_page_says_what_a_state_means(client: SandboxClient, state: str, wor
     _, _, kyc = links(client, f"kyc-{state}@example.com")
 
     assert words in requests.get(kyc, timeout=20).text
+
+
+@pytest.mark.parametrize(
+    ("email", "agreement", "kyc"),
+    [
+        ("john.doe@example.com", "one more is left: the identity check", "one more is left: the agreement"),
+        ("agreement-signed@example.com", "Continue to the identity check", "Your agreement is done: this is the last"),
+        ("kyc-approved@example.com", "Your identity check is done: this is the last", "Continue to the agreement"),
+        (
+            "kyc-pending@example.com",
+            "Only this step is left for you",
+            "Reload What comes next One step is left for you",
+        ),
+        ("kyc-pending+agreement-signed@example.com", "until it is decided", "until the review is decided"),
+        ("kyc-approved+agreement-signed@example.com", "Both steps are done", "Both steps are done"),
+        ("kyc-failed+agreement-signed@example.com", "was not successful. Contact", "cannot be repeated here. Contact"),
+    ],
+)
+def test_pages_say_what_comes_next(client: SandboxClient, email: str, agreement: str, kyc: str) -> None:
+    """Each page says what the other one needs, and leads there while the payer can act."""
+    pages = [requests.get(url, timeout=20).text for url in links(client, email)[1:]]
+    texts = [" ".join(re.sub("<[^>]*>", " ", page).replace(" .", ".").split()) for page in pages]
+
+    assert [True, True] == [agreement in texts[0], kyc in texts[1]]
+    assert "Between you, the payer, and Example Payment Provider" in texts[0].replace(" ,", ",")
+
+
+def test_the_pages_lead_to_each_other(client: SandboxClient) -> None:
+    """A payer with one of the links finds the other page."""
+    _, agreement, kyc = links(client)
+    found = [re.search('<a href="([^"]*)"', requests.get(url, timeout=20).text) for url in (agreement, kyc)]
+
+    assert [kyc, agreement] == [
+        urljoin(url, link[1]) for url, link in zip((agreement, kyc), found, strict=True) if link
+    ]
+
+
+def test_a_pending_check_can_be_reloaded(client: SandboxClient) -> None:
+    """While somebody else decides, a link leads to the page itself; it submits nothing."""
+    _, _, kyc = links(client, "kyc-pending@example.com")
+    link = re.search('<a class="button" href="([^"]*)">Reload</a>', requests.get(kyc, timeout=20).text)
+
+    assert link is not None
+    assert kyc == urljoin(kyc, link[1])
 
 
 @pytest.mark.parametrize("path", ["/agreement/", "/kyc/", "/agreement/0123", "/kyc/%2e%2e"])

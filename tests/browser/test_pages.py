@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 import payerkit
@@ -43,7 +44,7 @@ def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None
     status = payerkit.create_payer(client, {**PAYER, "clientUserId": "signs"})
     page.goto(str(status.agreement_url))
     page.get_by_role("button", name="Sign the agreement").click()
-    expect(page.get_by_text("not_started")).to_be_visible()
+    expect(page.get_by_text("Not started")).to_be_visible()
 
     page.get_by_label("I have read the agreement").check()
     page.get_by_role("button", name="Sign the agreement").click()
@@ -65,10 +66,11 @@ def test_a_person_completes_the_identity_check_by_keyboard(page: Page, client: S
 
 
 @pytest.mark.browser_all
+@pytest.mark.parametrize("email", ["john.doe@example.com", "kyc-pending+agreement-signed@example.com"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
-def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, scheme: str, width: int) -> None:
-    """A page is as wide as the window, and dark where the system is."""
-    status = payerkit.create_payer(client, {**PAYER, "clientUserId": "looks"})
+def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, scheme: str, width: int, email: str) -> None:
+    """A page is as wide as the window, dark where the system is, and axe-core finds nothing."""
+    status = payerkit.create_payer(client, {**PAYER, "clientUserId": f"looks-{email}", "email": email})
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for url in (status.agreement_url, status.kyc_url, client.base_url):
@@ -77,6 +79,7 @@ def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, schem
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
         assert (True, scheme == "dark") == (overflow <= 0, ground == "rgb(18, 20, 23)")
+        assert [] == Axe().run(page).response["violations"]
 
 
 @pytest.mark.browser_all

@@ -15,7 +15,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from payerkit.service.call_limits import BLOCK_SECONDS, LIVE_RATE
 from payerkit.service.routes import SettingsDep, StoreDep
-from payerkit.service.states import AGREEMENT_OPEN, KYC_OPEN, REFUSED_BANK, AgreementState, DetailState, KycState
+from payerkit.service.states import (
+    REFUSED_BANK,
+    AgreementState,
+    DetailState,
+    KycState,
+    agreement_progress,
+    kyc_progress,
+)
 from payerkit.service.store import StoredPayer
 
 router = APIRouter(include_in_schema=False)
@@ -27,8 +34,9 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_PASSED = {"approved", "completed", "full_clearance", "signed"}
-_FAILED = {"rejected", "failed", "retry_required", "retry_denied"}
+_PROVIDER = "Example Payment Provider"
+"""With whom a payer agrees, and who checks the payer's identity."""
+
 _MAX_FORM_BYTES = 1000
 
 
@@ -47,10 +55,37 @@ def _render(name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     return HTMLResponse(_templates.get_template(f"{name}.html").render(context), status, _HEADERS)
 
 
-def _render_state(name: str, state: str, *, is_open: bool, consent_missing: bool = False) -> HTMLResponse:
-    tone = "good" if state in _PASSED else "bad" if state in _FAILED else ""
-    status = 422 if consent_missing else 200
-    return _render(name, state=state, tone=tone, is_open=is_open, consent_missing=consent_missing, status=status)
+def _render_agreement(payer: StoredPayer, *, consent_missing: bool = False) -> HTMLResponse:
+    return _render(
+        "agreement",
+        status=422 if consent_missing else 200,
+        state=_in_words(payer.agreement),
+        progress=agreement_progress(payer.agreement),
+        is_recorded=payer.agreement == "completed",
+        consent_missing=consent_missing,
+        provider=_PROVIDER,
+        other=kyc_progress(payer.kyc),
+        other_name="identity check",
+        other_page=f"../kyc/{payer.page}",
+    )
+
+
+def _render_kyc(payer: StoredPayer) -> HTMLResponse:
+    return _render(
+        "kyc",
+        state=_in_words(payer.kyc),
+        progress=kyc_progress(payer.kyc),
+        is_again=payer.kyc == "retry_required",
+        provider=_PROVIDER,
+        this_page=payer.page,
+        other=agreement_progress(payer.agreement),
+        other_name="agreement",
+        other_page=f"../agreement/{payer.page}",
+    )
+
+
+def _in_words(state: str) -> str:
+    return state.replace("_", " ").capitalize()
 
 
 def _redirect_back(request: Request) -> Response:
@@ -102,7 +137,7 @@ def show_home(settings: SettingsDep) -> Response:
 @router.get("/agreement/{page}")
 def show_agreement(payer: Annotated[StoredPayer, Depends(get_payer_of_page)]) -> Response:
     """Show the agreement to sign, or its state."""
-    return _render_state("agreement", payer.agreement, is_open=payer.agreement in AGREEMENT_OPEN)
+    return _render_agreement(payer)
 
 
 @router.post("/agreement/{page}")
@@ -110,9 +145,9 @@ def sign_agreement(
     payer: Annotated[StoredPayer, Depends(get_payer_of_page)], request: Request, form: FormDep, store: StoreDep
 ) -> Response:
     """Sign the agreement if the box is ticked; the platform records it afterwards."""
-    if payer.agreement in AGREEMENT_OPEN:
+    if agreement_progress(payer.agreement) == "open":
         if form.get("consent") != ["yes"]:
-            return _render_state("agreement", payer.agreement, is_open=True, consent_missing=True)
+            return _render_agreement(payer, consent_missing=True)
         store.set_payer_state(payer.client_user_id, "agreement", "signed")
     return _redirect_back(request)
 
@@ -122,7 +157,7 @@ def show_kyc(payer: Annotated[StoredPayer, Depends(get_payer_of_page)], store: S
     """Show the identity check; opening the page initiates it."""
     if payer.kyc == "not_started":
         payer = store.set_payer_state(payer.client_user_id, "kyc", "initiated")
-    return _render_state("kyc", payer.kyc, is_open=payer.kyc in KYC_OPEN)
+    return _render_kyc(payer)
 
 
 @router.post("/kyc/{page}")
@@ -130,6 +165,6 @@ def submit_kyc(
     payer: Annotated[StoredPayer, Depends(get_payer_of_page)], request: Request, store: StoreDep
 ) -> Response:
     """Submit the identity check."""
-    if payer.kyc in KYC_OPEN:
+    if kyc_progress(payer.kyc) == "open":
         store.submit_kyc(payer.client_user_id)
     return _redirect_back(request)

@@ -199,7 +199,7 @@ def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep
 @router.post("/kyc/{clientUserId}/submit", operation_id="sandbox_submit_kyc", summary="Submit an identity check")
 def submit_kyc(client_user_id: ClientUserId, store: StoreDep) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
-    if (state := store.find_payer(client_user_id).kyc) not in states.KYC_OPEN:
+    if states.kyc_progress(state := store.find_payer(client_user_id).kyc) != "open":
         raise Problem(409, f"The identity check is {state}: it cannot be submitted")
     store.submit_kyc(client_user_id)
     return {"status": "pending"}

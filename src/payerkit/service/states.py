@@ -27,13 +27,13 @@ KycState = Literal[
 AgreementState = Literal["not_started", "pending", "completed", "signed", "rejected", "failed"]
 DetailState = Literal["initiated", "pending", "approved", "verified", "failed", "rejected", "deactivated"]
 
-KYC_OPEN = {"not_started", "initiated", "retry_required"}
-"""States in which the payer can submit the identity check."""
+Progress = Literal["open", "waiting", "passed", "failed"]
+"""What a state means to a payer: they can act, the provider decides, it is done, or it cannot be repeated."""
 
-AGREEMENT_OPEN = {"not_started", "pending"}
-"""States in which the payer can sign the agreement."""
-
+_KYC_OPEN = {"not_started", "initiated", "retry_required"}
 _KYC_PASSED = {"approved", "completed", "full_clearance"}
+_KYC_FAILED = {"rejected", "failed", "retry_denied"}
+_AGREEMENT_OPEN = {"not_started", "pending"}
 _AGREEMENT_PASSED = {"completed", "signed"}
 _UNDECIDED_DETAIL = {"initiated", "pending"}
 
@@ -80,6 +80,20 @@ def initial_detail_state(bank_name: str, now: float, decide_after: float) -> Tim
 def is_refused_bank(bank_name: str) -> bool:
     """Return True if the bank's name is the test value for a refusal."""
     return bank_name.strip().lower() == REFUSED_BANK.lower()
+
+
+def kyc_progress(kyc: str) -> Progress:
+    """Return what a state of the identity check means to the payer."""
+    if kyc in _KYC_OPEN:
+        return "open"
+    return "passed" if kyc in _KYC_PASSED else "failed" if kyc in _KYC_FAILED else "waiting"
+
+
+def agreement_progress(agreement: str) -> Progress:
+    """Return what a state of the agreement means to the payer; nobody waits for a decision."""
+    if agreement in _AGREEMENT_OPEN:
+        return "open"
+    return "passed" if agreement in _AGREEMENT_PASSED else "failed"
 
 
 def is_approved(kyc: str) -> bool:
