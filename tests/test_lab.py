@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jupyter_server.services.config import ConfigManager
 
 from payerkit.cli import lab
 
@@ -90,6 +92,17 @@ def test_a_damaged_record_harms_nothing(source: Path, tmp_path: Path, damaged: s
 def test_shipped_notebooks_are_there() -> None:
     """The quickstart that the command opens is among what is shipped."""
     assert (lab.shipped_notebooks() / lab.FIRST).is_file()
+
+
+def test_jupyterlab_asks_for_no_news(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The defaults of JupyterLab, as it reads them, fetch no news; the folders of a user's configuration stay."""
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", lab.config_path(str(tmp_path)))
+    read: Any = ConfigManager(config_dir_name="labconfig")
+
+    assert [str(tmp_path / "labconfig")] == read.read_config_path[:1]
+    assert {"fetchNews": "false", "checkForUpdates": False} == read.get("default_setting_overrides").get(
+        "@jupyterlab/apputils-extension:notification"
+    )
 
 
 @pytest.mark.parametrize(

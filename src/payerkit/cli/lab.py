@@ -93,6 +93,7 @@ def start_lab(folder: Path, *, port: int | None, open_browser: bool) -> None:
 
     # A kernel that the user installed for another Python would not have payerkit.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    os.environ["JUPYTER_CONFIG_PATH"] = config_path(os.environ.get("JUPYTER_CONFIG_PATH", ""))
     token = secrets.token_hex(24)
     arguments = _arguments(folder, token, port=port, open_browser=open_browser)
     server = LabApp.initialize_server(argv=arguments)
@@ -104,6 +105,11 @@ def start_lab(folder: Path, *, port: int | None, open_browser: bool) -> None:
     # Runs after the server's own first callback, which chooses the port and starts to listen.
     server.io_loop.add_callback(announce)
     server.start()
+
+
+def config_path(before: str) -> str:
+    """Return Jupyter's configuration folders with ours: its defaults ask for no news. A user's settings win."""
+    return os.pathsep.join(filter(None, [before, str(Path(__file__).with_name("lab_config"))]))
 
 
 def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool) -> list[str]:
