@@ -3,60 +3,60 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections import Counter
-from collections.abc import Iterable
+import time
+from collections.abc import Mapping
 from typing import Any, Self
 
 from payerkit.wording import count_of
 
+_BAR = "{desc}{percentage:3.0f}%|{bar}| {elapsed}{postfix}"
+"""Without a rate and an end as tqdm knows them: it takes all items for alike, and no wait for known."""
+
+_PERIOD = 0.5
+"""Seconds between two drawings, at least: in a notebook, each is a message to the browser."""
+
 
 class Progress:
-    """A tqdm bar that counts how many tasks are in which state; nothing if it is not shown.
+    """A tqdm bar that counts how many items are in which state; nothing if it is not shown.
 
     where: shown before the bar, such as the environment that the calls go to. unit: what is counted.
     """
 
-    def __init__(self, total: int, *, shown: bool, where: str = "", unit: str = "sent") -> None:
-        self._where = where
-        self._lock = threading.Lock()
-        self._states: Counter[str] = Counter()
+    def __init__(self, total: int, *, shown: bool, where: str = "", unit: str = "row") -> None:
+        self._total, self._where, self._unit = total, where, unit
+        self._drawn_at = 0.0
         self._bar: Any = None
         if shown:
             from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
 
-            self._bar = tqdm(total=total, unit=unit, dynamic_ncols=True, desc=where or None)
+            self._bar = tqdm(total=total, bar_format=_BAR, dynamic_ncols=True, desc=where or None)
 
-    def count(self, state: str) -> None:
-        """Count one more task in a state; from any thread."""
-        with self._lock:
-            self._states[state] += 1
+    def show(
+        self, counts: Mapping[str, int], settled: float | None = None, left: float | None = None, *, now: bool = False
+    ) -> None:
+        """Draw the present numbers, unless that was done a moment ago; from one thread, since tqdm is not to be shared.
 
-    def correct(self, before: Iterable[str], after: Iterable[str]) -> None:
-        """Count tasks in other states than before, such as one that was unknown and is done; from any thread."""
-        with self._lock:
-            self._states.subtract(before)
-            self._states.update(after)
-
-    def refresh(self) -> None:
-        """Draw the present counts; from one thread, since tqdm is not safe to share."""
-        if self._bar is None:
+        counts: items by state. settled: how far the bar is; by default, all items that are counted. left: seconds.
+        now: Draw in any case.
+        """
+        if self._bar is None or (not now and time.monotonic() < self._drawn_at + _PERIOD):
             return
-        with self._lock:
-            states = self._states.copy()
-        failed = states["refused"] + states["not_sent"]
+        counted = sum(counts.values())
+        states = [f"{count:,} {state.replace('_', ' ')}" for state, count in counts.items() if count]
+        numbers = f"{counted:,} of {count_of(self._total, self._unit)}{': ' * bool(states)}{', '.join(states)}"
+        text = numbers if left is None else f"{numbers}, about {duration(left)} left"
         try:
-            self._bar.update(states.total() - self._bar.n)
-            rare = {state: states[state] for state in ("waiting", "duplicate") if states[state]}
-            counts = {"done": states["done"], "failed": failed, "unknown": states["unknown"], **rare}
-            self._bar.set_postfix(counts, refresh=False)
+            self._bar.set_postfix_str(text, refresh=False)
+            self._bar.n = counted if settled is None else settled
+            self._bar.refresh()
         except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
             self._bar = None
+        self._drawn_at = time.monotonic()
 
     def describe(self, text: str) -> None:
         """Show what the run does now."""
         if self._bar is not None:
-            self._bar.set_description(": ".join(filter(None, [self._where, text])))
+            self._bar.set_description(": ".join(filter(None, [self._where, text])), refresh=False)
 
     def announce(self, text: str) -> None:
         """Show a line above the bar."""
@@ -67,7 +67,6 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.refresh()
         if self._bar is not None:
             self._bar.close()
 
@@ -79,10 +78,10 @@ def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> st
     """
     numbers = {"payer": payers, "account": accounts}
     tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
-    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({count_of(calls, 'call')})."
+    return f"{tasks} at {rate:g} calls a second: about {duration(calls / rate)} ({count_of(calls, 'call')})."
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration in the unit that suits it."""
     unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
     return count_of(max(1, round(seconds / size)), unit)

@@ -12,6 +12,7 @@ from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import Accounts, Existing, Options, Retry
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.run_display import RunDisplay
 from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer
@@ -210,13 +211,16 @@ def run_table(  # noqa: PLR0913 - two of them for tests
         table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
         tasks = Tasks(table, journal.secret)
         journal.begin_run()
-        run = TableRun(own, tasks, journal, options, limiter)
-        try:
-            run.go(shown=progress)
-            report = make_report(tasks, journal, stop.reason)
-        except KeyboardInterrupt:  # between two steps, or while the report was made
-            stop.set(INTERRUPTED)
-            report = make_report(tasks, journal, stop.reason)
+        with RunDisplay(
+            table, shown=progress, where=client.environment, pace=client.pace, clock=journal.now
+        ) as display:
+            try:
+                TableRun(own, tasks, journal, options, limiter, display).go()
+                report = make_report(tasks, journal, stop.reason)
+            except KeyboardInterrupt:  # between two steps, or while the report was made
+                stop.set(INTERRUPTED)
+                report = make_report(tasks, journal, stop.reason)
+            display.end(report.counts, is_whole=not stop)
     if stop.reason == INTERRUPTED:
         raise InterruptedRun(str(report), report=report)
     return report

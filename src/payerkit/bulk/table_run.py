@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +12,9 @@ from payerkit.bulk.existing import ExistingAccounts
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.listing import Listing
 from payerkit.bulk.options import Options
-from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import RateLimiter
 from payerkit.bulk.reconcile import Reconciler, is_due
+from payerkit.bulk.run_display import RunDisplay
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Task, Tasks
@@ -50,9 +50,17 @@ class Batch:
 class TableRun:
     """Sends a table: each step for all rows, then what is unknown of that step, then a last look. Use it once."""
 
-    def __init__(self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter) -> None:
+    def __init__(
+        self,
+        client: Client,
+        tasks: Tasks,
+        journal: Journal,
+        options: Options,
+        limiter: RateLimiter,
+        display: RunDisplay,
+    ) -> None:
         self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
-        self._limiter, self._stop, self._client = limiter, limiter.stop, client
+        self._limiter, self._stop, self._client, self._display = limiter, limiter.stop, client, display
         limiter.slowest = max(limiter.slowest, journal.slowest)
         self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
         self._existing = ExistingAccounts(journal, options.existing)
@@ -66,40 +74,37 @@ class TableRun:
         self._postponed: set[Batch] = set()
         """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
 
-    def go(self, *, shown: bool) -> None:
+    def go(self) -> None:
         """Send and reconcile all steps, until the run is stopped."""
-        total = sum(len(batch.rows) for step in self._table.steps for batch in self._batches(step))
-        with Progress(total, shown=shown, where=self._client.environment) as self._progress:
-            if shown and (rate := self._rate()) is not None and (estimate := self._estimate(rate)):
-                self._progress.announce(estimate)
-            for step in self._table.steps:
-                self._progress.describe(step.replace("_", " "))
-                self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
-                self._reconcile(step)
-            if "bank_details" in self._table.steps:
-                self._look_again()
+        if self._display.shown:
+            self._announce()
+        for step in self._table.steps:
+            self._display.describe(step.replace("_", " "))
+            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
+            self._reconcile(step)
+        if "bank_details" in self._table.steps:
+            self._look_again()
 
     # How long it takes
 
-    def _rate(self) -> float | None:
-        """Return the calls per second to which the run or the client is limited; None if neither is."""
-        return self._options.rate or self._client.pace.rate  # a rate above the client's was refused
-
-    def _estimate(self, rate: float) -> str:
-        """Return how long the calls take that are still to be made, without retries and looks; "" if there are none.
-
-        An account is more than one call: the payer's accounts are listed before the first, and the status may be read.
-        """
+    def _announce(self) -> None:
+        """Tell the display how many calls are still to be made, without retries and looks."""
         unsent: dict[Step, int] = {"payer": 0, "bank_details": 0}
-        reads = 0
+        calls = 0
         for step in self._table.steps:
             for batch in self._batches(step):
                 count = self._count_unsent(batch)
                 unsent[step] += count
-                if count and step == "bank_details":
-                    reads += 1 + self._when_compliant
-        calls = sum(unsent.values()) + reads
-        return estimate_duration(unsent["payer"], unsent["bank_details"], calls, rate) if calls else ""
+                calls += self._count_calls(step, count)
+        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
+        self._display.begin(unsent["payer"], unsent["bank_details"], calls, rate)
+
+    def _count_calls(self, step: Step, count: int) -> int:
+        """Return how many calls the unsent tasks of a batch take.
+
+        An account is more than one: the payer's accounts are listed before the first, and the status may be read.
+        """
+        return count + (1 + self._when_compliant if step == "bank_details" and count else 0)
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
@@ -121,7 +126,7 @@ class TableRun:
             except JournalLost as error:
                 self._stop.set(f"journal: {error}. {_JOURNAL_LOST}")
 
-        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.refresh)
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._display.show)
 
     def _batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
@@ -145,31 +150,41 @@ class TableRun:
 
     def _send_payer(self, batch: Batch) -> None:
         for row in self._unsent_rows(batch):
-            self._progress.count(self._sender.send(self._tasks.task("payer", row)))
+            self._note("payer", row, self._sender.send(self._tasks.task("payer", row)))
+            self._display.made(1)
 
     def _send_accounts(self, batch: Batch) -> None:
         """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
         payer = self._table.payer_row(batch.rows[0])
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
-            for _ in batch.rows:
-                self._progress.count("not_sent")
+            self._display.made(self._count_calls(batch.step, self._count_unsent(batch)))
             return
         rows = self._unsent_rows(batch)
-        tasks = self._batch_tasks(batch) if rows else []
-        keys = {self._tasks.key(batch.step, row) for row in rows}
-        unsent = [task for task in tasks if task.key in keys]
+        tasks = {row: self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows) if rows}
+        unsent = {row: tasks[row] for row in rows}
+        calls = self._count_calls(batch.step, len(unsent))
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
+            self._display.made(calls)
             return
-        states = self._existing.sort_out(tasks, unsent, listing)
-        for task in unsent:
-            state = states.get(task.key) or self._sender.send(task, is_repeat=listing.was_sent(task.key))
-            self._progress.count(state)
+        self._display.made(calls - len(unsent))
+        states = self._existing.sort_out([*tasks.values()], [*unsent.values()], listing)
+        for row, task in unsent.items():
+            self._note(
+                batch.step, row, states.get(task.key) or self._sender.send(task, is_repeat=listing.was_sent(task.key))
+            )
+            self._display.made(1)
 
-    def _may_be_sent(self, tasks: Sequence[Task], payer: int) -> bool:
+    def _note(self, step: Step, row: int, state: str) -> None:
+        """Note what became of a task that was sent."""
+        self._display.note(step, row, state)
+        if state == "unknown":
+            self._display.wait_until(self._journal.now() + self._delay())
+
+    def _may_be_sent(self, tasks: Mapping[int, Task], payer: int) -> bool:
         """Return True if accounts need not wait for their payer, in row `payer`; else record why they are not sent."""
         if not self._when_compliant:
             return True
-        client_user_id = tasks[0].client_user_id
+        client_user_id = _first(tasks).client_user_id
         try:
             found = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
@@ -182,23 +197,23 @@ class TableRun:
             self._defer(tasks, "waiting", found.reason_to_wait)
         return not found.reason_to_wait
 
-    def _list(self, tasks: Sequence[Task]) -> Listing | None:
+    def _list(self, tasks: Mapping[int, Task]) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent; None if they wait, which is recorded."""
         try:
-            return self._sender.look(tasks[0])
+            return self._sender.look(_first(tasks))
         except PayerkitError as error:
             if is_waiting(error):
                 self._defer(tasks, "waiting", waiting_reason(error))
             else:
-                reason = reason_of(error, tasks[0].client_user_id)
+                reason = reason_of(error, _first(tasks).client_user_id)
                 reason = f"Not sent, since the payer's accounts could not be listed: {reason}"
                 self._defer(tasks, "not_sent", reason)
             return None
 
-    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: str) -> None:
-        for task in tasks:
+    def _defer(self, tasks: Mapping[int, Task], state: Deferred, reason: str) -> None:
+        for row, task in tasks.items():
             self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
-            self._progress.count(state)
+            self._note(task.step, row, state)
 
     def _is_payer_done(self, row: int) -> bool:
         if self._table.blocked[row]:
@@ -224,7 +239,9 @@ class TableRun:
             if intent in {"send", "reset"}:
                 unsent.append(row)
             elif entry is not None:
-                self._progress.count(entry.state)
+                self._display.note(batch.step, row, entry.state)
+                if entry.is_unresolved:
+                    self._display.wait_until(entry.since + self._delay())
         return unsent
 
     def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
@@ -249,7 +266,7 @@ class TableRun:
             return
         batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
         while batches and not self._stop:
-            self._progress.describe(f"reconciling {count_of(len(batches), 'payer')}")
+            self._display.describe(f"reconciling {count_of(len(batches), 'payer')}")
             delay = self._delay()
             due_since = self._journal.now() - delay
             due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
@@ -268,10 +285,6 @@ class TableRun:
         keys = {self._tasks.key(batch.step, row) for row in batch.rows}
         return [entry for key in keys if (entry := self._journal.entry(key)) is not None]
 
-    def _states(self, batch: Batch) -> list[str]:
-        """Return the states of a batch's tasks."""
-        return [entry.state for entry in self._entries(batch)]
-
     def _unresolved(self, batch: Batch) -> list[Entry]:
         """Return the journal's records of a batch's tasks that are still to be reconciled."""
         return [entry for entry in self._entries(batch) if entry.is_unresolved]
@@ -287,15 +300,14 @@ class TableRun:
             self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
         except KeyboardInterrupt:
             self._stop.set(INTERRUPTED)
-        self._progress.refresh()
+        self._display.show()
 
     def _reconcile_batch(self, delay: float, batch: Batch) -> None:
-        before = self._states(batch)
         try:
             goes_on = self._reconciler.reconcile(self._batch_tasks(batch), delay)
         except PayerkitError:
             goes_on = False
-        self._progress.correct(before, self._states(batch))
+        self._note_found(batch)
         if not goes_on:
             self._postponed.add(batch)
 
@@ -308,10 +320,11 @@ class TableRun:
             return
         accounts = sum(len(self._looks(batch)) for batch in last_sent)
         seconds = max(0.0, max(last_sent.values()) + self._delay() - self._journal.now())
-        self._progress.announce(
+        self._display.wait_until(max(last_sent.values()) + self._delay())
+        self._display.announce(
             f"{count_of(accounts, 'account')} sent more than once: the check for duplicates begins in {seconds:.0f} s."
         )
-        self._progress.describe(f"checking {count_of(accounts, 'account')} for duplicates")
+        self._display.describe(f"checking {count_of(accounts, 'account')} for duplicates")
         while last_sent and not self._stop:
             due_since = self._journal.now() - self._delay()
             if due := [batch for batch, since in last_sent.items() if since <= due_since]:
@@ -325,7 +338,20 @@ class TableRun:
         return [entry.since for entry in self._entries(batch) if entry.needs_look]
 
     def _look_again_at(self, batch: Batch) -> None:
-        before = self._states(batch)
         with suppress(PayerkitError):  # the next run looks
             self._reconciler.look_again(self._batch_tasks(batch))
-        self._progress.correct(before, self._states(batch))
+        self._note_found(batch)
+
+    def _note_found(self, batch: Batch) -> None:
+        """Note what the journal has of a batch's tasks now, which may take back what was noted before."""
+        if not self._display.shown:
+            return
+        for row in self._distinct(batch.step, batch.rows):
+            if (entry := self._journal.entry(self._tasks.key(batch.step, row))) is not None:
+                self._display.note(batch.step, row, entry.state)
+                if entry.is_unresolved or entry.needs_look:
+                    self._display.wait_until(entry.since + self._delay())
+
+
+def _first(tasks: Mapping[int, Task]) -> Task:
+    return next(iter(tasks.values()))
