@@ -386,9 +386,7 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
     """The bar can no longer be drawn, for instance on a closed pipe: it is dropped."""
 
     class Gone:
-        n = 0
-
-        def update(self, _: int) -> None:
+        def set_postfix_str(self, *_: object, **__: object) -> None:
             raise BrokenPipeError
 
         def close(self) -> None:
@@ -397,31 +395,8 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
     progress = Progress(2, shown=False)
     progress._bar = Gone()
     with progress:
-        progress.count("done")
-        progress.refresh()
+        progress.show({"done": 1})
         progress.describe("on")
-
-
-def test_a_progress_bar_counts_what_became_of_an_unknown_outcome() -> None:
-    """A task that was unknown and is done counts as done, so that the bar ends as the report does."""
-
-    class Bar:
-        n = 0
-
-        def update(self, _: int) -> None:
-            """Only the counts matter here."""
-
-        def set_postfix(self, counts: dict[str, int], **_: object) -> None:
-            self.counts = counts
-
-    progress, bar = Progress(2, shown=False), Bar()
-    progress._bar = bar
-    for state in ("unknown", "done"):
-        progress.count(state)
-    progress.correct(["unknown", "done"], ["done", "done"])
-    progress.refresh()
-
-    assert {"done": 2, "failed": 0, "unknown": 0} == bar.counts
 
 
 def test_each_sandbox_is_another_service(journal: Path) -> None:

@@ -344,8 +344,8 @@ def test_invalid_options_are_refused(shared: Client, journal: Path, options: dic
 
 
 def test_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The bar counts how many are done."""
+    """The bar counts rows, and how many of them are done."""
     with payerkit.sandbox(seed=1) as client:
         payerkit.onboard(client, payers(3), journal=journal)
 
-    assert "done=3, failed=0, unknown=0" in capsys.readouterr().err
+    assert "3 of 3 rows: 3 done" in capsys.readouterr().err

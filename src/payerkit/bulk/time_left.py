@@ -56,7 +56,7 @@ class TimeLeft:
         estimate = max(0.0, calls) * self._seconds / self._made
         if self._told is None:
             self._told = estimate
-        if not paused:
+        elif not paused:
             self._told = max(0.0, self._told - passed)
             self._told += (estimate - self._told) * -math.expm1(-passed / _INERTIA)
         return max(paused + self._told, due_in)
