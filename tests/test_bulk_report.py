@@ -162,7 +162,7 @@ def test_a_duplicate_has_both_ids_and_a_colour(report: Callable[..., Report]) ->
     assert [("one", "two, three"), (pd.NA, "")] == [
         tuple(each) for each in found.frame[["payment_details_id", "other_ids"]].itertuples(index=False)
     ]
-    assert ("=" * 25, True) == (str(found).splitlines()[1][-25:], "#ab47bc" in found._repr_html_())
+    assert ("=" * 25, True) == (str(found).splitlines()[1][-25:], "pk-other" in found._repr_html_())
 
 
 def test_a_row_that_waits_for_its_last_look_is_done_and_not_at_its_end(report: Callable[..., Report]) -> None:

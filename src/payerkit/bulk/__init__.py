@@ -38,6 +38,8 @@ The modules, by subject (a test holds that each is named):
         row_states               the state of each row meanwhile; time_left: how long the rest takes
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
+        reasons                  the reasons of a report or plan, grouped; row_pages: its rows, for a row browser
+        spreadsheets             files and texts without formulas
 
     Many payments, without sending
         check_payments           check them, and compare them with each other

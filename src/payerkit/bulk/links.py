@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import secrets
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -17,6 +16,7 @@ import pandas as pd
 from payerkit.bulk.identity import id_form
 from payerkit.bulk.journal import digest
 from payerkit.bulk.read import name_columns
+from payerkit.bulk.spreadsheets import inert, open_for_owner
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput, kind_of
@@ -24,9 +24,6 @@ from payerkit.html import is_web_address
 
 _LINKS = ("agreement_url", "kyc_url")
 _IDENTITY = ("client_user_id", "email")
-
-FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
-"""Characters with which a cell of a spreadsheet begins that is computed; in some languages, their wide forms, too."""
 
 _SAME_ROWS = "Give the table of the run, with its rows in the same order and with the same index."
 
@@ -94,17 +91,9 @@ def _web_address(link: Any) -> str:
     return link if isinstance(link, str) and is_web_address(link) else ""
 
 
-def inert(text: str) -> str:
-    """Return a text so that no spreadsheet computes it: with ' in front of what may be a formula and is no number."""
-    is_number = text[1:].replace(".", "", 1).isdecimal()
-    return f"'{text}" if text.startswith(FORMULA) and not is_number else text
-
-
 def write_links(path: Path, links: Sequence[dict[str, str]]) -> None:
     """Write a CSV file that its owner alone may read, without formulas: e-mail addresses come from others."""
-    file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    with os.fdopen(file, "w", encoding="utf-8", newline="") as text:
-        path.chmod(0o600)  # before anything is written: an older file keeps its mode
+    with open_for_owner(path) as text:
         writer = csv.DictWriter(text, [*_IDENTITY, *_LINKS])
         writer.writeheader()
         writer.writerows({name: inert(text) for name, text in link.items()} for link in links)

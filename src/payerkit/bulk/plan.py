@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.findings_by_row import FindingTexts, by_label
+from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
+from payerkit.bulk.reasons import Reasons, first_labels
+from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
 from payerkit.errors import without_internal_frames
 from payerkit.wording import count_of
 
+if TYPE_CHECKING:
+    from payerkit.widgets.row_browser import RowBrowser
+
 _SHOWN_FINDINGS = 12
-_SHOWN_ROWS = 5
+
+_KINDS: dict[str, html.Kind] = {
+    "error": "error",
+    "not_sent": "error",
+    "held": "warning",
+    "warning": "warning",
+    "to_send": "success",
+}
+"""What the colour of each state says, and of each severity of a finding; most urgent first."""
 
 
 @without_internal_frames
@@ -52,7 +64,7 @@ def plan_onboarding(rows: Any, *, holder_is_payer: bool = False, hold: str | Col
 class Plan:
     """What a run would send, and what not and why.
 
-    `str()` and a notebook show a summary with the most frequent findings.
+    `str()` and a notebook show a summary with the most frequent findings; `browse()` shows the rows.
 
     Attributes:
         counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
@@ -60,8 +72,9 @@ class Plan:
         findings: One row per finding, with the columns of `check_payers` (`row` is the label of the row in the table's
             index) and `step` (string): payer, bank_details, or empty.
         frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
-            `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send", "as row ..." for
-            the same data as in an earlier row, or ""; `reason`, why the row would not be sent, or "".
+            `state`: to_send, held (it is held back because of warnings) or not_sent; `reason`, why the row would not be
+            sent, or ""; `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send",
+            "as row ..." for the same data as in an earlier row, or "".
 
     Example:
         >>> plan = plan_onboarding(pd.DataFrame([payer]))
@@ -88,10 +101,31 @@ class Plan:
         """One row per finding."""
         return by_label(self._found, self.frame.index)
 
+    def browse(self) -> RowBrowser:
+        """Return a widget that shows the rows by the page, to filter, search, sort, copy and save them.
+
+        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id and its reason. What
+        is saved from it is a CSV file that only its owner may read.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([payer])).browse()
+            <RowBrowser: 1 row>
+        """
+        from payerkit.widgets.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
+
+        columns = ("client_user_id", "payer", "bank_details")
+        warnings, infos = self._found.of_severity("warning"), self._found.of_severity("info")
+        notes = FindingTexts(FindingsByRow.join([warnings, infos]), self._columns)
+        return RowBrowser(
+            RowPages(self.frame, _KINDS, columns, self._reasons, notes.of), title="Rows of the plan", file="plan.csv"
+        )
+
     def __str__(self) -> str:
+        found = self._reasons().first(_SHOWN_FINDINGS, ("error", "warning"))
         lines = [
-            f"{times:>6,}x {severity} {f'{column}: ' if column else ''}{message} (row{'s' * (times > 1)} {rows})"
-            for times, severity, column, message, rows in self._frequent_findings()
+            f"{each.times:>6,}x {each.kind} {each.text} (row{'s' * (each.times > 1)} "
+            f"{first_labels(self.frame.index, each.rows)})"
+            for each in found
         ]
         return "\n".join([*self._summary(), *lines])
 
@@ -108,36 +142,26 @@ class Plan:
             *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
         ]
 
-    def _frequent_findings(self) -> list[tuple[int, str, str, str, str]]:
-        """Return the most frequent findings, errors first: times, severity, column, message, and the first rows.
-
-        A warning's message ends with its code, which `hold` takes.
-        """
-        times: Counter[tuple[str, str, str]] = Counter()
-        kinds: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
-        numbers = np.bincount(self._found.numbers, minlength=len(self._found.kinds))
-        for kind, (finding, step) in enumerate(self._found.kinds):
-            if finding.severity != "info":
-                column = self._columns.get(step, {}).get(finding.field, finding.field) if step else finding.field
-                code = f" [{finding.code}]" if finding.severity == "warning" else ""
-                words = (finding.severity, column, finding.message + code)
-                times[words] += int(numbers[kind])
-                kinds[words].append(kind)
-        first = sorted(times.items(), key=lambda item: (item[0][0], -item[1]))[:_SHOWN_FINDINGS]
-        return [(number, *words, self._first_rows(kinds[words])) for words, number in first]
-
-    def _first_rows(self, kinds: Sequence[int]) -> str:
-        """Return the labels of the first rows that have findings of some kinds."""
-        rows = np.unique(self._found.rows[np.isin(self._found.numbers, kinds)])
-        shown = [shown_id(label) for label in self.frame.index.take(rows[:_SHOWN_ROWS])]
-        return ", ".join([*shown, *["…"] * (len(rows) > _SHOWN_ROWS)])
+    def _reasons(self) -> Reasons:
+        """Return the errors and warnings of the rows, and why others are not sent, errors first."""
+        findings = Reasons.of_findings(self._found, self._columns)
+        others = self.frame["reason"].where(self.frame["reason"].isin([HELD, PAYER_NOT_SENT]), "")
+        return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
 
     def _repr_html_(self) -> str:
         first, *lines = self._summary()
-        rows = [(f"{times:,}", *others) for times, *others in self._frequent_findings()]
-        grid = html.grid(("times", "severity", "column", "what is wrong", "rows"), rows, caption="Found most often")
+        rows = [
+            (
+                f"{each.times:,}",
+                html.chip(_KINDS[each.kind], each.kind.replace("_", " ")),
+                each.text,
+                first_labels(self.frame.index, each.rows),
+            )
+            for each in self._reasons().first(_SHOWN_FINDINGS, list(_KINDS))
+        ]
         head = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
-        return f"<div><b>{html.escape(first)}</b>{head}{grid if rows else ''}</div>"
+        table = html.grid(("rows", "found", "what is wrong", "which"), rows, caption="Found most often") if rows else ""
+        return html.picture(html.title(first), head, table)
 
 
 def _rows_to_send(table: Table) -> Flags:
@@ -146,11 +170,14 @@ def _rows_to_send(table: Table) -> Flags:
 
 def _plan_rows(table: Table) -> pd.DataFrame:
     rows, errors = np.arange(len(table)), FindingTexts(table.found.of_severity("error"), table.columns)
+    held = np.asarray(table.held & ~table.blocked)
+    states = np.where(_rows_to_send(table), "to_send", np.where(held, "held", "not_sent"))
     columns = {
+        "state": text_column(lambda some: states[some].tolist(), rows),
+        "reason": text_column(lambda some: map(_reason, repeat(table), some, errors.of(some)), rows),
         "client_user_id": text_column(lambda some: (shown_id(table.client_user_id(row)) for row in some), table.order),
         "payer": text_column(_planner(table, "payer"), rows),
         "bank_details": text_column(_planner(table, "bank_details"), rows),
-        "reason": text_column(lambda some: map(_reason, repeat(table), some, errors.of(some)), rows),
     }
     return pd.DataFrame(columns, index=table.labels)
 

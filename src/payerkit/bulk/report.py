@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,21 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.links import FORMULA, RowIds, collect_links, inert, write_links
-from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of, shown_id
+from payerkit.bulk.links import RowIds, collect_links, write_links
+from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of
+from payerkit.bulk.reasons import Reasons, first_labels
+from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.sending import THERE_ALREADY
+from payerkit.bulk.spreadsheets import write_rows
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
 from payerkit.wording import count_of
+
+if TYPE_CHECKING:
+    from payerkit.widgets.row_browser import RowBrowser
 
 _ADVICE = {
     "again": "{rows} {are} not finished: call again with the same journal.",
@@ -49,22 +55,29 @@ _ADVICE = {
 _VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
 """Verbs and pronouns of many rows, and those of one."""
 
-_SHOWN_ROWS = 20
 _SHOWN_REASONS = 5
+"""Reasons that the text of a report has; its picture has more."""
+
+_PICTURED_REASONS = 12
 
 _NOT_TEXT: dict[str, Any] = {"attempts": np.int64, "retryable": np.bool_}
 """The columns of a report that hold no text, with their dtypes."""
 
 _WIDTH = 50
 _MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~", "duplicate": "="}
-_COLOURS = {
-    "done": "#2e7d32",
-    "refused": "#c62828",
-    "unknown": "#ef6c00",
-    "not_sent": "#9e9e9e",
-    "waiting": "#1565c0",
-    "duplicate": "#ab47bc",
+_KINDS: dict[str, html.Kind] = {
+    "refused": "error",
+    "unknown": "warning",
+    "duplicate": "other",
+    "not_sent": "neutral",
+    "waiting": "info",
+    "warning": "warning",
+    "done": "success",
 }
+"""What the colour of each state says, and of a warning that rows were sent with; most urgent first."""
+
+_FACTS = ("user_id", "payment_details_id", "other_ids", "status", "kyc_status", "agreement_status", "attempts")
+"""Columns that a row browser shows in small print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +101,19 @@ class Sums:
 class Report:
     """The outcome of every row of a run.
 
-    `str()` and a notebook show a summary, and what to do next.
+    `str()` and a notebook show a summary, what to do next, and the reasons with their numbers of rows; `browse()` shows
+    the rows.
 
     Attributes:
         frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
-            noted: `client_user_id` (an e-mail address is masked); `step`, the last one that was tried (payer,
-            bank_details); `state`: done, refused (the service refused it), unknown (it was sent, the outcome is
-            unknown), not_sent, waiting (an account that is sent once its payer is compliant), or duplicate (an account
-            that is stored twice); `user_id`, `payment_details_id`, `kyc_status`, `agreement_status`, `status` (of the
-            bank details), `agreement_url` and `kyc_url`, as the service returned them; `attempts` (int64), times that
-            the row's requests were sent; `retryable` (bool), True if the same call again may do more; `reason`, empty
-            for most rows that are done; `findings`, the warnings and infos that the row was sent with, "" for none;
-            `other_ids`, of a duplicate, the ids of the other accounts, separated by commas, else "".
+            noted: `state`: done, refused (the service refused it), unknown (it was sent, the outcome is unknown),
+            not_sent, waiting (an account that is sent once its payer is compliant), or duplicate (an account that is
+            stored twice); `reason`, empty for most rows that are done; `client_user_id` (an e-mail address is masked);
+            `step`, the last one that was tried (payer, bank_details); `user_id`, `payment_details_id`, `kyc_status`,
+            `agreement_status`, `status` (of the bank details), `agreement_url` and `kyc_url`, as the service returned
+            them; `attempts` (int64), times that the row's requests were sent; `retryable` (bool), True if the same call
+            again may do more; `findings`, the warnings and infos that the row was sent with, "" for none; `other_ids`,
+            of a duplicate, the ids of the other accounts, separated by commas, else "".
         stopped: Why the run stopped before all rows were tried; "" if it did not.
 
     Example:
@@ -107,17 +121,25 @@ class Report:
         >>> report
         1 row: 1 done.
         ██████████████████████████████████████████████████
-        >>> report.frame[["client_user_id", "step", "state", "kyc_status", "attempts"]]
-          client_user_id   step state   kyc_status  attempts
-        0       user-123  payer  done  not_started         1
+        >>> report.frame[["state", "client_user_id", "step", "kyc_status", "attempts"]]
+          state client_user_id   step   kyc_status  attempts
+        0  done       user-123  payer  not_started         1
     """
 
-    def __init__(self, frame: pd.DataFrame, findings: FindingsByRow, sums: Sums, row_ids: RowIds) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        findings: FindingsByRow,
+        sums: Sums,
+        row_ids: RowIds,
+        columns: Mapping[Step, Mapping[str, str]],
+    ) -> None:
         self.frame = frame
         self.stopped = sums.stopped
         self._sums = sums
         self._findings = findings
         self._row_ids = row_ids
+        self._columns = columns
 
     @property
     def counts(self) -> dict[str, int]:
@@ -140,13 +162,22 @@ class Report:
 
         A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
         """
-        labels = [inert("row" if name is None else str(name)) for name in self.frame.index.names]
-        texts: pd.DataFrame = self.frame.select_dtypes("string")
-        changed = {
-            str(name): cells.map(inert, na_action="ignore") for name, cells in texts.items() if _has_formulas(cells)
-        }
-        frame = self.frame.assign(**changed).set_axis(_inert_labels(self.frame.index))
-        frame.to_csv(path, index_label=labels)
+        write_rows(self.frame, path)
+
+    def browse(self) -> RowBrowser:
+        """Return a widget that shows the rows by the page, to filter, search, sort, copy and save them.
+
+        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
+        other texts. What is saved from it is a CSV file as of `save`, which only its owner may read.
+
+        Example:
+            >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal", progress=False).browse()
+            <RowBrowser: 1 row>
+        """
+        from payerkit.widgets.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
+
+        pages = RowPages(self.frame, _KINDS, ("client_user_id", "step"), self._reasons, self._describe_rows)
+        return RowBrowser(pages, title="Rows of the report", file="report.csv")
 
     @without_internal_frames
     def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
@@ -213,35 +244,45 @@ class Report:
         numbers["strays"] = self._sums.strays
         return numbers
 
-    def _frequent_reasons(self) -> list[str]:
-        """Return the most frequent reasons of rows that were refused or not sent, with their numbers."""
-        rows = self.frame.loc[self.frame["state"].isin(["refused", "not_sent"]), ["state", "reason"]]
-        counted = Counter(zip(rows["state"].tolist(), rows["reason"].tolist(), strict=True))
-        return [
-            f"{number:>7,}x {state.replace('_', ' ')}: {visible(reason)}"
-            for (state, reason), number in counted.most_common(_SHOWN_REASONS)
+    def _reasons(self) -> Reasons:
+        """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last."""
+        reasons, findings = self.frame["reason"], self.frame["findings"]
+        is_held = reasons.str.startswith("held:")  # its reason refers to its findings
+        shown = reasons.mask(is_held, reasons + " " + findings) if is_held.any() else reasons
+        warnings = Reasons.of_findings(self._findings.of_severity("warning"), self._columns)
+        return Reasons.join([Reasons.of_states(self.frame["state"], shown), warnings]).sorted(list(_KINDS))
+
+    def _describe_rows(self, rows: list[int]) -> list[str]:
+        """Return the findings and facts of some rows, which a row browser shows in small print."""
+        shown = self.frame.iloc[rows]
+        facts = shown[list(_FACTS)].itertuples(index=False)
+        texts = [
+            [f"{name.replace('_', ' ')}: {value}" for name, value in row._asdict().items() if _is_told(value)]
+            for row in facts
         ]
+        return [" · ".join(filter(None, [found, *row])) for found, row in zip(shown["findings"], texts, strict=True)]
 
     def __str__(self) -> str:
-        lines = [self._summary(), _text_bar(self.counts), *self._advice(), *self._frequent_reasons()]
-        return "\n".join(lines)
+        reasons = self._reasons().first(_SHOWN_REASONS, ("refused", "not_sent"))
+        lines = [f"{each.times:>7,}x {each.kind.replace('_', ' ')}: {visible(each.text)}" for each in reasons]
+        return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        open_rows = self.frame[self.frame["state"] != "done"]
-        shown = open_rows.head(_SHOWN_ROWS)
-        rows = [(shown_id(row.Index), row.step, row.state, _shown_reason(row)) for row in shown.itertuples()]
-        advice = "".join(f"<li>{html.escape(line)}</li>" for line in self._advice())
-        advice = f'<ul style="margin:4px 0">{advice}</ul>' if advice else ""
-        caption = "Not done" if len(shown) == len(open_rows) else f"Not done (the first {_SHOWN_ROWS})"
-        table = html.grid(("row", "step", "state", "reason"), rows, caption=caption) if rows else ""
-        return f"<div><b>{html.escape(self._summary())}</b>{_html_bar(self.counts)}{advice}{table}</div>"
+        advice = "".join(f"<div>{html.advice(line)}</div>" for line in self._advice())
+        rows = [
+            (f"{each.times:,}", html.chip(_KINDS[each.kind], each.kind.replace("_", " ")), each.text, labels)
+            for each in self._reasons().first(_PICTURED_REASONS, [kind for kind in _KINDS if kind != "done"])
+            if (labels := first_labels(self.frame.index, each.rows))
+        ]
+        table = html.grid(("rows", "state", "reason", "which"), rows, caption="Reasons") if rows else ""
+        return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
 
 
-def _shown_reason(row: Any) -> str:
-    """Return the reason of a row of the frame; one that is held back shows its findings, too."""
-    return f"{row.reason} {row.findings}" if code_of(row.reason) == "held" else str(row.reason)
+def _is_told(value: Any) -> bool:
+    """Return True for a cell that says something."""
+    return value is not pd.NA and value not in {"", 0}
 
 
 def _counted(count: int, state: str) -> str:
@@ -255,20 +296,6 @@ def _filled(text: str, number: int) -> str:
     return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
 
 
-def _has_formulas(texts: pd.Series[Any]) -> bool:
-    return bool(texts.str.startswith(FORMULA).any())
-
-
-def _inert_labels(labels: pd.Index[Any]) -> pd.Index[Any]:
-    """Return the labels of rows, or the levels of such labels, without formulas."""
-    if isinstance(labels, pd.MultiIndex):
-        levels: Any = [_inert_labels(level) for level in labels.levels]
-        return labels.set_levels(levels, verify_integrity=False)
-    if pd.api.types.is_numeric_dtype(labels):
-        return labels
-    return labels.map(lambda label: inert(label) if isinstance(label, str) else label)
-
-
 def _text_bar(counts: Mapping[str, int]) -> str:
     """Return the states as a bar of text, with at least one mark for every state that occurs."""
     total = sum(counts.values()) or 1
@@ -278,7 +305,7 @@ def _text_bar(counts: Mapping[str, int]) -> str:
 def _html_bar(counts: Mapping[str, int]) -> str:
     """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
     parts = "".join(
-        f'<span style="flex:{count} 0 3px;background:{_COLOURS[state]}" title="{_counted(count, state)}"></span>'
+        f'<span style="flex:{count} 0 3px;background:var(--pk-{_KINDS[state]})"></span>'
         for state, count in counts.items()
         if count
     )
@@ -307,4 +334,5 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
     warnings_first = FindingsByRow.join([findings.of_severity("warning"), findings.of_severity("info")])
     columns["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, np.arange(len(table)))
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
-    return Report(pd.DataFrame(columns, index=table.labels), findings, sums, row_ids)
+    first = {name: columns.pop(name) for name in ("state", "reason")}
+    return Report(pd.DataFrame(first | columns, index=table.labels), findings, sums, row_ids, table.columns)

@@ -14,6 +14,8 @@ from typing import Any, Self
 import anywidget
 import traitlets
 
+from payerkit.html import palette
+
 
 def source(package: str, name: str) -> str:
     """Return a source file of a package without indentation and comments, which a page does not need."""
@@ -35,7 +37,7 @@ class PageCode:
     @cache
     def of(cls, package: str, scripts: tuple[str, ...], style: str) -> Self:
         """Join scripts, in this order, and a style into a module. The scripts share one scope; one defines `draw`."""
-        css = json.dumps(source(package, style))
+        css = json.dumps(palette() + source(package, style))
         code = "\n".join([f"const css = {css};", *(source(package, name) for name in scripts), "export { css, draw };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 

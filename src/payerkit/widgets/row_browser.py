@@ -1,0 +1,80 @@
+"""A browser of many rows: filters by state and reason, search, sort, copy, save. The rows stay in the kernel."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import traitlets
+
+from payerkit.errors import PayerkitError
+from payerkit.widgets.page_widget import PageCode, PageWidget
+from payerkit.wording import count_of
+
+_SCRIPTS = ("forms/browser/dom.js", "forms/browser/keys.js", "widgets/row_browser.js")
+
+
+class BrowsedRows(Protocol):
+    """What a row browser shows. wanted: which rows, in which order, as the page says."""
+
+    columns: list[str]
+
+    def __len__(self) -> int: ...
+
+    def page(self, wanted: Mapping[str, Any], start: int) -> dict[str, Any]:
+        """Return a page of rows, from a place on, and the filters with their counts."""
+
+    def copy(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Return rows as `text` for a spreadsheet, and what to say of it as `told`."""
+
+    def save(self, wanted: Mapping[str, Any], path: str, *, replace: bool) -> dict[str, Any]:
+        """Write rows to a file, and return what to say of it as `told`; or that the file `exists`, and its name."""
+
+
+class RowBrowser(PageWidget):
+    """Shows rows by the page; `report.browse()` and `plan.browse()` make it.
+
+    Its state has no rows: they travel in custom messages, each with the `page` that asked for them and the number of
+    its `request`. A page sends `type` ("page", "copy" or "save"), `wanted`, and the parameters of the type.
+    """
+
+    spec = traitlets.Dict(read_only=True).tag(sync=True)
+
+    def __init__(self, rows: BrowsedRows, *, title: str, file: str) -> None:
+        self._rows, self._lock = rows, threading.Lock()  # a kernel with subshells handles messages in other threads
+        super().__init__()
+        columns = [(name, name.replace("_", " ")) for name in rows.columns]
+        self.set_trait("spec", {"title": title, "columns": columns, "file": file})
+
+    @classmethod
+    def _code(cls) -> PageCode:
+        return PageCode.of("payerkit", _SCRIPTS, "widgets/row_browser.css")
+
+    def _on_message(self, message: Any) -> None:
+        """Reply to a message of a page. Raises nothing: ipywidgets would only log it, and the user see nothing."""
+        try:
+            with self._lock:
+                reply = self._reply(message)
+        except PayerkitError as error:
+            reply = {"error": error.message}
+        except OSError as error:
+            reply = {"error": f"The file cannot be written: {error.strerror or type(error).__name__}."}
+        except Exception as error:  # noqa: BLE001 - shown
+            reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
+        told = message if isinstance(message, Mapping) else {}
+        self.send({**reply, "page": told.get("page"), "request": told.get("request")})
+
+    def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = message["wanted"]
+        match message["type"]:
+            case "page":
+                return self._rows.page(wanted, int(message["start"]))
+            case "copy":
+                return self._rows.copy(wanted)
+            case "save":
+                return self._rows.save(wanted, str(message["path"]), replace=message.get("replace") is True)
+        raise ValueError("unknown type of message")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {count_of(len(self._rows), 'row')}>"
