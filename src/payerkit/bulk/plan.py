@@ -145,7 +145,7 @@ class Plan:
     def _reasons(self) -> Reasons:
         """Return the errors and warnings of the rows, and why others are not sent, errors first."""
         findings = Reasons.of_findings(self._found, self._columns)
-        others = self.frame["reason"].where(self.frame["reason"].isin([HELD, PAYER_NOT_SENT]), "")
+        others = self.frame["reason"].where(self.frame["reason"] == PAYER_NOT_SENT, "")
         return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
 
     def _repr_html_(self) -> str:

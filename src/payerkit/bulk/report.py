@@ -76,7 +76,7 @@ _KINDS: dict[str, html.Kind] = {
 }
 """What the colour of each state says, and of a warning that rows were sent with; most urgent first."""
 
-_FACTS = ("user_id", "payment_details_id", "other_ids", "status", "kyc_status", "agreement_status", "attempts")
+_FACTS = ("user_id", "payment_details_id", "other_ids", "status", "kyc_status", "agreement_status")
 """Columns that a row browser shows in small print."""
 
 
@@ -282,7 +282,7 @@ class Report:
 
 def _is_told(value: Any) -> bool:
     """Return True for a cell that says something."""
-    return value is not pd.NA and value not in {"", 0}
+    return value is not pd.NA and value != ""
 
 
 def _counted(count: int, state: str) -> str:

@@ -35,6 +35,9 @@ _LINKS = ["agreement_url", "kyc_url"]
 
 _ROW = "row"
 
+_NAMES = {"step"}
+"""Columns of names, which a page shows as words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -170,7 +173,7 @@ class RowPages:
             flags = self._with_label(text)
             texts = self._frame.drop(columns=_LINKS, errors="ignore").select_dtypes("string")
             for name in texts.columns:
-                flags |= texts[name].str.contains(text, case=False, regex=False).to_numpy(bool, na_value=False)
+                flags = flags | texts[name].str.contains(text, case=False, regex=False).to_numpy(bool, na_value=False)
             self._searched = text, flags
         return self._searched[1]
 
@@ -235,7 +238,7 @@ class RowPages:
         if column == "state":
             ranks = -self._states if descending else self._states
             return np.argsort(ranks, kind="stable").astype(np.int32)
-        cells: Any = self._frame[column].array
+        cells: Any = self._frame[column].str.lower().array
         return np.asarray(cells.argsort(ascending=not descending, kind="stable", na_position="last"), np.int32)
 
     # Rows
@@ -243,7 +246,10 @@ class RowPages:
     def _rows(self, rows: Rows) -> list[list[Any]]:
         """Return rows as a page shows them: label, state, reason, note, and the cells of the other columns."""
         frame = self._frame.iloc[rows]
-        columns = [map(_cell, frame[name]) for name in self._columns]
+        columns = [
+            [_cell(value).replace("_", " ") if name in _NAMES else _cell(value) for value in frame[name]]
+            for name in self._columns
+        ]
         return [
             [str(shown_id(label)), self._state(state), _cell(reason), visible(note), cells]
             for label, state, reason, note, *cells in zip(

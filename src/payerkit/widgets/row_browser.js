@@ -11,7 +11,7 @@ const draw = ({ model, el }) => {
   const search = create('input', { id: id + 's', type: 'search', autocomplete: 'off', spellcheck: false });
   const summary = create('summary', {}), reasons = create('ul', {}), details = create('details', { class: 'reasons' }, summary, reasons);
   const head = create('tr', {}), body = create('tbody', {});
-  const region = create('div', { class: 'region', role: 'region', tabindex: 0, 'aria-label': title }, create('table', {}, create('thead', {}, head), body));
+  const region = create('div', { class: 'region', role: 'group', tabindex: 0, 'aria-label': 'Rows' }, create('table', {}, create('thead', {}, head), body));
   const place = create('span', {}), status = setAttributes(div('status'), { role: 'status' });
   const path = create('input', { id: id + 'f', autocomplete: 'off', spellcheck: false });
   path.value = file;
@@ -128,8 +128,8 @@ const draw = ({ model, el }) => {
 
   const tools = div('row', create('label', { for: search.id }, 'Search'), search, clear);
   const exports = div('row', copy, create('label', { for: path.id }, 'File'), path, save);
-  const pager = create('nav', { class: 'row', 'aria-label': title + ': pages' }, previous, place, next);
-  const root = create('section', { class: 'payerkit rows', 'aria-label': title }, create('h3', {}, title), chips, tools, details, region, pager, exports, status);
+  const pager = create('div', { class: 'row', role: 'group', 'aria-label': 'Pages' }, previous, place, next);
+  const root = create('div', { class: 'payerkit rows', role: 'group', 'aria-label': title }, create('h3', {}, title), chips, tools, details, region, pager, exports, status);
   details.open = true;
   clear.hidden = true;
 

@@ -1,0 +1,124 @@
+"""The row browser as a person meets it: real keys in a real JupyterLab, in headless Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from browser.jupyter_pages import THEMES, NotebookPage
+
+START = f"import sys; sys.path.append({str(Path(__file__).parent.parent)!r})\nfrom example_reports import *\n"
+REPORT = START + "report = example_report('.')\nreport.browse()"
+
+
+@pytest.fixture
+def notebook(opened_notebook: NotebookPage) -> NotebookPage:
+    """Browse a report of 120 rows."""
+    page = opened_notebook
+    page.page.set_viewport_size({"width": 1280, "height": 1400})
+    page.ask("import os\nif os.path.exists('example.journal'): os.remove('example.journal')")
+    page.rewrite(REPORT, "1 + 1")
+    page.run_cell(0)
+    expect(rows(page).first).to_be_visible()
+    return page
+
+
+def rows(notebook: NotebookPage) -> Locator:
+    """Return the rows of the page that is shown."""
+    return notebook.page.locator(".jp-OutputArea-output tbody tr")
+
+
+def status(notebook: NotebookPage) -> Locator:
+    """Return what the browser says."""
+    return notebook.page.locator(".jp-OutputArea-output .rows [role=status]")
+
+
+def test_a_person_finds_rows_with_the_keyboard(notebook: NotebookPage) -> None:
+    """A state, a reason, a search and a page: the focus stays where it was, and no key reaches JupyterLab."""
+    page, before = notebook.page, notebook.cells()
+    page.get_by_role("button", name="refused 16").focus()
+    page.keyboard.press("Enter")
+    expect(rows(notebook)).to_have_count(16)
+    expect(page.get_by_role("button", name="refused 16")).to_be_focused()
+    expect(page.get_by_role("button", name="refused 16")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Space")
+    expect(rows(notebook)).to_have_count(50)
+
+    page.get_by_role("button", name="email: Not an e-mail address.").click()
+    expect(status(notebook)).to_have_text("12 of 120 rows found.")
+    notebook.control("Search").focus()
+    page.keyboard.type("user-01")
+    expect(rows(notebook)).to_have_count(10)
+    page.get_by_role("button", name="Show all").click()
+    expect(notebook.control("Search")).to_be_focused()
+
+    page.get_by_role("button", name="Next").focus()
+    for place in ("Rows 51 to 100 of 120", "Rows 101 to 120 of 120", "Rows 101 to 120 of 120"):
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(place)).to_be_visible()
+    expect(page.get_by_role("button", name="Next")).to_be_focused()
+    page.get_by_role("button", name="client user id").press("Enter")
+    expect(rows(notebook).first.locator("th")).to_have_text("1")
+    expect(page.get_by_role("button", name="client user id")).to_be_focused()
+    for key in "bmxdd":
+        page.keyboard.press(key)
+
+    assert before == notebook.cells()
+
+
+@pytest.mark.browser_all
+def test_rows_are_copied_and_saved(notebook: NotebookPage, folder: Path) -> None:
+    """What was found goes to the clipboard, and into a file, which is not replaced without a second click."""
+    page = notebook.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="refused 16").click()
+    expect(rows(notebook)).to_have_count(16)
+    page.get_by_role("button", name="Copy rows").click()
+    expect(status(notebook)).to_have_text("Copied 16 rows.")
+    copied = str(page.evaluate("navigator.clipboard.readText()")).splitlines()
+
+    assert (17, "row\tstate\treason\tclient_user_id") == (len(copied), copied[0][:31])
+    assert {"refused"} == {line.split("\t")[1] for line in copied[1:]}
+
+    notebook.control("File").fill("found.csv")
+    page.keyboard.press("Enter")
+    expect(status(notebook)).to_contain_text("Saved 16 rows in ")
+    page.get_by_role("button", name="Save as CSV").click()
+    expect(status(notebook)).to_contain_text("found.csv is there already.")
+    page.get_by_role("button", name="Replace found.csv").click()
+    expect(status(notebook)).to_contain_text("Saved 16 rows in ")
+
+    assert 17 == len((folder / "found.csv").read_text("utf-8").splitlines())
+
+
+@pytest.mark.browser_all
+def test_no_row_is_saved_with_the_notebook(notebook: NotebookPage) -> None:
+    """Neither in the output nor in the state of the widget."""
+    page = notebook.page
+    page.get_by_role("button", name="done 31").click()
+    expect(rows(notebook)).to_have_count(31)
+    notebook.wait_idle()
+    saved = str(notebook.save())
+
+    assert [] == [text for text in ("user-0", "account-", "approved", "invalid_account") if text in saved]
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("width", [1280, 700])
+def test_the_browser_is_accessible(notebook: NotebookPage, width: int) -> None:
+    """Axe finds nothing in three themes, and nothing stands out at the side."""
+    notebook.page.set_viewport_size({"width": width, "height": 1400})
+    notebook.page.get_by_role("button", name="refused 16").click()
+    expect(rows(notebook)).to_have_count(16)
+    found = []
+    for theme in THEMES:
+        notebook.theme(theme)  # type: ignore[arg-type] - the keys of a dict
+        found += notebook.violations()
+    notebook.theme("light")
+    wide = notebook.page.evaluate(
+        "() => [...document.querySelectorAll('.rows, .rows .region')].map(node => node.scrollWidth - node.clientWidth)"
+    )
+
+    assert ([], [0, 0]) == (found, wide)

@@ -1,0 +1,68 @@
+"""A report with rows in every state, from a journal without a run, and a plan with findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from payerkit.bulk.journal import Journal, State
+from payerkit.bulk.plan import Plan
+from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.table import Table
+from payerkit.bulk.tasks import Tasks
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+
+OUTCOMES: list[tuple[State, dict[str, Any]]] = [
+    ("done", {"facts": {"id": "account-{}", "user_id": "payer-{}", "status": "approved"}}),
+    ("done", {"facts": {"id": "account-{}", "status": "pending"}, "reason": "Was there already."}),
+    ("refused", {"reason": "The bank account number is not valid (invalid_account)."}),
+    ("unknown", {"reason": "The outcome is unknown. The response was lost."}),
+    ("waiting", {"reason": "Waits until the payer is compliant (payer_not_compliant).", "final": False}),
+    ("duplicate", {"facts": {"id": "account-{}", "other_ids": ["account-{}b"]}, "reason": "Stored more than once."}),
+    ("not_sent", {"reason": "The service could not be reached.", "final": False}),
+]
+"""What became of accounts: row after row, in turns."""
+
+
+def example_rows(count: int) -> pd.DataFrame:
+    """Return payers with an account each: every tenth has a wrong e-mail address, every sixth a warning."""
+    row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
+    made = [row | {"client_user_id": f"user-{n:03}", "account_number": f"12345{n:06}"} for n in range(count)]
+    frame = pd.DataFrame(made, dtype="object", index=pd.RangeIndex(1, count + 1))
+    frame.loc[frame.index[5::10], "email"] = "x"
+    frame.loc[frame.index[2::6], "routing_number"] = "021000022"
+    return frame
+
+
+def example_report(folder: Path | str, count: int = 120) -> Report:
+    """Return a report whose accounts are in all states."""
+    rows = example_rows(count)
+    with Journal(Path(folder) / "example.journal", b"key") as journal:
+        tasks = Tasks(Table(rows, holder_is_payer=True), journal.secret)
+        for row in range(count):
+            _record(journal, tasks, row)
+        return make_report(tasks, journal, "")
+
+
+def _record(journal: Journal, tasks: Tasks, row: int) -> None:
+    if tasks.table.blocked[row]:
+        return
+    state, options = OUTCOMES[row % len(OUTCOMES)]
+    facts = {name: _numbered(value, row) for name, value in options.get("facts", {}).items()}
+    payer, account = tasks.task("payer", row), tasks.task("bank_details", row)
+    for task in (payer, account):
+        journal.sent(task.key, payer=task.payer_key, content=task.content)
+    journal.record(payer.key, "done", facts={"kyc_status": "approved", "agreement_url": "https://example.com/secret"})
+    journal.record(account.key, state, **options | {"facts": facts})
+
+
+def _numbered(value: str | Iterable[str], row: int) -> Any:
+    return value.format(row) if isinstance(value, str) else [each.format(row) for each in value]
+
+
+def example_plan(count: int = 120) -> Plan:
+    """Return a plan in which some rows are held."""
+    return Plan(Table(example_rows(count), holder_is_payer=True, hold="routing_checksum"))
