@@ -319,19 +319,19 @@ def test_a_million_rows_page_at_once() -> None:
     browsed = pages(frame)
     browsed.page({})
     took = []
-    for wanted, start in [
+    asked: list[tuple[dict[str, Any], int]] = [
         ({}, 50),
         ({}, 900_000),
         ({"state": "refused"}, 0),
         ({"state": "refused"}, 50),
         ({"reason": 1}, 0),
-    ]:
+    ]
+    for wanted, start in asked:
         began = time.perf_counter()
         browsed.page(wanted, start)
         took.append(time.perf_counter() - began)
 
-    assert 0.1 > sorted(took)[-2]
-    assert 0.2 > max(took)
+    assert 0.1 > max(took)
 
 
 def test_example_rows_are_found_by_the_checks() -> None:

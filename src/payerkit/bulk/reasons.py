@@ -44,7 +44,8 @@ class Reasons:
         codes, texts = pd.factorize(reasons)
         rows = np.flatnonzero((codes >= 0) & (state_codes >= 0) & (reasons != "").to_numpy(bool, na_value=False))
         numbers, pairs = pd.factorize(codes[rows].astype(np.int64) * len(state_names) + state_codes[rows])
-        kinds = [(str(state_names[pair % len(state_names)]), str(texts[pair // len(state_names)])) for pair in pairs]
+        places = (divmod(pair, len(state_names)) for pair in pairs.tolist())
+        kinds = [(str(state_names[state]), str(texts[text])) for text, state in places]
         return cls(rows.astype(np.int32), numbers.astype(np.int32), kinds)
 
     @classmethod

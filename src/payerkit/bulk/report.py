@@ -255,9 +255,9 @@ class Report:
     def _describe_rows(self, rows: list[int]) -> list[str]:
         """Return the findings and facts of some rows, which a row browser shows in small print."""
         shown = self.frame.iloc[rows]
-        facts = shown[list(_FACTS)].itertuples(index=False)
+        facts = zip(*(shown[name] for name in _FACTS), strict=True)
         texts = [
-            [f"{name.replace('_', ' ')}: {value}" for name, value in row._asdict().items() if _is_told(value)]
+            [f"{name.replace('_', ' ')}: {value}" for name, value in zip(_FACTS, row, strict=True) if _is_told(value)]
             for row in facts
         ]
         return [" · ".join(filter(None, [found, *row])) for found, row in zip(shown["findings"], texts, strict=True)]

@@ -171,7 +171,7 @@ class RowPages:
             return self._all()
         if self._searched is None or self._searched[0] != text:
             flags = self._with_label(text)
-            texts = self._frame.drop(columns=_LINKS, errors="ignore").select_dtypes("string")
+            texts: pd.DataFrame = self._frame.drop(columns=_LINKS, errors="ignore").select_dtypes("string")
             for name in texts.columns:
                 flags = flags | texts[name].str.contains(text, case=False, regex=False).to_numpy(bool, na_value=False)
             self._searched = text, flags

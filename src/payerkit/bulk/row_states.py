@@ -38,8 +38,8 @@ class RowStates:
     def _has_payer(self, sent: Flags) -> Flags:
         """Return an array: for each row, whether the table has its payer, too, and sends payers."""
         table = self._table
-        described = table.payers[table.rows_to_send("payer") & sent] if "payer" in table.steps else []
-        return np.isin(table.payers, described)
+        describes = sent & ("payer" in table.steps and table.rows_to_send("payer"))
+        return np.isin(table.payers, table.payers[describes])
 
     def record(self, step: Step, row: int, state: str) -> None:
         """Record what became of a task. row: one that sends it."""
@@ -66,6 +66,6 @@ class RowStates:
 
     @property
     def settled(self) -> float:
-        """How many rows are settled; one whose payer is stored, and whose account is to come, counts half."""
+        """How many rows are settled. Half a row: its payer is stored, and its account is to come; or it is unknown."""
         numbers = self._numbers.tolist()
-        return float(sum(numbers[2:]) + numbers[_CODES[_HALF]] / 2)
+        return float(sum(numbers[2:]) + (numbers[_CODES[_HALF]] - numbers[_CODES["unknown"]]) / 2)

@@ -69,6 +69,7 @@ class RunDisplay:
     def end(self, counts: Mapping[str, int], *, is_whole: bool) -> None:
         """Draw the bar with the numbers of the report. is_whole: the run was not stopped early."""
         if self.shown:
+            self._bar.describe("")
             self._bar.show(counts, self._total if is_whole else self._rows.settled, now=True)
 
     def __enter__(self) -> Self:

@@ -1,11 +1,12 @@
 // Shows the rows of a report or plan by the page. The rows stay in the kernel: each page is asked for, and what it shows
-// is in no widget state. `wanted` says which rows, in which order; the kernel's reply to the latest request counts.
+// is in no widget state. `wanted` says which rows, in which order. Of each type, the reply to the latest request counts.
 const ANY = { state: '', reason: -1, text: '' };
 
 const draw = ({ model, el }) => {
   const { title, columns, file } = model.get('spec');
   const id = 'r' + Math.random().toString(36).slice(2), count = new Intl.NumberFormat('en').format;
   let wanted = { ...ANY, sort: 'state', descending: false }, start = 0, request = 0, view, timer, toReplace = '';
+  const latest = {};
 
   const chips = setAttributes(div('chips'), { role: 'group', 'aria-label': 'State' });
   const search = create('input', { id: id + 's', type: 'search', autocomplete: 'off', spellcheck: false });
@@ -24,7 +25,8 @@ const draw = ({ model, el }) => {
     clearTimeout(timer);
     timer = setTimeout(() => say('The kernel has not replied yet. It may be busy with another cell.'), 2000);
     try {
-      model.send({ ...message, wanted, page: id, request: ++request });
+      latest[message.type] = ++request;
+      model.send({ ...message, wanted, page: id, request });
     } catch {
       clearTimeout(timer);
       say('The kernel was restarted. Run the cell again.', 'error');
@@ -147,7 +149,7 @@ const draw = ({ model, el }) => {
   path.addEventListener('input', () => askToReplace(''));
 
   const onMessage = async (message) => {
-    if (message.page !== id || message.request !== request) return;
+    if (message.page !== id || message.request !== latest[message.type]) return;
     clearTimeout(timer);
     if (message.rows) show(message);
     else if (message.error) say(message.error, 'error');

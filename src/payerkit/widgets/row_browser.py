@@ -18,7 +18,9 @@ _SCRIPTS = ("forms/browser/dom.js", "forms/browser/keys.js", "widgets/row_browse
 class BrowsedRows(Protocol):
     """What a row browser shows. wanted: which rows, in which order, as the page says."""
 
-    columns: list[str]
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a page, by which it can be sorted."""
 
     def __len__(self) -> int: ...
 
@@ -35,8 +37,8 @@ class BrowsedRows(Protocol):
 class RowBrowser(PageWidget):
     """Shows rows by the page; `report.browse()` and `plan.browse()` make it.
 
-    Its state has no rows: they travel in custom messages, each with the `page` that asked for them and the number of
-    its `request`. A page sends `type` ("page", "copy" or "save"), `wanted`, and the parameters of the type.
+    Its state has no rows: they travel in custom messages. A page sends `type` ("page", "copy" or "save"), `page` (the
+    sender), the number of the `request`, `wanted`, and the parameters of the type; a reply repeats the first three.
     """
 
     spec = traitlets.Dict(read_only=True).tag(sync=True)
@@ -63,7 +65,7 @@ class RowBrowser(PageWidget):
         except Exception as error:  # noqa: BLE001 - shown
             reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
         told = message if isinstance(message, Mapping) else {}
-        self.send({**reply, "page": told.get("page"), "request": told.get("request")})
+        self.send({**reply, **{name: told.get(name) for name in ("type", "page", "request")}})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         wanted = message["wanted"]
