@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from payerkit import html
+from payerkit.checks.needs import asked_fields, needs_text
 from payerkit.checks.one import check_bank_details
-from payerkit.checks.places import fiat_currencies
-from payerkit.checks.requirements import needed_fields
-from payerkit.checks.schema import RAILS
+from payerkit.checks.requirements import listed_rails
 from payerkit.client import Client
 from payerkit.endpoints import create_payment_detail, payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError
-from payerkit.forms.drawn_fields import count_warnings
+from payerkit.findings import Findings
+from payerkit.forms.drawn_fields import Note, count_warnings
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Button, FormState
 from payerkit.forms.payer import PayerForm
@@ -79,6 +79,7 @@ class BankDetailsForm(Form):
     _offered: Mapping[str, Hidden] | None = None
     _filled: Mapping[str, Hidden] | None = None
     _box_text = ""
+    _followed_currency = ""
 
     def __init__(self, client: Client, client_user_id: str | None = None, **options: Any) -> None:
         super().__init__(client, **options)
@@ -171,16 +172,39 @@ class BankDetailsForm(Form):
         super()._reopen(clear=clear)
         if clear:
             self._filled, self._box_text = None, ""
+            self._followed_currency = ""
+
+    def _follow(self) -> set[str]:
+        """Choose the rails that are usual for another currency, unless somebody chose rails."""
+        currency = self._entries.visible_values()["currency"].upper()
+        if currency == self._followed_currency or not self._entries.is_free("rails"):
+            return set()
+        self._followed_currency = currency
+        self._entries.choose("rails", next(iter(listed_rails(currency)), ""))
+        return {"rails"}
+
+    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
+        """Return the notes beside the fields; one says why the form chose the rails."""
+        notes = super()._notes(findings)
+        if "rails" in self._entries.chosen and not self.done:
+            notes["rails"] = [Note("info", _why_these_rails(self._followed_currency)), *notes.get("rails", [])]
+        return notes
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
-        """Return what every page shows, with the box and what it did; without a box if no payer's data are at hand."""
+        """Return what every page shows, with the fields that the currency needs.
+
+        The box, and what it did, is only there if a payer's data are at hand.
+        """
         box = None if self._offered is None else (self._filled is not None, self._box_text)
-        return super()._view(names) | {"box": box}
+        values = self._entries.visible_values()
+        currency, rails = values["currency"], values["rails"]
+        needs = (asked_fields(currency, rails), needs_text(currency, rails))
+        return super()._view(names) | {"box": box, "needs": needs}
 
     def _make_spec(self, title: str) -> dict[str, Any]:
         fields = self.model.model_fields.items()
         optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
-        own = {"optional": optional, "needs": _needs(), "box": (_HOLDER_SECTION, _WHOSE_ACCOUNT, _BOX_LABEL)}
+        own = {"optional": optional, "box": (_HOLDER_SECTION, _WHOSE_ACCOUNT, _BOX_LABEL)}
         return super()._make_spec(title) | own
 
     def _subject(self) -> str:
@@ -228,26 +252,20 @@ class BankDetailsForm(Form):
         elif action == "new":
             fields = self._entries.fields.items()
             self._reopen()
+            self._followed_currency = ""
             self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS)
         else:
             super()._run_action(action)
 
 
+def _why_these_rails(currency: str) -> str:
+    """Return a note about rails that the form chose."""
+    rails, *others = listed_rails(currency)
+    if not others:
+        return f"Chosen, since the operator lists {currency} only over {rails} rails."
+    return f"Chosen as usual for {currency}; the operator also lists {' and '.join(others)}."
+
+
 def _count_fields(names: Collection[str]) -> str:
     return "1 field" if len(names) == 1 else f"{len(names)} fields"
 
-
-def _needs() -> dict[str, str]:
-    """Return the fields that a currency needs where they are published, as "a|b c" for "a or b, and c".
-
-    The keys are such as "USD local", or "INR" where the fields are the same for all rails.
-    """
-    needs = {}
-    for currency in fiat_currencies():
-        by_rails = {rails: needed_fields(currency, rails) for rails in RAILS}
-        if len(set(by_rails.values())) == 1:
-            by_rails = {"": by_rails["local"]}
-        for rails, groups in by_rails.items():
-            if groups is not None:
-                needs[f"{currency} {rails}".strip()] = " ".join(map("|".join, groups))
-    return needs

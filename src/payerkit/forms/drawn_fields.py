@@ -4,58 +4,102 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from payerkit.checks.readings import use_label
 from payerkit.checks.schema import SchemaField
 from payerkit.findings import Finding, Findings
 from payerkit.forms.entries import Entries, form_fields
 from payerkit.html import visible
 from payerkit.models.requests import RequestModel
 
+_IN_FOURS = {"account_number", "iban", "rib_number"}
+"""Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
+
+
+class Note(NamedTuple):
+    """A note beside a field: what was found, the source of a warning, and the label of a button that corrects it."""
+
+    severity: str
+    text: str
+    basis: str = ""
+    use: str = ""
+
 
 def form_sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the titles of the sections, each with its fields as the browser reads them."""
     rows: dict[str, list[tuple[Any, ...]]] = {}
     for name, field in form_fields(model).items():
-        row = (name, field.title, _kind(field), field.required, field.help, "" if field.options else field.example)
-        rows.setdefault(field.section, []).append((*row, field.options) if field.options else row)
+        rows.setdefault(field.section, []).append(_drawn_field(name, field))
     return list(rows.items())
 
 
-def _kind(field: SchemaField) -> str:
-    """Return the kind of input: secret, select, lookup or text."""
+def _drawn_field(name: str, field: SchemaField) -> tuple[Any, ...]:
+    """Return a field as the browser reads it; a last item says what only some fields have."""
+    example = "" if field.options else field.example
+    row = (name, field.title, _kind(name, field), field.required, field.help, example)
+    of_business = (field.business_title, field.business_help, field.business_example)
+    more = {
+        "options": list(zip(field.options, field.option_titles or field.options, strict=True)),
+        "only": field.applies_to,
+        "business": of_business if any(of_business) else (),
+    }
+    more = {key: value for key, value in more.items() if value}
+    return (*row, more) if more else row
+
+
+def _kind(name: str, field: SchemaField) -> str:
+    """Return the kind of input.
+
+    "secret" is hidden while it is typed; "account" and "in_fours" are masked only when they are left; then "select",
+    "lookup" or "text".
+    """
+    if field.masking == "account":
+        return "in_fours" if name in _IN_FOURS else "account"
     if field.is_secret:
         return "secret"
     return "select" if field.options else "lookup" if field.lookup else "text"
 
 
-def form_message(finding: Finding, fields: Mapping[str, SchemaField]) -> str:
-    """Return the message of a finding with labels in place of field names, and without advice about tables."""
+def form_message(finding: Finding, fields: Mapping[str, SchemaField], holder: str = "") -> str:
+    """Return the message of a finding with labels in place of field names, and without advice about tables.
+
+    holder: the type of payer or holder, which some labels follow.
+    """
     if finding.code in {"required", "empty"} and finding.field in fields:
-        return _missing_message(fields[finding.field])
+        return _missing_message(fields[finding.field], holder)
     text = f"{finding.message} {finding.hint}".rstrip()
     text = re.sub(r"Read the column with dtype=str, or (\w)", lambda match: match[1].upper(), text)
     # A name such as "city" is a word of its sentence; one such as "sort_code" or "iban" can only be a field.
-    labels = {name: field.title for name, field in fields.items() if "_" in name or field.title.isupper()}
+    titles = {name: field.title_for(holder) for name, field in fields.items()}
+    labels = {name: title for name, title in titles.items() if "_" in name or title.isupper()}
     names = "|".join(sorted(labels, key=len, reverse=True))
     return re.sub(rf"\b({names})\b", lambda match: labels[match[1]], text)
 
 
-def _missing_message(field: SchemaField) -> str:
+def _missing_message(field: SchemaField, holder: str) -> str:
     """Return a request for a value, such as "Enter the e-mail address."; abbreviations stay in upper case."""
-    label = field.title if field.title[1:2].isupper() else field.title[:1].lower() + field.title[1:]
+    title = field.title_for(holder)
+    label = title if title[1:2].isupper() else title[:1].lower() + title[1:]
     return f"{'Choose' if field.options else 'Enter'} the {label}."
 
 
-def field_notes(entries: Entries, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the notes beside each touched field: severity, text, and the source of a warning."""
-    notes: dict[str, list[tuple[str, str, str]]] = {}
+def field_notes(entries: Entries, findings: Findings) -> dict[str, list[Note]]:
+    """Return the notes beside each touched field; the first one offers the reading of its text, if there is one."""
+    notes: dict[str, list[Note]] = {}
     for finding in findings:
         if finding.field in entries.touched:
             basis = f"({finding.basis})" if finding.severity == "warning" and finding.basis else ""
-            note = (finding.severity, visible(form_message(finding, entries.fields)), basis)
-            notes.setdefault(finding.field, []).append(note)
+            text = visible(form_message(finding, entries.fields, entries.holder))
+            use = "" if finding.field in notes else _use(entries, finding.field)
+            notes.setdefault(finding.field, []).append(Note(finding.severity, text, basis, use))
     return notes
+
+
+def _use(entries: Entries, name: str) -> str:
+    """Return the label of a button that takes over the reading of a field, such as "Use +12125551234"; else ""."""
+    read = entries.reading(name)
+    return "" if read is None else visible(use_label(entries.model.request_schema, name, read))
 
 
 def count_warnings(findings: Findings) -> str:

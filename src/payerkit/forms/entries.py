@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, unwrap_secret
+from payerkit.checks.readings import reading
 from payerkit.checks.schema import SchemaField, Section
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
+from payerkit.masking import mask
 from payerkit.models.base import Hidden
 from payerkit.models.requests import RequestModel
 
@@ -29,13 +31,14 @@ class Entries:
     """The values of a form by field name, and the findings about them.
 
     check: returns the findings; by default, those of the model's schema. touched: the fields that the user left; only
-    their findings are shown.
+    their findings are shown. chosen: the fields whose value the form chose, since another value suggests it.
     """
 
     def __init__(self, model: type[RequestModel], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
         self.model = model
         self.fields = form_fields(model)
         self.touched: set[str] = set()
+        self.chosen: set[str] = set()
         self._check = check or (lambda values: Findings(schema_errors(model.request_schema, values)))
         self._values: dict[str, Any] = {}
         self._trimmed: dict[str, Finding] = {}
@@ -47,11 +50,26 @@ class Entries:
         self._trimmed.pop(name, None)
         self._service_messages.pop(name, None)
         self._values.pop(name, None)
+        self.chosen.discard(name)
         if value is not None and value != "":
             is_secret = self.fields[name].is_secret and isinstance(value, str)
             self._values[name] = Hidden(value) if is_secret else value
             if info is not None:
                 self._trimmed[name] = info
+
+    def choose(self, name: str, value: str) -> None:
+        """Set a value that nobody entered; a person who enters another one has the last word. "" clears it."""
+        self.set_value(name, value)
+        if value:
+            self.chosen.add(name)
+
+    def is_free(self, name: str) -> bool:
+        """Return True if a field is empty, or has a value that the form chose."""
+        return name in self.chosen or name not in self._values
+
+    def reading(self, name: str) -> str | None:
+        """Return the one value that the text in a field can mean, if it is not right already."""
+        return reading(self.model.request_schema, name, self._values.get(name), self._values)
 
     def fill(self, *values: Mapping[Any, Any]) -> None:
         """Set values by field name or wire name; later mappings win.
@@ -118,6 +136,17 @@ class Entries:
     def secrets(self) -> list[str]:
         """The names of the secret fields that have a value."""
         return [name for name, field in self.fields.items() if field.is_secret and name in self._values]
+
+    @property
+    def held(self) -> dict[str, str]:
+        """What may be shown of the secret fields that have a value: the last four characters of an account, or ""."""
+        shown = {name: mask(name, unwrap_secret(self._values[name])) for name in self.secrets}
+        return {name: text if self.fields[name].masking == "account" else "" for name, text in shown.items()}
+
+    @property
+    def holder(self) -> str:
+        """The type of payer or holder; "" if it was not chosen, or the form has none."""
+        return str(self._values.get("beneficiary_type", ""))
 
     def visible_values(self) -> dict[str, str]:
         """Return the values of all fields but secret ones; "" for an empty field."""

@@ -3,8 +3,9 @@
 Browser (the scripts in `browser/`) and kernel exchange custom messages, because JupyterLab may save widget state in the
 notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
-- To the kernel: `type` ("ready", "change", "search", "submit", "action" or "tick"), `page` (the sender), `touched`
-  (fields that were left: the new value, or None if it is unchanged), and the parameters of the type.
+- To the kernel: `type` ("ready", "change", "search", "use", "submit", "action" or "tick"), `page` (the sender),
+  `touched` (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text stands
+  for the code that it means), and the parameters of the type.
 - To the browser: the view of the form, which all pages show; or the options that a search found. `page` names the page
   that a message replies to.
 """
@@ -23,13 +24,13 @@ from payerkit.client import Client, check_client
 from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms import lookups
-from payerkit.forms.drawn_fields import count_warnings, field_notes, form_sections
+from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_sections
 from payerkit.forms.entries import Entries
 from payerkit.forms.form_state import Button, FormState, error_text
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
-_SCRIPTS = ("dom", "keys", "combobox", "fields", "bank_fields", "form", "page")
+_SCRIPTS = ("dom", "keys", "combobox", "secrets", "fields", "shown_fields", "form", "page")
 
 
 def forms_code() -> PageCode:
@@ -119,9 +120,13 @@ class Form(PageWidget):
         """Return whom the form is about, shown beside its title."""
         return ""
 
-    def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
+    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
         """Return the notes beside the touched fields."""
         return field_notes(self._entries, findings)
+
+    def _follow(self) -> set[str]:
+        """Choose the values that follow from others; return the names of the fields that changed."""
+        return set()
 
     def _tick(self, *, is_ticked: bool) -> None:
         """Take over the state of the form's box. Only a form with a box in its `spec` has one."""
@@ -152,6 +157,7 @@ class Form(PageWidget):
         given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
         with self._lock:
             self._entries.fill(given, fields)
+            self._follow()
             if self.done:
                 self._reopen()
             self._reset_status()
@@ -297,7 +303,7 @@ class Form(PageWidget):
         self._post(self._view(self._entries.fields))
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
-        """Return what every page shows, with the values of the named fields; of secrets, the names of the held ones."""
+        """Return what every page shows, with the values of the named fields; what is held of secrets is masked."""
         findings = Findings() if self.done else self._entries.findings()
         values = {name: value for name, value in self._entries.visible_values().items() if name in names}
         fields = self._entries.fields
@@ -306,7 +312,7 @@ class Form(PageWidget):
             "subject": self._subject(),
             "waits_for": self.waits_for,
             "notes": self._notes(findings),
-            "held": self._entries.secrets,
+            "held": self._entries.held,
             "values": values,
             "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
             **self._state.to_view(),
@@ -327,12 +333,16 @@ class Form(PageWidget):
         with self._lock:
             touched = {name: value for name, value in message["touched"].items() if name in self._entries.fields}
             for name, value in touched.items():
-                self._touch(name, value)
+                self._touch(name, self._meant(name, value) if name in message.get("taken", ()) else value)
+            if message["type"] == "use" and message["name"] in self._entries.fields:
+                self._touch(message["name"], self._entries.reading(message["name"]))
+                touched[message["name"]] = None
+            changed = {*touched, *self._follow()}
             match message["type"]:
                 case "ready":
                     return self._view(self._entries.fields if self._entries else ())
-                case "change":
-                    view = self._view(touched)
+                case "change" | "use":
+                    view = self._view(changed)
                     # The page may wait for an action: only the reply to that one ends the wait. Likewise a box.
                     del view["action_count"]
                     view.pop("box", None)
@@ -368,6 +378,11 @@ class Form(PageWidget):
                 self._error = error
                 self._set_status("error", error_text(error))
         return self._view(self._entries.fields) | {"focus": self._focus()}
+
+    def _meant(self, name: str, text: Any) -> Any:
+        """Return the code that a text means, or the text itself if there is none, or several."""
+        found = lookups.search(self._entries.fields[name].lookup, str(text))
+        return found.options[found.match][0] if found.match >= 0 else text
 
     def _touch(self, name: str, value: Any) -> None:
         """Mark a field as touched, and keep its value unless it is None; ignored once the form was sent."""

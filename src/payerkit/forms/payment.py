@@ -10,6 +10,7 @@ from payerkit.client import Client
 from payerkit.endpoints import order_warnings, payment_call
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Findings
+from payerkit.forms.drawn_fields import Note
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Button, FormState
 from payerkit.models import Payment, PaymentOrder
@@ -114,11 +115,11 @@ class PaymentForm(Form):
             order = self._entries.visible_values()
         return order_warnings(order["payee"], order["payment_currency"], self._client.environment)
 
-    def _notes(self, findings: Findings) -> dict[str, list[tuple[str, str, str]]]:
+    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
         """Return the notes beside the fields; those of the warnings appear as soon as a value is entered."""
         notes = super()._notes(findings)
         for name, warning in self._warnings().items():
-            notes.setdefault(name, []).append(("warning", str(warning), ""))
+            notes.setdefault(name, []).append(Note("warning", str(warning)))
         return notes
 
     def _call(self, request: PaymentOrder) -> Payment:

@@ -1,60 +1,101 @@
-// Adds a list of suggestions to an input. Returns a function that shows the response to a search.
-const addCombobox = (input, label, { signal, search, onChoose }) => {
-  const list = create('ul', { id: input.id + 'l', role: 'listbox', 'aria-label': label + ': choices' });
-  let selected, timer, searchId = 0;
-  setAttributes(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false }).after(list);
-  const show = (options) => {
-    selected = -1;
-    list.replaceChildren(...options.map(([code, name], i) =>
-      create('li', { id: list.id + i, role: 'option', 'data-code': code, 'aria-selected': false }, create('b', {}, code), ' ' + name)));
-    list.hidden = !options.length;
-    setAttributes(input, { 'aria-expanded': !list.hidden, 'aria-activedescendant': '' });
-    // A notebook's output area clips its content; a popover is drawn above it.
-    const { left, bottom, width } = input.getBoundingClientRect();
-    list.style.cssText = `left:${left}px;top:${bottom + 2}px;width:${width}px`;
-    list.togglePopover?.(!list.hidden);
+// Adds a list of suggestions to a field. Tab and Enter take the highlighted one: the only one, the one that the text says
+// exactly, or the one that arrows went to. Before a list is there, Python decides which one that is.
+// `field.showOptions` takes the response to a search.
+const addCombobox = (field, form) => {
+  const { name, input, label } = field;
+  const list = create('ul', { id: input.id + 'l', role: 'listbox', 'aria-label': label + ': choices' }), foot = div('foot');
+  const popup = setAttributes(div('choices', list, foot), { popover: 'manual' });
+  const arrow = create('button', { type: 'button', class: 'arrow', tabindex: -1, 'aria-label': `${label}: show choices` });
+  let selected = -1, isBrowsed, timer, searchId = 0;
+
+  const select = (i) => {
+    const options = [...list.children];
+    selected = i;
+    options.forEach((option, at) => setAttributes(option, { 'aria-selected': at === i }));
+    setAttributes(input, { 'aria-activedescendant': i < 0 ? '' : options[i].id });
+    if (i < 0) return;
+    const { offsetTop, offsetHeight } = options[i];
+    list.scrollTop = Math.min(Math.max(list.scrollTop, offsetTop + offsetHeight - list.clientHeight), offsetTop);
+  };
+  // A notebook's output area clips its content; a popover is drawn above it, over the input if there is no room below.
+  const place = () => {
+    const { left, top, bottom, width } = input.getBoundingClientRect(), { height } = popup.getBoundingClientRect();
+    const isAbove = bottom + 2 + height > innerHeight && top > height;
+    popup.style.cssText = `left:${left}px;top:${isAbove ? top - height - 2 : bottom + 2}px;width:${width}px`;
+  };
+  const setOpen = (open) => {
+    popup.hidden = !open;
+    popup.togglePopover?.(open);
+    setAttributes(input, { 'aria-expanded': open });
+    if (open) place();
   };
   const close = () => {
     clearTimeout(timer);
     searchId++;
-    show([]);
+    isBrowsed = false;
+    select(-1);
+    if (!popup.hidden) setOpen(false);
   };
-  const startSearch = () => {
+  // A value that was not typed is no search: the list begins with what is used most.
+  const search = () => {
     clearTimeout(timer);
-    search(input.value, ++searchId);
+    form.send({ type: 'search', name, text: field.isEdited ? input.value : '', search_id: ++searchId });
   };
-  const choose = (option) => {
-    input.value = option.dataset.code;
+  const choose = ({ dataset }) => {
+    input.value = dataset.code;
+    field.isEdited = true;
     close();
-    onChoose();
+    form.say(`${label}: ${dataset.name}`);
+    field.commit();
   };
-  const moveSelection = (step) => {
-    const options = [...list.children];
-    selected = selected < 0 && step < 0 ? options.length - 1 : (selected + step + options.length) % options.length;
-    options.forEach((option, i) => setAttributes(option, { 'aria-selected': i === selected }));
-    options[selected].scrollIntoView({ block: 'nearest' });
-    setAttributes(input, { 'aria-activedescendant': list.id + selected });
+  field.showOptions = ({ options, match, more, search_id: id }) => {
+    // Responses may arrive late or out of order: only the one to the latest search counts.
+    if (id !== searchId || !hasFocus(input)) return;
+    list.replaceChildren(...options.map(([code, text], i) =>
+      create('li', { id: list.id + i, role: 'option', 'data-code': code, 'data-name': text }, create('b', {}, code), ' ' + text)));
+    foot.textContent = !options.length ? 'Nothing found.' : more ? `and ${more} more: type on` : '';
+    isBrowsed = false;
+    setOpen(true);
+    list.scrollTop = 0;
+    select(match);
+    form.say(`${options.length ? `${options.length + more} found.` : ''} ${foot.textContent}`);
   };
-  list.popover = 'manual';
-  // Without this, a click on an option would take the focus from the input, and blur closes the list.
-  list.addEventListener('mousedown', (event) => event.preventDefault());
+
+  setAttributes(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false }).after(arrow, popup);
+  popup.hidden = true;
+  // Without this, a click in the list would take the focus from the input, and leaving closes the list.
+  for (const node of [popup, arrow]) node.addEventListener('mousedown', (event) => event.preventDefault());
   list.addEventListener('click', (event) => event.target.closest('li') && choose(event.target.closest('li')));
-  input.addEventListener('click', () => list.hidden && startSearch());
+  const toggle = () => {
+    input.focus();
+    popup.hidden ? search() : close();
+  };
+  arrow.addEventListener('click', toggle);
+  input.addEventListener('click', () => popup.hidden && search());
   input.addEventListener('input', () => {
+    select(-1);
     clearTimeout(timer);
-    timer = setTimeout(startSearch, 80);
+    timer = setTimeout(search, 80);
   });
   input.addEventListener('blur', close);
   onKey(input, (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], isChoice = event.key === 'Enter' && selected >= 0;
-    if (step || isChoice) event.preventDefault();
-    if (step && list.hidden) startSearch();
-    else if (step) moveSelection(step);
-    else if (isChoice) choose(list.children[selected]);
-    else if (event.key === 'Escape' || event.key === 'Enter') close();
+    const { key } = event, { length } = list.children, isOpen = !popup.hidden, step = { ArrowDown: 1, ArrowUp: -1 }[key];
+    if (event.isComposing || event.ctrlKey || event.metaKey) return;
+    if (step) {
+      event.preventDefault();
+      if (!isOpen) search();
+      else if (length) select(selected < 0 && step < 0 ? length - 1 : (selected + step + length) % length);
+      isBrowsed = isOpen;
+    } else if (isBrowsed && (key === 'Home' || key === 'End')) {
+      event.preventDefault();
+      select(key === 'Home' ? 0 : length - 1);
+    } else if (key === 'Escape') close();
+    else if (key === 'Enter' || key === 'Tab') {
+      if (key === 'Enter' && (isOpen || field.isEdited)) event.preventDefault();
+      if (isOpen && selected >= 0) choose(list.children[selected]);
+      else if (field.isEdited) field.commit(true);
+      close();
+    }
   });
-  window.addEventListener('scroll', (event) => list.hidden || event.target === list || close(), { capture: true, signal });
-  list.hidden = true;
-  // Responses may arrive late or out of order: only the one to the latest search counts.
-  return (options, id) => id === searchId && hasFocus(input) && show(options);
+  window.addEventListener('scroll', (event) => popup.hidden || popup.contains(event.target) || close(), { capture: true, signal: form.signal });
 };

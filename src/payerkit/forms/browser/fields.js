@@ -1,62 +1,73 @@
-// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `queue(name, value)`,
-// `send(message)`, `arrange()` and `signal`.
-const drawField = ([name, label, kind, required, help, example, options], form) => {
-  const id = form.id + name, isSecret = kind === 'secret';
-  const input = create(options ? 'select' : 'input', { id, name, autocomplete: isSecret ? 'new-password' : 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
-  if (options) input.append(new Option(required ? 'Choose…' : 'Not given', ''), ...options.map((option) => new Option(option, option)));
-  else input.type = isSecret ? 'password' : 'text';
+// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `signal`,
+// `queue(name, value, isTaken)`, `send(message)`, `say(text)` and `arrange()`.
+const ROOM = 30; // characters that a closed select shows
+
+const drawField = ([name, title, kind, required, help, example, { options, only, business = [] } = {}], form) => {
+  const id = form.id + name, isSecret = ['secret', 'account', 'in_fours'].includes(kind);
+  const input = create(options ? 'select' : 'input', { id, name, autocomplete: 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
+  if (options) input.append(new Option(required ? 'Choose…' : 'Not given', ''), ...options.map(([value, words]) => new Option(words, value)));
   if (required) setAttributes(input, { 'aria-required': true });
-  const hint = setAttributes(div('help', help), { id: id + 'h' }), notes = setAttributes(div('notes'), { id: id + 'n' });
-  const box = div('field', create('label', { for: id, class: required ? 'required' : '' }, label), div('input', input), hint, notes);
-  const field = { name, label, input, box };
-  field.setHint = (text) => { hint.textContent = text || help; };
-  field.setHeld = (held) => {
-    field.held = isSecret && held;
-    input.placeholder = field.held ? 'kept, not shown' : example && 'e.g. ' + example;
-    box.classList.toggle('held', field.held);
+  const label = create('label', { for: id, class: required ? 'required' : '' }, title);
+  const hint = setAttributes(div('help'), { id: id + 'h' }), notes = setAttributes(div('notes'), { id: id + 'n' });
+  const box = div('field', label, div('input', input), hint, notes);
+  const field = { name, input, box, only, label: title, value: () => input.value };
+  let codeName = '', ownHelp = help;
+
+  // A chosen option whose words do not fit is written out.
+  const showHint = () => {
+    const words = options && input.value ? input.selectedOptions[0].text : '';
+    hint.textContent = codeName || (words.length > ROOM && words) || ownHelp;
   };
+  field.setCodeName = (text) => {
+    codeName = text;
+    showHint();
+  };
+  field.setHolder = (holder) => {
+    const own = holder === 'business' ? business : [];
+    field.label = label.textContent = own[0] || title;
+    field.example = own[2] || example;
+    ownHelp = own[1] || help;
+    showHint();
+    field.nameButtons?.();
+    if (field.held === undefined) input.placeholder = field.example ? 'e.g. ' + field.example : '';
+  };
+  field.isInUse = () => field.held !== undefined || !!input.value || box.classList.contains('wrong') || hasFocus(box);
   field.showNotes = (found) => {
     const hasSeverity = (wanted) => found.some(([severity]) => severity === wanted);
     const shown = JSON.stringify(found);
     if (notes.dataset.shown === shown) return;
     notes.dataset.shown = shown;
-    notes.replaceChildren(...found.map(([severity, text, basis]) => div(severity, text, ' ', create('small', {}, basis))));
+    notes.replaceChildren(...found.map(([severity, text, basis, use]) =>
+      div(severity, text, ' ', create('small', {}, basis), ...(use ? [' ', button(use, 'use', takeReading)] : []))));
     setAttributes(input, { 'aria-invalid': hasSeverity('error') });
     box.classList.toggle('wrong', hasSeverity('error'));
     box.classList.toggle('doubtful', hasSeverity('warning'));
   };
-  const commit = () => {
-    const { value } = input;
-    field.wasTouched = true;
-    field.isEdited = false;
-    form.queue(name, isSecret && !value ? null : value);
-    if (isSecret && value) {
-      input.value = '';
-      field.setHeld(true);
-    }
+  const takeReading = () => {
+    input.focus(); // the button goes away with its note
+    form.send({ type: 'use', name });
   };
-  field.commitEdit = () => field.isEdited && commit();
+
+  let wasTouched;
+  // Python gets the new value, or null if there is none. A text that is taken stands for the code that it means.
+  field.commit = (isTaken) => {
+    form.queue(name, field.isEdited ? field.value() : null, isTaken);
+    wasTouched = true;
+    field.isEdited = false;
+  };
+  field.commitEdit = () => field.isEdited && field.commit();
   input.addEventListener('input', () => {
     field.isEdited = true;
     form.arrange(name);
   });
-  input.addEventListener('change', commit);
-  input.addEventListener('blur', () => field.wasTouched || commit());
-  // The kernel never sends a secret back, so it cannot be edited: the user clears it and types it again.
-  const clear = () => {
-    field.setHeld(false);
-    form.queue(name, '');
-    input.focus();
-  };
-  if (isSecret) input.after(setAttributes(button('×', 'clear', clear), { 'aria-label': 'Clear ' + label }));
-  if (kind === 'lookup') field.showOptions = addCombobox(input, label, {
-    signal: form.signal,
-    search: (text, searchId) => form.send({ type: 'search', name, text, search_id: searchId }),
-    onChoose: () => {
-      form.arrange(name);
-      commit();
-    },
+  input.addEventListener('change', field.commitEdit);
+  box.addEventListener('focusout', ({ relatedTarget }) => {
+    if (box.contains(relatedTarget)) return;
+    if (field.isEdited || !wasTouched) field.commit();
+    field.leave?.();
   });
-  field.setHeld(false);
+  if (isSecret) addSecret(field, kind, form);
+  if (kind === 'lookup') addCombobox(field, form);
+  field.setHolder('');
   return field;
 };

@@ -3,34 +3,35 @@
 // secret is removed from the page as soon as its field is left.
 // `model` is anywidget's. Returns the form's node, and `receive`, which takes the messages for this form.
 const drawForm = (spec, model, signal) => {
-  const { name: formName, title, environment, submit_label: submitLabel, sections, needs, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
+  const { name: formName, title, environment, submit_label: submitLabel, sections, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
   const id = 'f' + Math.random().toString(36).slice(2);
   const fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
   // touched: the fields that were left since the last message, with their new values, or null if unchanged.
-  let actionCount, phase = 'open', pointerIsDown, clock, sendTimer, touched = {};
+  let actionCount, phase = 'open', pointerIsDown, clock, sendTimer, touched = {}, taken = [];
 
   const send = (message) => {
     clearTimeout(sendTimer);
     try {
-      model.send({ ...message, form: formName, touched, page: id });
-      touched = {};
+      model.send({ ...message, form: formName, touched, taken, page: id });
+      [touched, taken] = [{}, []];
     } catch {
       stopWaiting();
       setStatus(['error', 'The kernel was restarted, so the values are lost. Run the cell again.']);
     }
   };
   // A field that is left by pressing a button is sent together with what the button does.
-  const queue = (name, value) => {
+  const queue = (name, value, isTaken) => {
     touched[name] = value;
+    taken = taken.filter((other) => other !== name).concat(isTaken ? name : []);
     if (!pointerIsDown) sendTimer = setTimeout(() => send({ type: 'change' }));
   };
-  let followed;
   const arrange = (name) => {
-    if (!name || name === 'currency' || name === 'rails') followed?.arrange();
+    if (!name || name === 'beneficiary_type') shown.arrange();
   };
+  const spoken = setAttributes(div('spoken'), { 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
 
-  const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, signal })).box;
+  const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, say, signal })).box;
   const subject = create('span', { class: 'help' }), waitsFor = div('help'), actions = div('row');
   const topStatus = div('status'), panel = setAttributes(div('panel'), { tabindex: -1 });
   const box = create('input', { type: 'checkbox', id: id + 'b' }), boxText = create('span', { class: 'help', 'aria-live': 'polite' });
@@ -42,14 +43,12 @@ const drawForm = (spec, model, signal) => {
   const status = setAttributes(div('status'), { role: 'status' }), seconds = create('span', { class: 'help', 'aria-hidden': true });
   const badge = create('span', { class: 'badge ' + environment }, environment[0].toUpperCase() + environment.slice(1));
   const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
-    div('title', create('b', {}, title), ' ', badge, ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds));
+    div('title', create('b', {}, title), ' ', badge, ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds), spoken);
   boxRow.hidden = true;
   box.addEventListener('change', () => send({ type: 'tick', is_ticked: box.checked }));
-  if (needs) {
-    followed = followCurrency(spec, fields);
-    body.querySelector('.grid').before(followed.advice);
-    body.append(followed.moreButton);
-  }
+  const shown = arrangeFields(spec, fields, say);
+  body.querySelector('.grid').before(shown.advice);
+  body.append(shown.moreButton);
 
   // The status is below the button; a long form repeats it on top, because the first wrong field may be far from it.
   const setStatus = ([kind, text]) => {
@@ -74,6 +73,7 @@ const drawForm = (spec, model, signal) => {
       seconds.textContent = elapsed + ' s';
       if (elapsed === 10) setStatus(['', `${text} Each request takes at most ${timeout} s.`]);
     }, 1000);
+    for (const field of Object.values(fields)) field.commitEdit();
     send({ ...message, action_count: actionCount });
   };
   const submit = (anyway) => startAction('Sending…', { type: 'submit', anyway });
@@ -92,11 +92,19 @@ const drawForm = (spec, model, signal) => {
     for (const name in view.values) {
       const field = fields[name];
       // A reply to a page may be older than what the user is typing; a view without a page comes from fill() or clear().
-      if (!view.page || !field.isEdited) field.input.value = view.values[name];
+      if (!view.page || !field.isEdited) {
+        if (view.page === id && !('action_count' in view) && field.input.value !== view.values[name]) say(`${field.label} is now ${view.code_names[name] || view.values[name] || 'empty'}.`);
+        field.input.value = view.values[name];
+      }
       field.isEdited &&= !!view.page;
-      field.setHint(view.code_names[name]);
+      field.setCodeName(view.code_names[name]);
     }
-    if (view.held) for (const name in fields) fields[name].setHeld(view.held.includes(name));
+    if (view.held) for (const name in fields) {
+      const field = fields[name], masked = view.held[name];
+      if (phase === 'done' || (view.page !== id && masked !== field.held)) field.forget?.();
+      field.setHeld?.(masked);
+    }
+    if (view.needs) shown.setNeeds(view.needs);
     if (view.notes) for (const name in fields) fields[name].showNotes(view.notes[name] || []);
     arrange();
     if (view.buttons) {
@@ -118,7 +126,7 @@ const drawForm = (spec, model, signal) => {
   };
 
   const receive = (message) => {
-    if (message.options) message.page === id && fields[message.name].showOptions(message.options, message.search_id);
+    if (message.options) message.page === id && fields[message.name].showOptions(message);
     // A note that appears during a click would move the button away from under the pointer.
     else if (pointerIsDown) postponed.push(message);
     else update(message);
@@ -139,8 +147,6 @@ const drawForm = (spec, model, signal) => {
     isEnterInField = event.composedPath()[0].matches('input, select') && event.key === 'Enter';
     if ((event.ctrlKey || event.metaKey) && isEnterInField && phase !== 'unknown') {
       event.preventDefault();
-      // The browser fires `change` only when the field is left.
-      fields[event.composedPath()[0].name]?.commitEdit();
       submit(false);
     }
   });

@@ -1,0 +1,78 @@
+// What the field of a secret has beyond others. It is emptied when it is left; what Python holds is shown masked, if at all.
+// A number of an account is visible while it is typed, and can be corrected afterwards, until it is sent or the page is
+// gone: `kept` is the only place that still has it, and no attribute of the page.
+const compact = (text) => text.replace(/\s/g, '');
+// A number with hyphens has groups of its own.
+const inFours = (text) => /^[0-9a-z]*$/i.test(text) ? text.replace(/.{4}(?=.)/g, '$& ') : text;
+
+// Groups what was typed; the caret stays behind the same character. Returns the text without blanks.
+const groupTyped = (input, { inputType = '' }, before) => {
+  const isDeletion = inputType.startsWith('delete');
+  let text = compact(input.value), at = compact(input.value.slice(0, input.selectionStart)).length;
+  // Whoever deletes the blank between two groups means the character beyond it.
+  if (text === before && isDeletion) {
+    if (inputType.endsWith('Backward')) at--;
+    text = text.slice(0, Math.max(at, 0)) + text.slice(at + 1);
+  }
+  const grouped = inFours(text);
+  if (grouped !== input.value) {
+    let caret = 0;
+    for (let seen = 0; seen < at; caret++) seen += grouped[caret] !== ' ';
+    if (!isDeletion && grouped[caret] === ' ') caret++;
+    input.value = grouped;
+    input.setSelectionRange(caret, caret);
+  }
+  return text;
+};
+
+const addSecret = (field, kind, form) => {
+  const { name, input, box } = field, isAccount = kind !== 'secret';
+  let kept = '', typed = '', isKeptShown = false;
+  const setHidden = (hidden) => {
+    input.type = hidden ? 'password' : 'text';
+    showSwitch.textContent = hidden ? 'Show' : 'Hide';
+    field.nameButtons();
+  };
+  const showSwitch = button('', 'switch', () => setHidden(input.type === 'text'));
+  const clearButton = button('Clear', 'clear', () => {
+    field.setHeld();
+    field.forget();
+    form.queue(name, '');
+    input.focus();
+  });
+  field.nameButtons = () => {
+    for (const each of [showSwitch, clearButton]) setAttributes(each, { 'aria-label': `${each.textContent} ${field.label}` });
+  };
+  // The focus stays in the field, which would be emptied otherwise.
+  showSwitch.addEventListener('mousedown', (event) => event.preventDefault());
+  input.after(showSwitch, clearButton);
+  input.autocomplete = isAccount ? 'off' : 'new-password';
+
+  // A field that is left empty keeps what is held, unless that was shown and erased.
+  field.value = () => (isAccount ? compact(input.value) : input.value) || (isKeptShown ? '' : null);
+  field.setHeld = (masked) => {
+    field.held = masked;
+    input.placeholder = masked === undefined ? field.example && 'e.g. ' + field.example : masked || 'held, not shown';
+    box.classList.toggle('held', masked !== undefined);
+  };
+  field.forget = () => {
+    kept = '';
+    if (!field.isEdited) input.value = typed = '';
+  };
+  field.leave = () => {
+    if (input.value && !isKeptShown) field.setHeld(''); // until Python says how it is masked
+    if (input.value || isKeptShown) kept = isAccount ? input.value : '';
+    input.value = typed = '';
+    isKeptShown = false;
+    setHidden(!isAccount);
+  };
+  input.addEventListener('focus', () => {
+    if (!kept || input.value) return;
+    isKeptShown = true;
+    input.value = kept;
+    typed = compact(kept);
+    input.select();
+  });
+  if (kind === 'in_fours') input.addEventListener('input', (event) => { typed = groupTyped(input, event, typed); });
+  setHidden(!isAccount);
+};
