@@ -20,13 +20,13 @@ START = (
     "from payerkit import *\nclient = sandbox(seed=1)\nPayerForm(client)"  # loads what only the first form has to load
 )
 FORMS = {"PayerForm(client)": 18, "BankDetailsForm(client, 'user-123')": 11, "PaymentForm(client)": 4}
-CHANGE = """form => {
+CHANGE = """async form => {
   const field = name => form.querySelector(`[name=${name}]`), currency = field("currency"), times = [];
-  for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["EUR", "iban"]]) {
+  for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["INR", "ifsc"]]) {
     const start = performance.now();
     currency.value = code;
-    currency.dispatchEvent(new Event("input"));
-    if (!field(needed).getBoundingClientRect().height) throw new Error(`${needed} is not shown for ${code}`);
+    for (const type of ["input", "change"]) currency.dispatchEvent(new Event(type));
+    while (!field(needed).getBoundingClientRect().height) await new Promise(resolve => setTimeout(resolve));
     times.push(performance.now() - start);
   }
   return Math.max(...times);
@@ -61,7 +61,7 @@ def measure(page: NotebookPage) -> list[bool]:
     return [
         *passed,
         within_budget("submit an empty form", len(page.frames.since(mark)), 6, "frames"),
-        within_budget("show the fields of another currency", bank.evaluate(CHANGE), 16, "ms"),
+        within_budget("ask the kernel for the fields of another currency, and show them", bank.evaluate(CHANGE), 50, "ms"),
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from browser.chromium import CHROMIUM, open_browser
+from browser.form_pages import SOURCES
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 
@@ -43,3 +44,15 @@ def opened_notebook(lab: Jupyter, browser: Browser, folder: Path) -> Iterator[No
     write_notebook(folder / "rewritten.ipynb", "", "")
     with lab.open(browser, "rewritten.ipynb") as page:
         yield page
+
+
+@pytest.fixture
+def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+    """Draw the form of the test anew, with a sandbox of its own, and hold that only this machine was asked."""
+    page = opened_notebook
+    page.page.set_viewport_size({"width": 1280, "height": 2500})
+    page.rewrite(SOURCES[request.param], "1 + 1")
+    page.run_cell(0, expect=4)
+    yield page
+
+    assert page.hosts <= {"127.0.0.1", "localhost"}

@@ -1,6 +1,6 @@
 // Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `signal`,
 // `queue(name, value, isTaken)`, `send(message)`, `say(text)` and `arrange()`.
-const ROOM = 30; // characters that a closed select shows
+const ROOM = 36; // characters that a closed select shows
 
 const drawField = ([name, title, kind, required, help, example, { options, only, business = [] } = {}], form) => {
   const id = form.id + name, isSecret = ['secret', 'account', 'in_fours'].includes(kind);
@@ -38,7 +38,7 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     if (notes.dataset.shown === shown) return;
     notes.dataset.shown = shown;
     notes.replaceChildren(...found.map(([severity, text, basis, use]) =>
-      div(severity, text, ' ', create('small', {}, basis), ...(use ? [' ', button(use, 'use', takeReading)] : []))));
+      div(severity, text, ' ', create('small', {}, basis), ...(use ? [button(use, 'use', takeReading)] : []))));
     setAttributes(input, { 'aria-invalid': hasSeverity('error') });
     box.classList.toggle('wrong', hasSeverity('error'));
     box.classList.toggle('doubtful', hasSeverity('warning'));

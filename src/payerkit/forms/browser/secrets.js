@@ -60,7 +60,7 @@ const addSecret = (field, kind, form) => {
     if (!field.isEdited) input.value = typed = '';
   };
   field.leave = () => {
-    if (input.value && !isKeptShown) field.setHeld(''); // until Python says how it is masked
+    if (input.value && field.held === undefined) field.setHeld(''); // until Python says how it is masked
     if (input.value || isKeptShown) kept = isAccount ? input.value : '';
     input.value = typed = '';
     isKeptShown = false;

@@ -1,0 +1,327 @@
+"""The fields of the forms as a person meets them: lists, secrets, readings, and what follows the currency and the type."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from browser.form_pages import focused, form_of, type_into
+from browser.jupyter_pages import NotebookPage
+from published import TYPED_PAYER
+
+IBAN = "GB29NWBK60161331926819"
+MISTYPED_IBAN = "GB29NWBK60161331926818"
+
+
+def said(notebook: NotebookPage) -> str:
+    """Return what the form told screen readers last."""
+    return str(notebook.page.locator(".payerkit .spoken").text_content()).strip()
+
+
+def write(notebook: NotebookPage, label: str, text: str) -> Locator:
+    """Type over what stands in a field, without leaving it."""
+    control = notebook.control(label)
+    control.focus()
+    control.press("ControlOrMeta+a")
+    control.press_sequentially(text)
+    return control
+
+
+def options_of(notebook: NotebookPage, label: str) -> Locator:
+    """Return the options of a list of suggestions."""
+    return notebook.page.get_by_role("listbox", name=f"{label}: choices").get_by_role("option")
+
+
+@form_of("bank")
+def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
+    """Whoever types rupees gets the rails and the fields of an account in India, and types its number once, visibly."""
+    write(notebook, "Currency", "indian rup").press("Tab")
+    expect(notebook.control("IFSC")).to_be_visible()
+    expect(
+        notebook.page.get_by_text("INR over swift rails usually needs account number, SWIFT/BIC and IFSC.")
+    ).to_be_visible()
+    chosen = (notebook.control("Currency").input_value(), notebook.control("Rails").input_value(), focused(notebook))
+    notebook.wait_idle()
+    told = said(notebook)
+    number = write(notebook, "Account number", "050100123456789")
+    typed = (number.input_value(), number.get_attribute("type"))
+    notebook.control("Bank name").focus()
+    expect(number).to_have_attribute("placeholder", "••••6789")
+
+    assert ("INR", "swift", "rails") == chosen
+    assert told == "Now also asked: Account number, SWIFT/BIC, IFSC."
+    assert typed == ("0501 0012 3456 789", "text")
+    assert number.input_value() == ""
+    assert "050100123456789" in notebook.ask("form._entries._values['account_number'].get_secret_value()")
+    expect(notebook.page.get_by_text("Chosen, since the operator lists INR only over swift rails.")).to_be_visible()
+
+
+@pytest.mark.browser_all
+@form_of("bank")
+def test_another_currency_shows_other_fields(notebook: NotebookPage) -> None:
+    """No field that holds a value is hidden, rails follow unless somebody chose them, and the rest is one click away."""
+    type_into(notebook, "Currency", "USD")
+    expect(notebook.control("Routing number")).to_be_visible()
+    expect(notebook.control("IBAN")).to_be_hidden()
+    type_into(notebook, "Account number", "12345678")
+    notebook.control("Rails").select_option("wire")
+    type_into(notebook, "Currency", "EUR")
+    expect(notebook.control("IBAN")).to_be_visible()
+    expect(notebook.control("Routing number")).to_be_hidden()
+    expect(notebook.control("Account number")).to_be_visible()
+
+    assert "wire" == notebook.control("Rails").input_value()
+    notebook.page.get_by_role("button", name="More fields").click()
+    expect(notebook.control("BSB number")).to_be_visible()
+
+
+@pytest.mark.browser_all
+@form_of("bank")
+def test_an_account_number_can_be_corrected_until_it_is_sent(notebook: NotebookPage) -> None:
+    """A mistyped IBAN is masked when it is left, comes back where it was typed, and no attribute of the page has it."""
+    type_into(notebook, "Currency", "EUR")
+    iban = write(notebook, "IBAN", MISTYPED_IBAN)
+    notebook.control("Bank name").focus()
+    expect(notebook.page.get_by_text("The check digits do not match")).to_be_visible()
+    left = (iban.input_value(), iban.get_attribute("placeholder"))
+    page = notebook.page.locator(".payerkit").evaluate("form => form.outerHTML")
+    iban.focus()
+    back = iban.input_value()
+    iban.press("End")
+    iban.press("Backspace")
+    iban.press("9")
+    notebook.control("Bank name").focus()
+    expect(notebook.page.get_by_text("The check digits do not match")).to_have_count(0)
+
+    assert ("", "••••6818") == left
+    assert "GB29 NWBK 6016 1331 9268 18" == back
+    assert "6133" not in page
+    assert IBAN in notebook.ask("form._entries._values['iban'].get_secret_value()")
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize(
+    ("keys", "shown", "caret"),
+    [
+        ([], "1234 5678 90", 12),
+        (["Backspace"], "1234 5678 9", 11),
+        (["Backspace", "Backspace"], "1234 5678", 9),  # the blank goes with the character
+        (["Home", *["ArrowRight"] * 5, "Backspace"], "1235 6789 0", 3),  # behind a blank: the character before it
+        (["Home", *["ArrowRight"] * 4, "Delete"], "1234 6789 0", 4),  # before a blank: the character behind it
+        (["Home", *["ArrowRight"] * 4, "0"], "1234 0567 890", 6),
+        (["Home", *["ArrowRight"] * 2, "0", "0"], "1200 3456 7890", 5),
+        (["End", "-"], "1234567890-", 11),  # hyphens are groups of their own
+        (["ControlOrMeta+a", "Delete"], "", 0),
+    ],
+)
+@form_of("bank")
+def test_the_caret_stays_where_a_person_types(notebook: NotebookPage, keys: list[str], shown: str, caret: int) -> None:
+    """Grouping in fours moves no digit and no caret, also in the middle of a number."""
+    notebook.page.get_by_role("button", name="More fields").click()
+    number = write(notebook, "Account number", "1234567890")
+    for key in keys:
+        number.press(key)
+
+    assert (shown, caret) == (number.input_value(), number.evaluate("input => input.selectionStart"))
+
+
+@pytest.mark.browser_all
+@form_of("bank")
+def test_a_pasted_number_is_grouped(notebook: NotebookPage) -> None:
+    """Blanks of a bank statement are neither doubled nor sent."""
+    notebook.page.get_by_role("button", name="More fields").click()
+    number = notebook.control("IBAN")
+    number.focus()
+    notebook.page.keyboard.insert_text("GB29  NWBK6016\u00a01331 9268 19 ")
+    pasted = number.input_value()
+    number.press("Enter")
+    notebook.wait_idle()
+
+    assert "GB29 NWBK 6016 1331 9268 19" == pasted
+    assert IBAN in notebook.ask("form._entries._values['iban'].get_secret_value()")
+
+
+@form_of("payer")
+def test_a_secret_is_taken_and_not_shown_again(notebook: NotebookPage) -> None:
+    """It is hidden unless it is shown on purpose, leaves the field at once, and can be dropped or typed anew."""
+    ssn = write(notebook, "Social security number", TYPED_PAYER["ssn"])
+    hidden = ssn.get_attribute("type")
+    notebook.control("Show Social security number").click()
+    shown = (ssn.get_attribute("type"), ssn.input_value(), focused(notebook))
+    notebook.control("City").focus()
+    taken = (ssn.get_attribute("type"), ssn.input_value(), ssn.get_attribute("placeholder"))
+    notebook.wait_idle()
+    ssn.focus()
+    again = ssn.input_value()
+    notebook.control("Clear Social security number").click()
+    expect(notebook.page.get_by_text("Enter the social security number.")).to_be_visible()
+
+    assert "password" == hidden
+    assert ("text", TYPED_PAYER["ssn"], "ssn") == shown
+    assert ("password", "", "held, not shown") == taken
+    assert "" == again
+    assert "ssn" == focused(notebook)
+
+
+@pytest.mark.browser_all
+@form_of("bank")
+def test_an_account_number_can_be_hidden(notebook: NotebookPage) -> None:
+    """With the keyboard, too: the switch comes after the field, and to press it is not to leave the field."""
+    notebook.page.get_by_role("button", name="More fields").click()
+    number = write(notebook, "Account number", "1234567890")
+    number.press("Tab")
+    notebook.page.keyboard.press("Space")
+
+    assert ("password", "1234 5678 90") == (number.get_attribute("type"), number.input_value())
+    assert "Show Account number" == notebook.page.evaluate("document.activeElement.ariaLabel")
+
+
+@form_of("payer")
+def test_a_reading_is_taken_with_one_click(notebook: NotebookPage) -> None:
+    """Nothing is rewritten before; afterwards the focus is in the field, and the new value is said."""
+    type_into(notebook, "Country", "US")
+    type_into(notebook, "Phone number", "(212) 555-1234")
+    offer = notebook.page.get_by_role("button", name="Use +12125551234")
+    expect(offer).to_be_visible()
+    before = notebook.control("Phone number").input_value()
+    offer.click()
+    expect(notebook.control("Phone number")).to_have_value("+12125551234")
+    notebook.wait_idle()
+
+    assert "(212) 555-1234" == before
+    assert "phone" == focused(notebook)
+    assert "Phone number is now +12125551234." == said(notebook)
+    expect(notebook.page.get_by_role("button", name="Use ")).to_have_count(0)
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_labels_and_fields_follow_the_type(notebook: NotebookPage) -> None:
+    """A company is asked for what only companies have, and one that has a value stays when the type changes."""
+    expect(notebook.control("Company")).to_be_hidden()
+    notebook.control("Payer type").select_option("business")
+    for label in ("Company", "Date of incorporation", "Registration or tax number", "Source of funds"):
+        expect(notebook.control(label)).to_be_visible()
+    told = said(notebook)
+    type_into(notebook, "Company", "Example GmbH")
+    notebook.control("Payer type").select_option("individual")
+    expect(notebook.control("Date of birth")).to_be_visible()
+    expect(notebook.control("Source of funds")).to_be_hidden()
+
+    expect(notebook.control("Company")).to_be_visible()
+    assert "Now also asked: Company, Source of funds, Business activity." == told
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize(
+    ("typed", "key", "value", "next_field"),
+    [
+        ("germ", "Tab", "DE", "ssn"),  # the only one
+        ("germ", "Enter", "DE", "country"),
+        ("us", "Tab", "US", "ssn"),  # exactly, though others contain it
+        ("cote", "Tab", "CI", "ssn"),
+        ("England", "Tab", "GB", "ssn"),
+        ("united", "Tab", "united", "ssn"),  # several
+        ("united", "Enter", "united", "country"),
+        ("Atlantis", "Tab", "Atlantis", "ssn"),  # none
+        ("Atlantis", "Enter", "Atlantis", "country"),
+    ],
+)
+@pytest.mark.parametrize("pause", [0, 400])
+@form_of("payer")
+def test_tab_and_enter_take_what_is_meant(
+    notebook: NotebookPage, pause: int, typed: str, key: str, value: str, next_field: str
+) -> None:
+    """The same before the list is there and with it open; Enter sends nothing, and nothing else is taken."""
+    country = write(notebook, "Country", typed)
+    notebook.page.wait_for_timeout(pause)
+    country.press(key)
+    notebook.wait_idle()
+
+    assert (value, next_field) == (country.input_value(), focused(notebook))
+    expect(options_of(notebook, "Country").first).to_be_hidden()
+    expect(notebook.page.get_by_text("need attention")).to_have_count(0)
+
+
+@pytest.mark.browser_all
+@form_of("payment")
+def test_a_list_has_arrows_and_an_end_that_is_told(notebook: NotebookPage) -> None:
+    """Arrows, Home and End move, Escape closes, Enter takes without sending, and the arrow at the field opens."""
+    currency = notebook.control("Payment currency")
+    options = options_of(notebook, "Payment currency")
+    notebook.control("Payment currency: show choices").click()
+    expect(notebook.page.locator(".foot").get_by_text("more: type on")).to_be_visible()
+    count = options.count()
+    chosen = notebook.page.locator("[role=option][aria-selected=true]")
+    keys = ["ArrowDown", "ArrowDown", "ArrowUp", "End", "Home", "ArrowUp"]
+    moved = []
+    for key in keys:
+        currency.press(key)
+        moved.append(int(str(currency.get_attribute("aria-activedescendant")).rpartition("l")[2]))
+        expect(chosen).to_be_in_viewport()
+    currency.press("Escape")
+    expect(options.first).to_be_hidden()
+    write(notebook, "Payment currency", "sepolia usdc")
+    expect(options.first).to_be_visible()
+    notebook.wait_idle()
+    currency.press("ArrowDown")
+    code = chosen.get_attribute("data-code")
+    currency.press("Enter")
+
+    assert [0, 1, 0, count - 1, 0, count - 1] == moved
+    assert (code, "payment_currency") == (currency.input_value(), focused(notebook))
+    expect(notebook.page.get_by_text("need attention")).to_have_count(0)
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_nothing_found_is_said(notebook: NotebookPage) -> None:
+    """To eyes and to screen readers; the text stays, with its note, and so does the count of what was found."""
+    write(notebook, "Country", "zzz")
+    expect(notebook.page.locator(".foot").get_by_text("Nothing found.")).to_be_visible()
+    nothing = said(notebook)
+    write(notebook, "Country", "united")
+    expect(options_of(notebook, "Country").first).to_be_visible()
+
+    assert "Nothing found." == nothing
+    assert f"{options_of(notebook, 'Country').count()} found." == said(notebook)
+    assert "true" == notebook.control("Country").get_attribute("aria-expanded")
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_list_at_the_bottom_opens_upwards(notebook: NotebookPage) -> None:
+    """No part of a list is outside of the window."""
+    notebook.page.set_viewport_size({"width": 700, "height": 700})
+    country = notebook.control("Country")
+    country.evaluate("input => input.scrollIntoView({block: 'end'})")
+    country.click()
+    expect(options_of(notebook, "Country").first).to_be_visible()
+    last = notebook.page.locator(".choices:popover-open .foot").bounding_box()
+
+    assert last
+    assert last["y"] + last["height"] <= 700
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
+@form_of("bank")
+def test_fields_are_accessible(notebook: NotebookPage, theme: str) -> None:
+    """With a list open, with nothing found, with a number visible, hidden and masked: nothing that axe-core finds."""
+    notebook.theme(theme)  # type: ignore[arg-type]  # one of the themes above
+    type_into(notebook, "Currency", "GBP")
+    notebook.control("Country").click()
+    expect(options_of(notebook, "Country").first).to_be_visible()
+    notebook.control("Country").press("ArrowDown")
+    found = notebook.violations()
+    write(notebook, "Country", "zzz")
+    expect(notebook.page.get_by_text("Nothing found.").first).to_be_visible()
+    found += notebook.violations()
+    write(notebook, "IBAN", MISTYPED_IBAN)
+    found += notebook.violations()
+    notebook.control("Hide IBAN").click()
+    found += notebook.violations()
+    type_into(notebook, "Date of birth", "31.12.1985")
+    expect(notebook.page.get_by_role("button", name="Use 1985-12-31")).to_be_visible()
+
+    assert [] == found + notebook.violations()
