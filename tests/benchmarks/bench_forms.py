@@ -19,7 +19,7 @@ ROUNDS = 7
 START = (
     "from payerkit import *\nclient = sandbox(seed=1)\nPayerForm(client)"  # loads what only the first form has to load
 )
-FORMS = {"PayerForm(client)": 18, "BankDetailsForm(client, 'user-123')": 11, "PaymentForm(client)": 4}
+FORMS = {"PayerForm(client)": 15, "BankDetailsForm(client, 'user-123')": 11, "PaymentForm(client)": 4}
 CHANGE = """async form => {
   const field = name => form.querySelector(`[name=${name}]`), currency = field("currency"), times = [];
   for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["INR", "ifsc"]]) {

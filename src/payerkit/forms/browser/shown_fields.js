@@ -2,11 +2,11 @@
 // rails, with the others behind "More fields". A field that has a value, an error or the focus is never hidden.
 // Returns the nodes to add, `arrange`, and `setNeeds`, which takes what the currency needs from Python.
 const arrangeFields = ({ optional = [] }, fields, say) => {
-  let showAll, needed = [], wasArranged;
+  let showAll, needed = [], needsText = '', wasArranged;
   const advice = div('help');
   const arrange = () => {
     const holder = fields.beneficiary_type?.input.value, appeared = [];
-    let hideable = 0;
+    let hideable = 0, needsType = false;
     for (const name in fields) {
       const field = fields[name], { box, only } = field, wasHidden = box.hidden;
       const applies = !only || only === holder, isNeeded = needed.includes(name), isHideable = optional.includes(name) && !isNeeded;
@@ -15,20 +15,20 @@ const arrangeFields = ({ optional = [] }, fields, say) => {
       box.hidden = !(applies && (showAll || !isHideable)) && !field.isInUse();
       if (wasHidden && !box.hidden) appeared.push(field.label);
       hideable += applies && isHideable;
+      needsType ||= only && !holder;
     }
     if (wasArranged && appeared.length) say(`Now also asked: ${appeared.join(', ')}.`);
     wasArranged = true;
+    advice.textContent = needsText || (needsType ? 'Choose the type first: a person and a company are asked for different things.' : '');
     moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;
     moreButton.hidden = !hideable;
     setAttributes(moreButton, { 'aria-expanded': !!showAll });
   };
-  const setNeeds = ([names, text]) => {
-    needed = names;
-    advice.textContent = text;
-  };
+  const setNeeds = (needs) => { [needed, needsText] = needs; };
   const moreButton = button('', '', () => {
     showAll = !showAll;
     arrange();
+    say(''); // the button says it
   });
   return { advice, moreButton, arrange, setNeeds };
 };
