@@ -84,7 +84,7 @@ def test_rails_follow_a_change_of_the_currency(bank: BankDetailsForm) -> None:
 
 @pytest.mark.parametrize("entered", [{"rails": "wire"}, {"rails": "local"}])
 def test_rails_that_a_person_chose_stay(bank: BankDetailsForm, entered: dict[str, str]) -> None:
-    """What somebody chose is not rewritten by another currency, whichever of the two came first; a warning may say so."""
+    """What somebody chose is not rewritten by another currency, whichever came first; a warning says so."""
     typed(bank, {"currency": "INR"}, entered, {"currency": "AUD"})
     after = bank._entries.visible_values()["rails"]
     bank.clear()

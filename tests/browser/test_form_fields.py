@@ -1,4 +1,4 @@
-"""The fields of the forms as a person meets them: lists, secrets, readings, and what follows the currency and the type."""
+"""The fields of the forms as a person meets them: lists, secrets, readings, and what follows currency and type."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
 @pytest.mark.browser_all
 @form_of("bank")
 def test_another_currency_shows_other_fields(notebook: NotebookPage) -> None:
-    """No field that holds a value is hidden, rails follow unless somebody chose them, and the rest is one click away."""
+    """No field that holds a value is hidden, rails that somebody chose stay, and the rest is one click away."""
     type_into(notebook, "Currency", "USD")
     expect(notebook.control("Routing number")).to_be_visible()
     expect(notebook.control("IBAN")).to_be_hidden()

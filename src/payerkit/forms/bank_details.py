@@ -40,7 +40,8 @@ class BankDetailsForm(Form):
 
     The account is registered under the payer, and belongs to the payee: the form asks for the data of the account
     holder. It shows the required fields, those that the currency usually needs on its rails, and every field with a
-    value. Each submission stores one more account.
+    value. It chooses the usual rails of the currency, unless somebody chooses others. Each submission stores one more
+    account.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -268,4 +269,3 @@ def _why_these_rails(currency: str) -> str:
 
 def _count_fields(names: Collection[str]) -> str:
     return "1 field" if len(names) == 1 else f"{len(names)} fields"
-
