@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from browser.form_pages import focused, form_of, type_into
 from browser.jupyter_pages import NotebookPage
-from published import TYPED_PAYER
+from published import TYPED_ACCOUNT, TYPED_PAYER
 
 IBAN = "GB29NWBK60161331926819"
 MISTYPED_IBAN = "GB29NWBK60161331926818"
@@ -97,6 +97,29 @@ def test_an_account_number_can_be_corrected_until_it_is_sent(notebook: NotebookP
     assert "GB29 NWBK 6016 1331 9268 18" == back
     assert "6133" not in page
     assert IBAN in notebook.ask("form._entries._values['iban'].get_secret_value()")
+
+
+@pytest.mark.browser_all
+@form_of("bank")
+def test_a_page_forgets_a_number_that_was_sent_or_replaced(notebook: NotebookPage) -> None:
+    """The field then has nothing to correct: it shows what the kernel holds, masked, or nothing."""
+    notebook.ask(f"form.fill({TYPED_ACCOUNT!r})")
+    number = write(notebook, "Account number", "1234567890")
+    notebook.control("City").focus()
+    expect(number).to_have_attribute("placeholder", "••••7890")
+    notebook.ask("form.fill(account_number='98127364550')")
+    expect(number).to_have_attribute("placeholder", "••••4550")
+    number.focus()
+    replaced = number.input_value()
+    write(notebook, "Account number", "1234567890")
+    notebook.control("City").focus()
+    notebook.wait_idle()
+    notebook.ask("form.submit()")
+    notebook.ask(f"form.clear(); form.fill({TYPED_ACCOUNT!r})")
+    expect(number).to_be_visible()
+    number.focus()
+
+    assert ("", "") == (replaced, number.input_value())
 
 
 @pytest.mark.browser_all
