@@ -1,7 +1,5 @@
 // Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `signal`,
 // `queue(name, value, isTaken)`, `send(message)`, `say(text)` and `arrange()`.
-const ROOM = 36; // characters that a closed select shows
-
 const drawField = ([name, title, kind, required, help, example, { options, only, business = [] } = {}], form) => {
   const id = form.id + name, isSecret = ['secret', 'account', 'in_fours'].includes(kind);
   const input = create(options ? 'select' : 'input', { id, name, autocomplete: 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
@@ -13,11 +11,7 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
   const field = { name, input, box, only, label: title, value: () => input.value };
   let codeName = '', ownHelp = help;
 
-  // A chosen option whose words do not fit is written out.
-  const showHint = () => {
-    const words = options && input.value ? input.selectedOptions[0].text : '';
-    hint.textContent = codeName || (words.length > ROOM && words) || ownHelp;
-  };
+  const showHint = () => { hint.textContent = codeName || ownHelp; };
   field.setCodeName = (text) => {
     codeName = text;
     showHint();
