@@ -164,6 +164,7 @@ def test_a_pasted_number_is_grouped(notebook: NotebookPage) -> None:
     assert IBAN in notebook.ask("form._entries._values['iban'].get_secret_value()")
 
 
+@pytest.mark.browser_all
 @form_of("payer")
 def test_a_secret_is_taken_and_not_shown_again(notebook: NotebookPage) -> None:
     """It is hidden unless it is shown on purpose, leaves the field at once, and can be dropped or typed anew."""
@@ -199,6 +200,7 @@ def test_an_account_number_can_be_hidden(notebook: NotebookPage) -> None:
     assert "Show Account number" == notebook.page.evaluate("document.activeElement.ariaLabel")
 
 
+@pytest.mark.browser_all
 @form_of("payer")
 def test_a_reading_is_taken_with_one_click(notebook: NotebookPage) -> None:
     """Nothing is rewritten before; afterwards the focus is in the field, and the new value is said."""
