@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from form_browser import Browser
 from payerkit import explain, statuses
 from payerkit.errors import InvalidInput
 from payerkit.explanations import account_group, explain_payer, is_compliant
@@ -293,9 +294,11 @@ def test_the_form_says_whose_move_it_is(shared: payerkit.Client) -> None:
     form.fill({**PAYER, "clientUserId": "explained-form"})
     form.submit()
     shared.sandbox.complete_kyc("explained-form", status="pending")
-    form._run_action("refresh")
+    browser = Browser(form)
+    banner = browser.press("refresh")["banner"]
 
-    assert "Status updated. The payer's move. Have the payer sign the agreement" in form._state.status[1]
+    assert "Status updated." == banner["title"]
+    assert banner["lines"][0][0].startswith("The payer's move. Have the payer sign the agreement")
 
 
 def test_a_form_asks_for_no_call() -> None:

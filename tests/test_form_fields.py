@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from form_browser import Browser
 from payerkit import BankDetailsForm, PayerForm, PaymentForm
 from payerkit.checks.needs import USUAL_FIELDS
 from payerkit.checks.requirements import listed_rails, requirements
@@ -15,7 +16,7 @@ from payerkit.forms.drawn_fields import form_sections
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.requests import RequestModel
 from published import BANK_DETAILS, PAYER
-from test_forms import Browser, fields_of
+from test_forms import fields_of
 
 MODELS = [Payer, BankDetails, PaymentOrder]
 

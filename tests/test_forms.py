@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Literal, cast, get_args, get_origin
@@ -15,13 +13,13 @@ from pydantic import Secret
 import payerkit
 from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 from far_end import FarEnd, close, drip, message, reply
+from form_browser import Browser
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.checks import schema
 from payerkit.client import Client
 from payerkit.errors import (
     InvalidInput,
     NotFound,
-    PayeeWarning,
     PayerkitError,
     RealMoneyWarning,
     Refused,
@@ -30,6 +28,7 @@ from payerkit.errors import (
 from payerkit.forms.drawn_fields import form_sections
 from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form
+from payerkit.forms.job import Job
 from payerkit.masking import masking_of
 from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.base import Text
@@ -45,38 +44,6 @@ ORDER = {
     "payment_currency": "fUSDC-sepolia",
 }
 MODELS = [Payer, BankDetails, PaymentOrder]
-
-
-class Browser:
-    """A fake browser: keeps the messages of a form, and sends those of a page."""
-
-    comm_id = "browser"
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-        self.messages: list[dict[str, Any]] = []
-        form.comm = self
-
-    def send(self, data: dict[str, Any], **_: Any) -> None:
-        """Keep a message of the form."""
-        self.messages.append(data)
-
-    def on_msg(self, _: Any) -> None:
-        """Do nothing: `post` calls the form's handler directly."""
-
-    def close(self, **_: Any) -> None:
-        """Do nothing: no connection is open."""
-
-    def post(self, message: str, touched: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Send a message as the page does, and return the reply."""
-        content = {"action_count": self.form._action_count, **more}
-        content |= {"type": message, "touched": touched or {}, "page": "page"}
-        self.form._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
-        return cast("dict[str, Any]", self.messages[-1]["content"])
-
-    def submit(self, *, anyway: bool = False, **more: Any) -> dict[str, Any]:
-        """Press the button."""
-        return self.post("submit", anyway=anyway, **more)
 
 
 @pytest.fixture
@@ -242,9 +209,11 @@ def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
         browser.post("change", {name: value})
     shown = browser.submit(touched=dict([last]))
 
-    assert ("done", "panel", "success") == (shown["phase"], shown["focus"], shown["status"][0])
-    assert ["Open the agreement", "Open the identity check"] == [text for text, _, href in shown["buttons"] if href]
-    assert form.result.agreement_url in {href for _, _, href in shown["buttons"]}
+    assert ("done", "banner", "success") == (shown["phase"], shown["focus"], shown["banner"]["kind"])
+    assert ["Open the agreement", "Open the identity check"] == [
+        text for text, _, href, kind, _ in shown["buttons"] if href and kind != "copy"
+    ]
+    assert form.result.agreement_url in {button[2] for button in shown["buttons"]}
     assert "not started" in shown["panel"]
 
 
@@ -254,12 +223,12 @@ def test_signing_and_checking_again(client: Client) -> None:
     browser = Browser(form)
     form.fill(PAYER, client_user_id="form-signs")
     form.submit()
-    signed = browser.post("action", action="sign")
+    signed = browser.press("sign")
     client.sandbox.complete_kyc("form-signs")
-    checked = browser.post("action", action="refresh")
+    checked = browser.press("refresh")
 
     assert "completed" in signed["panel"]
-    assert "Mark as signed" not in [text for text, _, _ in (*signed["buttons"], *checked["buttons"])]
+    assert "The payer has signed" not in [button[0] for button in (*signed["buttons"], *checked["buttons"])]
     assert "approved" in checked["panel"]
     assert form.result.is_compliant is True
 
@@ -271,23 +240,24 @@ def test_a_service_without_the_status_call_still_records(connected: Callable[...
         form = PayerForm(connected(far_end.url))
         form.fill(PAYER)
         form.submit()
-        shown = Browser(form).post("action", action="sign")
+        shown = Browser(form).press("sign")
 
-    assert ("success", "The agreement is recorded.") == shown["status"]
+    assert ("success", "The agreement is recorded.") == (shown["banner"]["kind"], shown["banner"]["title"])
     assert form.error is None
 
 
-def test_errors_block_and_the_first_has_the_focus(client: Client) -> None:
-    """Nothing is sent with an error; the form shows the count and focuses the first field to correct."""
+def test_errors_block_and_are_listed(client: Client) -> None:
+    """Nothing is sent with an error; the banner, which gets the focus, has a line for each that leads to its field."""
     form = PayerForm(client)
     browser = Browser(form)
     form.fill(PAYER, email="john.doe", country="USA")
-    shown = browser.submit(anyway=True)
+    shown = browser.submit()
+    banner = shown["banner"]
 
-    assert ("open", "email", ("error", "2 fields need attention. Nothing was sent.")) == (
-        shown["phase"],
-        shown["focus"],
-        shown["status"],
+    assert ("open", "banner", "error") == (shown["phase"], shown["focus"], banner["kind"])
+    assert "2 fields need attention. Nothing was sent." == banner["title"]
+    assert [("E-mail address: Not an e-mail address.", "email"), ("Country: Not two letters.", "country")] == (
+        banner["lines"]
     )
     assert isinstance(form.error, InvalidInput)
     assert form.result is None
@@ -301,12 +271,18 @@ def test_warnings_need_one_confirmation(client: Client) -> None:
     doubt = browser.submit()
     again = browser.submit()
     changed = browser.post("change", {"postcode": "123"})
+    not_offered = browser.press("anyway")
     browser.submit()
-    sent = browser.submit(anyway=True)
+    sent = browser.press("anyway")
 
-    assert ["confirm", "confirm", "open", "done"] == [each["phase"] for each in (doubt, again, changed, sent)]
-    assert "postcode" == doubt["focus"]
-    assert "Sent, with 1 warning." in sent["status"][1]
+    assert [True, True, False] == [
+        "Send anyway" in [button[0] for button in each["buttons"]] for each in (doubt, again, changed)
+    ]
+    assert ["open", "open", "open", "open", "done"] == [
+        each["phase"] for each in (doubt, again, changed, not_offered, sent)
+    ]
+    assert ("warning", ["postcode"]) == (doubt["banner"]["kind"], [name for _, name in doubt["banner"]["lines"]])
+    assert "Payer onboarded, with 1 warning." in sent["banner"]["title"]
     assert ["postal_form"] == [found.code for found in form.result.findings]
 
 
@@ -327,25 +303,27 @@ def test_a_second_click_sends_nothing(client: Client) -> None:
     browser = Browser(form)
     form.fill(BANK_DETAILS)
     before = form._action_count
-    browser.submit(action_count=before)
-    second = browser.submit(action_count=before)
+    browser.submit()
+    second = browser.press("send", action_count=before + 1)
 
     assert "done" == second["phase"]
     assert 1 == len(payerkit.list_payment_details(client, "form-python"))
 
 
-def test_a_service_message_is_shown_beside_its_field(client: Client) -> None:
-    """A refusal is shown beside its field until the value changes."""
-    form = PaymentForm(client)
-    browser = Browser(form)
-    form.fill(ORDER, amount="ten")
-    shown = browser.submit()
-    changed = browser.post("change", {"amount": "10"})
+def test_a_service_message_is_shown_beside_its_field(connected: Callable[..., Client]) -> None:
+    """A refusal is shown beside its field, and leads to it, until the value changes."""
+    problem = '{"message": "no", "errors": [{"field": "amount", "message": "Above the limit."}]}'
+    with FarEnd([reply(400, problem)]) as far_end:
+        form = PaymentForm(connected(far_end.url))
+        browser = Browser(form)
+        form.fill(ORDER)
+        shown = browser.submit()
+        changed = browser.post("change", {"amount": "10"})
 
     assert isinstance(form.error, Refused)
-    assert ("amount", "error") == (shown["focus"], shown["notes"]["amount"][0][0])
-    assert {} == changed["notes"]
-    assert "done" == browser.submit()["phase"]
+    assert ("open", "banner", "error") == (shown["phase"], shown["focus"], shown["notes"]["amount"][0][0])
+    assert [("Amount: Above the limit.", "amount")] == shown["banner"]["lines"]
+    assert ({}, None) == (changed["notes"], changed["banner"])
 
 
 def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
@@ -356,36 +334,16 @@ def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
     shown = browser.submit()
 
     assert isinstance(form.error, NotFound)
-    assert "Create the payer first" in shown["status"][1]
+    assert "The service does not know this payer. Nothing was changed." == shown["banner"]["title"]
+    assert ("Onboard the payer first.", "") in shown["banner"]["lines"]
     with pytest.raises(NotFound):
         form.submit()
-
-
-def test_an_unknown_outcome_says_what_to_do(connected: Callable[..., Client]) -> None:
-    """The form keeps the values, offers to check the accounts, and sends again only on request."""
-    record = {"id": "1", "currency": "usd"}
-    stored = reply(201, json.dumps({"payment_detail": record}))
-    listed = reply(200, json.dumps({"paymentDetails": [record]}))
-    with FarEnd([close, listed, stored, listed]) as far_end:
-        form = BankDetailsForm(connected(far_end.url), "user-123")
-        browser = Browser(form)
-        form.fill(BANK_DETAILS)
-        unknown = browser.submit()
-        looked = browser.post("action", action="list")
-        sent = browser.submit(anyway=True)
-        methods = [each.method for each in far_end.ledger]
-
-    assert ("unknown", "unknown", "done") == (unknown["phase"], looked["phase"], sent["phase"])
-    assert "Wait a minute, then check the accounts" in unknown["status"][1]
-    assert {"account_number": "••••3489", "routing_number": "••••3356"} == unknown["held"]
-    assert "1 account" in looked["panel"]
-    assert ["POST", "GET", "POST", "GET"] == methods
 
 
 def test_a_failed_list_does_not_hide_a_stored_account(connected: Callable[..., Client]) -> None:
     """If listing fails after the account was stored, the submission still succeeds."""
     stored = reply(201, json.dumps({"payment_detail": {"id": "1", "status": "pending"}}))
-    with FarEnd([stored, reply(500)]) as far_end:
+    with FarEnd([reply(200, '{"paymentDetails": []}'), stored, reply(500)]) as far_end:
         form = BankDetailsForm(connected(far_end.url), "user-123")
         form.fill(BANK_DETAILS)
 
@@ -396,7 +354,7 @@ def test_an_internal_error_is_shown(client: Client) -> None:
     """An unexpected exception does not vanish in a callback."""
 
     class Broken(PayerForm):
-        def _call(self, request: Payer) -> Any:
+        def _call(self, request: Payer, _job: Job) -> Any:
             raise ZeroDivisionError(request.email)
 
     form = Broken(client)
@@ -405,21 +363,21 @@ def test_an_internal_error_is_shown(client: Client) -> None:
     shown = browser.submit()
 
     assert isinstance(form.error, ZeroDivisionError)
-    assert "ZeroDivisionError" in shown["status"][1]
-    assert PAYER["email"] not in shown["status"][1]
+    assert "ZeroDivisionError" == shown["banner"]["details"]
+    assert PAYER["email"] not in json.dumps(shown["banner"])
 
 
 def test_an_interrupt_is_shown(client: Client) -> None:
     """Interrupting the kernel before anything is sent leaves the form usable."""
 
     class Slow(PayerForm):
-        def _call(self, request: Payer) -> Any:
+        def _call(self, request: Payer, _job: Job) -> Any:
             raise KeyboardInterrupt(request.city)
 
     form = Slow(client)
     form.fill(PAYER)
 
-    assert "Interrupted. Nothing was sent." == Browser(form).submit()["status"][1]
+    assert "Interrupted. Nothing was sent." == Browser(form).submit()["banner"]["title"]
 
 
 def test_bank_details_are_listed_masked(client: Client) -> None:
@@ -441,7 +399,7 @@ def test_another_account_keeps_the_holder(client: Client) -> None:
     form = BankDetailsForm(client, "form-two")
     form.fill(BANK_DETAILS)
     form.submit()
-    values = Browser(form).post("action", action="new")["values"]
+    values = Browser(form).press("new")["values"]
 
     assert (BANK_DETAILS["accountName"], "", "") == (values["account_name"], values["currency"], values["bank_name"])
 
@@ -454,7 +412,7 @@ def test_a_payment_shows_its_verdict_first(client: Client) -> None:
     panel = Browser(form).post("ready")["panel"]
 
     assert "ok" == form.findings.verdict  # type: ignore[attr-defined]  # of a payment that was initiated
-    assert panel == payment.card()._repr_html_()
+    assert payment.card()._repr_html_() in panel
     assert payment.transactions[1].to in panel
 
 
@@ -521,44 +479,47 @@ def test_forms_are_small(client: Client, kind: type[Form]) -> None:
 
 
 def test_real_money_is_told_as_soon_as_the_currency_is_chosen(client: Client) -> None:
-    """A note is at the payment currency until another one is chosen; it does not hold up the payment."""
+    """A note is at the payment currency until another one is chosen, and again before the order is sent."""
     form = PaymentForm(client)
     browser = Browser(form)
     chosen = browser.post("change", {"payment_currency": "USDCn-matic"})["notes"]
     other = browser.post("change", {"payment_currency": "fUSDC-sepolia"})["notes"]
     form.fill({**ORDER, "invoice_currency": "USDCn-matic", "payment_currency": "USDCn-matic"})
-    sent = browser.submit()
+    review = browser.press("submit")
+    sent = browser.press("send")
 
-    assert [("warning", "USDCn-matic is a token of Polygon", "")] == [
-        (note.severity, note.text.partition(",")[0], note.basis) for note in chosen["payment_currency"]
-    ]
+    notes = {name: notes for _, rows in review["answers"] for name, _, _, notes in rows if notes}
+    assert ["USDCn-matic is a token of Polygon"] == [note.text.partition(",")[0] for note in chosen["payment_currency"]]
+    assert notes == {"payment_currency": [tuple(note[:3]) for note in chosen["payment_currency"]]}
+    assert ("review", "Send anyway") == (review["phase"], review["buttons"][0][0])
     assert ({}, "done", {}) == (other, sent["phase"], sent["notes"])
     assert "moves real money" in sent["panel"]
 
 
 def test_python_is_warned_of_real_money(client: Client) -> None:
-    """From Python, submitting warns at the caller's line, and the button does not write to anybody's standard error."""
+    """From Python, sending anyway warns at the caller's line; the button does not write to anybody's standard error."""
     form = PaymentForm(client)
     form.fill({**ORDER, "payment_currency": "USDCn-matic"})
-    with pytest.warns(RealMoneyWarning, match="although the service is a sandbox") as caught:
+    with pytest.raises(InvalidInput, match="although the service is a sandbox"):
         form.submit()
+    with pytest.warns(RealMoneyWarning, match="although the service is a sandbox") as caught:
+        form.submit(anyway=True)
 
     assert [__file__] == [warning.filename for warning in caught]
 
 
 def test_a_wrong_payee_is_told_as_soon_as_it_is_entered(client: Client) -> None:
-    """A note is at the payee until another one is entered; from Python, submitting warns at the caller's line."""
+    """A note is at the payee until another one is entered; such an order is not sent, and each fault is told once."""
     form = PaymentForm(client)
     browser = Browser(form)
     typed = browser.post("change", {"payee": TOKEN})["notes"]
     other = browser.post("change", {"payee": ORDER["payee"]})["notes"]
     form.fill({**ORDER, "payee": TOKEN})
-    with pytest.warns(PayeeWarning, match="The payee is the token fUSDC-sepolia") as caught:
-        form.submit()
+    with pytest.raises(InvalidInput, match="The payee is the token fUSDC-sepolia"):
+        form.submit(anyway=True)
 
     assert ["The payee is the token fUSDC-sepolia"] == [note.text.partition(",")[0] for note in typed["payee"]]
     assert {} == other
-    assert [__file__] == [warning.filename for warning in caught]
 
 
 def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Client]) -> None:
@@ -575,7 +536,8 @@ def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Clien
         form.submit()
         view = Browser(form).post("ready")
 
-    assert ("warning", "Payment initiated. Read the warnings before anyone signs.") == view["status"]
+    assert "warning" == view["banner"]["kind"]
+    assert "Payment initiated. Read the warnings before anyone signs." == view["banner"]["title"]
     unfolded, _, folded = view["panel"].partition("<details>")
     assert "fee 0.1 %, one signature." in unfolded
     assert f"A fee of 0.01 fUSDC-sepolia (0.1 %) goes to {OTHER}; the service declares it" in unfolded
@@ -594,7 +556,8 @@ def test_rate_and_policy_of_a_payment_form_decide_its_verdict(client: Client) ->
 
         assert expected.findings == form.findings
         view = Browser(form).post("ready")
-        assert (kind, expected._repr_html_()) == (view["status"][0], view["panel"])
+        assert kind == view["banner"]["kind"]
+        assert expected._repr_html_() in view["panel"]
 
 
 def test_the_rate_of_a_payment_form_is_checked_at_once(client: Client) -> None:
@@ -620,7 +583,7 @@ def test_secrets_are_dropped_when_they_are_sent(client: Client) -> None:
     form = PayerForm(client)
     form.fill(PAYER, client_user_id="form-drops")
     form.submit()
-    again = Browser(form).post("action", action="edit")
+    again = Browser(form).press("edit")
 
     assert ({}, PAYER["city"]) == (again["held"], again["values"]["city"])
     assert ["ssn"] == [found.field for found in form.findings]
@@ -834,7 +797,7 @@ def test_another_account_of_the_same_holder_keeps_the_box(client: Client) -> Non
     form.fill(currency="USD", account_number="253009233489", routing_number="026013356", bank_name="Example Bank")
     form.holder_is_payer = True
     form.submit()
-    again = browser.post("action", action="new")
+    again = browser.press("new")
     browser.post("tick", is_ticked=False)
 
     assert (True, HOLDER) == (again["box"][0], {name: value for name, value in again["values"].items() if value})
@@ -954,27 +917,27 @@ def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> N
 
 
 def test_a_cell_waits_for_the_button(connected: Callable[..., Client]) -> None:
-    """A kernel may handle a click in another thread: a cell then waits for it, and sends nothing more."""
+    """The button sends in another thread: a cell waits for it, and sends nothing more."""
     stored = json.dumps({"payment_detail": {"id": "1", "status": "pending"}})
-    with FarEnd([drip(message(201, stored.encode()), 0.003), reply(200, '{"paymentDetails": []}')]) as far_end:
+    listed = reply(200, '{"paymentDetails": []}')
+    with FarEnd([listed, drip(message(201, stored.encode()), 0.003), listed]) as far_end:
         form = BankDetailsForm(connected(far_end.url), "user-123")
         form.fill(BANK_DETAILS)
-        pressed = threading.Thread(target=Browser(form).submit)
-        pressed.start()
-        while not far_end.ledger:
-            time.sleep(0.01)
+        browser = Browser(form)
+        browser.post("action", action="submit")
+        sending = browser.post("action", action="send")
         with pytest.raises(InvalidInput, match="Already sent"):
             form.submit()
-        pressed.join()
 
-        assert ("pending", ["POST", "GET"]) == (form.result.status, [each.method for each in far_end.ledger])
+        assert "sending" == sending["phase"]
+        assert ("pending", ["GET", "POST", "GET"]) == (form.result.status, [each.method for each in far_end.ledger])
 
 
 def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:
     """A page that has no view yet sends no action count, and nothing is submitted for it."""
     form = PayerForm(client)
     form.fill(PAYER)
-    shown = Browser(form).post("submit", anyway=False, action_count=None)
+    shown = Browser(form).post("action", action="submit", action_count=None)
 
     assert ("open", None, None) == (shown["phase"], form.result, form.error)
 
@@ -996,13 +959,14 @@ def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(connected: Callable
         form = PayerForm(connected(far_end.url))
         browser = Browser(form)
         form.fill(PAYER)
-        browser.submit()
+        unknown = browser.submit()
+        browser.press("edit")
         browser.post("change", {"postcode": "123"})
         doubt = browser.submit()
-        refused = browser.submit(anyway=True)
+        refused = browser.press("anyway")
 
-    assert ("confirm", "unknown") == (doubt["phase"], refused["phase"])
-    assert "The outcome of the previous request is still unknown." in refused["status"][1]
+    assert ("unknown", "warning") == (unknown["phase"], doubt["banner"]["kind"])
+    assert ("The outcome of the previous request is still unknown.", "") in refused["banner"]["lines"]
 
 
 def test_markup_of_the_service_is_shown_as_text(connected: Callable[..., Client]) -> None:
@@ -1020,4 +984,4 @@ def test_markup_of_the_service_is_shown_as_text(connected: Callable[..., Client]
 
     assert "<img" not in view["panel"]
     assert "\u202e" not in json.dumps(view, ensure_ascii=False)
-    assert [] == [href for _, _, href in view["buttons"] if href]
+    assert [] == [button for button in view["buttons"] if button[2]]

@@ -137,19 +137,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
     """
     if not isinstance(completed, bool):
         raise InvalidInput("completed: give True or False. Nothing was sent.")
-    call = Call(
-        operation="update_agreement",
-        method="PATCH",
-        route="/v1/payer/{clientUserId}",
-        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
-        body=RequestBody({"agreementCompleted": completed}),
-        client_user_id=client_user_id,
-        read=AgreementUpdate.read,
-        idempotent=True,
-        if_unknown="It does no harm to call update_agreement() again; get_payer_status() returns the present state.",
-        hints={404: _CREATE_FIRST},
-    )
-    return client.send(call)
+    return client.send(agreement_call(client_user_id, completed=completed))
 
 
 @_endpoint
@@ -316,6 +304,22 @@ def payer_status_call(client_user_id: str, read: Callable[[Any], T]) -> Call[T]:
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
         read=read,
         hints={404: _MAY_BE_MISSING, 405: _MAY_BE_MISSING},
+    )
+
+
+def agreement_call(client_user_id: str, *, completed: bool = True) -> Call[AgreementUpdate]:
+    """Return the call that records an agreement. Raises InvalidInput for an id that cannot be sent."""
+    return Call(
+        operation="update_agreement",
+        method="PATCH",
+        route="/v1/payer/{clientUserId}",
+        ids={"clientUserId": check_id(client_user_id, "client_user_id")},
+        body=RequestBody({"agreementCompleted": completed}),
+        client_user_id=client_user_id,
+        read=AgreementUpdate.read,
+        idempotent=True,
+        if_unknown="It does no harm to call update_agreement() again; get_payer_status() returns the present state.",
+        hints={404: _CREATE_FIRST},
     )
 
 

@@ -18,8 +18,8 @@ BANK = (
 PAYMENT = START + "form = PaymentForm(client)\nform"
 WALK = START + "form = Walkthrough(client)\nform"
 SLOW = TESTS + (
-    "from far_end import FarEnd, hang\nfrom payerkit import *\nfrom payerkit.client import Client\n"
-    "from published import BANK_DETAILS\nfar_end = FarEnd([hang]).__enter__()\n"
+    "from far_end import FarEnd, hang, reply\nfrom payerkit import *\nfrom payerkit.client import Client\n"
+    "from published import BANK_DETAILS\nfar_end = FarEnd([reply(200, '[]'), hang]).__enter__()\n"
     "form = BankDetailsForm(Client(far_end.url, 'key', timeout=2), 'user-123')\nform.fill(BANK_DETAILS)\nform"
 )
 SOURCES = {"payer": PAYER, "bank": BANK, "payment": PAYMENT, "walk": WALK, "slow": SLOW}

@@ -4,7 +4,8 @@ A call goes from `client.Client.send` through `transport` to `deadline_adapter`;
 """
 
 from payerkit.client.call import Call, RequestBody
+from payerkit.client.cancellation import Cancellation
 from payerkit.client.client import Client, check_client
 from payerkit.client.transport import Timeout
 
-__all__ = ["Call", "Client", "RequestBody", "Timeout", "check_client"]
+__all__ = ["Call", "Cancellation", "Client", "RequestBody", "Timeout", "check_client"]

@@ -7,11 +7,13 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
 from urllib.parse import urlsplit
 
 from payerkit import html
 from payerkit.client.call import ApiVersion, Call
+from payerkit.client.cancellation import Cancellation
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.outcome import Outcome
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate
@@ -123,15 +125,18 @@ class Client:
             self.base_url, is_local=self._is_local, timeout=self.timeout, pool_size=pool_size, max_response=size
         )
 
-    def send(self, call: Call[T]) -> T:
-        """Make a call and return its result. Raises the PayerkitError that says what happened."""
+    def send(self, call: Call[T], *, cancellation: Cancellation | None = None) -> T:
+        """Make a call and return its result. Raises the PayerkitError that says what happened.
+
+        cancellation: stops the call from another thread.
+        """
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         call = call.in_version(self.api)
         started = time.monotonic()
         unproven: list[HttpRequest] = []
         try:
-            return self._send(call, started, unproven)
+            return self._send(call, started, unproven, cancellation or Cancellation())
         except KeyboardInterrupt:
             failure: Any = KeyboardInterrupt()
         # Out here, without the interrupt that came: its frames hold the key and the body.
@@ -139,18 +144,18 @@ class Client:
             failure = Outcome(call, failure, self._key, time.monotonic() - started).result()
         raise failure
 
-    def _send(self, call: Call[T], started: float, unproven: list[HttpRequest]) -> T:
+    def _send(self, call: Call[T], started: float, unproven: list[HttpRequest], cancellation: Cancellation) -> T:
         """Try a call as often as the policy allows. unproven: gets the requests that may have had an effect."""
         left = self.timeout.total  # without the waits for a turn, which count against no deadline
         unknown: UnknownOutcome | None = None
         attempt = 0
         while True:
             attempt += 1
-            departed = self._wait_turn(call)
+            departed = self._wait_turn(call, cancellation)
             if isinstance(departed, RateLimited):
                 raise unknown or departed
             began = time.monotonic()
-            result = self._attempt(call, started, began + left, unproven).result()
+            result = self._attempt(call, started, began + left, unproven, cancellation).result()
             left -= time.monotonic() - began
             self._record(call, result, departed)
             if not isinstance(result, PayerkitError):
@@ -160,19 +165,24 @@ class Client:
                 unknown = result
             else:
                 unproven.pop()
+                if call.is_write and unknown is None:
+                    cancellation.take_back()
+            if cancellation.is_stopped:
+                raise unknown or result
             wait = self.retries.wait_after(result, attempt)
             left -= wait
             if left <= 0 or not self.retries.allow(result, attempt, idempotent=call.idempotent):
                 raise unknown or result
             if result.retry_after is None or not self._is_paced(call):  # else all calls are paused, this one, too
-                self._sleep(wait)
+                cancellation.sleep(wait, self._sleep)
 
-    def _wait_turn(self, call: Call[T]) -> float | RateLimited:
+    def _wait_turn(self, call: Call[T], cancellation: Cancellation) -> float | RateLimited:
         """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
         if not self._is_paced(call):
             return self.pace.clock()
         try:
-            return self.pace.wait_turn(self._sleep, longest=self.timeout.total)
+            wait = partial(cancellation.sleep, sleep=self._sleep)
+            return self.pace.wait_turn(wait, longest=self.timeout.total)
         except RateLimited as error:
             error.request = call.name
             return error.with_traceback(None)
@@ -191,10 +201,18 @@ class Client:
             then = "Call again after that time." if pause > self.timeout.total else "The next call waits for that."
             result.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(pause)} s. {then}"
 
-    def _attempt(self, call: Call[T], started: float, deadline: float, unproven: list[HttpRequest]) -> Outcome[T]:
+    def _attempt(
+        self,
+        call: Call[T],
+        started: float,
+        deadline: float,
+        unproven: list[HttpRequest],
+        cancellation: Cancellation | None = None,
+    ) -> Outcome[T]:
         """Send a call once and return how it ended."""
         body = None if call.body is None else call.body.content
-        request = HttpRequest(call.method, self.base_url + call.path, self._headers(call), body)
+        on_leave = None if cancellation is None else cancellation.depart if call.is_write else cancellation.check
+        request = HttpRequest(call.method, self.base_url + call.path, self._headers(call), body, on_leave=on_leave)
         unproven.append(request)
         end: HttpResponse | NotSentError | BrokenOffError
         try:

@@ -10,7 +10,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -30,13 +30,24 @@ MAX_IDLE = 15.0
 
 @dataclass(slots=True)
 class HttpRequest:
-    """One request as it leaves. sent: True once a byte of it may have left; the transport sets it."""
+    """One request as it leaves.
+
+    sent: True once a byte of it may have left; the transport sets it. on_leave: called before the first byte; if it
+    raises, none leaves.
+    """
 
     method: str
     url: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes | None = field(default=None, repr=False)
     sent: bool = False
+    on_leave: Callable[[], None] | None = field(default=None, repr=False)
+
+    def leave(self) -> None:
+        """Note that the first byte leaves now."""
+        if not self.sent and self.on_leave is not None:
+            self.on_leave()
+        self.sent = True
 
     @property
     def is_write(self) -> bool:
@@ -241,7 +252,7 @@ class _DeadlineConnection(HTTPConnection):
         if self.sock is None:
             self.connect()
         if _current.attempt is not None and not self._is_opening:  # what opens a proxy's tunnel is not the request
-            _current.attempt.request.sent = True
+            _current.attempt.request.leave()
         self._last_used = time.monotonic()
         super().send(data)
 

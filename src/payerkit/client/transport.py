@@ -99,7 +99,7 @@ class Transport(Protocol):
         """Return the complete response, whatever its status; redirects are not followed.
 
         Args:
-            request: What to send, once. `request.sent` must be True before its first byte leaves.
+            request: What to send, once. `request.leave()` must be called before its first byte leaves.
             deadline: The `time.monotonic()` at which the request is given up.
 
         Raises:
@@ -129,7 +129,8 @@ class _BaseTransport(ABC):
             with running(attempt):
                 limits = attempt.seconds_left(self._timeout.connect), attempt.seconds_left(self._timeout.read)
                 prepared = self._prepare(request)
-                request.sent = self._sent_when_handed_over
+                if self._sent_when_handed_over:
+                    request.leave()
                 response = self._send(prepared, limits)
                 if response.status_code < 200:
                     raise ConnectionError(f"{response.status_code} and no final response")  # noqa: TRY301 - noted below

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from payerkit import html
 from payerkit.checks.needs import asked_fields, needs_text
 from payerkit.checks.one import check_bank_details
 from payerkit.checks.requirements import listed_rails
-from payerkit.client import Client
-from payerkit.endpoints import create_payment_detail, payment_details_call
-from payerkit.errors import InvalidInput, PayerkitError
+from payerkit.client import Client, RequestBody
+from payerkit.endpoints import payment_detail_call, payment_details_call
+from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited
+from payerkit.explanations import explain_word, status_chip
 from payerkit.findings import Findings
+from payerkit.forms.account_search import AccountSearch, ids_of
 from payerkit.forms.drawn_fields import Note, count_warnings
 from payerkit.forms.form import Form
-from payerkit.forms.form_state import Button, FormState
+from payerkit.forms.form_state import Banner, Button, FormState
+from payerkit.forms.job import Job
 from payerkit.forms.payer import PayerForm
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
@@ -72,11 +75,14 @@ class BankDetailsForm(Form):
     check = staticmethod(check_bank_details)
     title = "Bank details"
     submit_label = "Add bank details"
-    unknown_outcome_advice = "Wait a minute, then check the accounts. Send it again only if no new account appeared."
-    unknown_outcome_buttons = (Button("Check the accounts", "list"), Button("Account found: add another", "new"))
+    is_reviewed = True
+    may_repeat = False
+    unknown_outcome = "It is not known whether the account was stored."
+    unknown_outcome_advice = "Look at the accounts before you send it again: each request stores one more account."
 
     _client_user_id: str | None = None
     _accounts: Sequence[PaymentDetail] = ()
+    _search: AccountSearch | None = None
     _offered: Mapping[str, Hidden] | None = None
     _filled: Mapping[str, Hidden] | None = None
     _box_text = ""
@@ -97,11 +103,11 @@ class BankDetailsForm(Form):
     @client_user_id.setter
     def client_user_id(self, client_user_id: str | None) -> None:
         client_user_id = check_id(client_user_id, "client_user_id")
-        with self._lock:
+        with self._settled():
             # Values of one payer must not be stored for another.
             if self._client_user_id not in {None, client_user_id}:
                 self._reopen(clear=True)
-                self._accounts, self._offered = (), None
+                self._accounts, self._offered, self._search = (), None, None
             self._client_user_id = client_user_id
             self.waits_for = ""
             self._refresh_pages()
@@ -114,14 +120,14 @@ class BankDetailsForm(Form):
         empty; False removes what it filled in, unless it was changed. Raises InvalidInput for True if no payer was
         onboarded beside this form.
         """
-        with self._lock:
+        with self._settled():
             return self._filled is not None
 
     @holder_is_payer.setter
     def holder_is_payer(self, is_payer: bool) -> None:
         if not isinstance(is_payer, bool):
             raise InvalidInput("holder_is_payer: expected True or False.")
-        with self._lock:
+        with self._settled():
             self._tick(is_ticked=is_payer)
             self._refresh_pages()
 
@@ -143,7 +149,7 @@ class BankDetailsForm(Form):
             <BankDetailsForm: 8 of 26 fields>
         """
         offered = payer.as_holder()
-        with self._lock:
+        with self._settled():
             if offered != self._offered:
                 self._tick(is_ticked=False)
             self._offered = offered
@@ -160,14 +166,14 @@ class BankDetailsForm(Form):
         elif self._offered is None:
             raise InvalidInput("holder_is_payer: no payer was onboarded beside this form. Fill in the account holder.")
         else:
-            if self.done:
+            if self._is_done:
                 self._reopen()
             # Half an address completed from another one would be the address of nobody.
             stays = self._entries.has_any(_ADDRESS)
             offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
             self._filled = self._entries.fill_empty(offered)
             self._box_text = f"{_count_fields(self._filled)} filled in.{_ADDRESS_STAYS if stays else ''}"
-        self._reset_status()
+        self._note_change()
 
     def _reopen(self, *, clear: bool = False) -> None:
         super()._reopen(clear=clear)
@@ -187,7 +193,7 @@ class BankDetailsForm(Form):
     def _notes(self, findings: Findings) -> dict[str, list[Note]]:
         """Return the notes beside the fields; one says why the form chose the rails."""
         notes = super()._notes(findings)
-        if "rails" in self._entries.chosen and not self.done:
+        if "rails" in self._entries.chosen and not self._is_done:
             notes["rails"] = [Note("info", _why_these_rails(self._followed_currency)), *notes.get("rails", [])]
         return notes
 
@@ -211,52 +217,111 @@ class BankDetailsForm(Form):
     def _subject(self) -> str:
         return f"for {visible(self._client_user_id)}" if self._client_user_id else ""
 
-    def _call(self, request: BankDetails) -> PaymentDetail:
-        stored = create_payment_detail(self._client, str(self._client_user_id), request)
+    def _call(self, request: BankDetails, job: Job) -> Sequence[PaymentDetail]:
+        """Store the account, and return all accounts of the payer, the new one first."""
+        client_user_id = str(self._client_user_id)
+        if self._search is None:
+            self._search = AccountSearch(_ids_before(client_user_id, job))
+        self._search.note_sending(request)
+        read = partial(PaymentDetail.read, sent=request)
+        stored = job.send(payment_detail_call(client_user_id, RequestBody.of(request), read))
+        job.early = [stored]
         try:
-            self._list_accounts()
+            return [stored, *map(PaymentDetail.read, job.send(payment_details_call(client_user_id)))]
         except (PayerkitError, KeyboardInterrupt):
             # The account is stored. An error would make the user send it again.
-            self._accounts = [stored]
-        return stored
+            return job.early
 
-    def _list_accounts(self) -> None:
-        records = self._client.send(payment_details_call(str(self._client_user_id)))
-        self._accounts = [PaymentDetail.read(record) for record in records]
+    def _response(self, outcome: Sequence[PaymentDetail]) -> PaymentDetail:
+        stored, *listed = outcome
+        self._accounts, self._search = listed or [stored], None
+        return stored
 
     def _state_of(self, response: PaymentDetail) -> FormState:
         warnings = count_warnings(self._sent_findings)
-        text = f"Account added, with {warnings}." if warnings else "Account added."
-        if response.status:
-            text += f" Status: {response.status}."
+        title = f"Account added, with {warnings}." if warnings else "Account added."
+        explanation = response.explain()
+        line = explanation.next_step if response.status else ""
+        return self._listed(Banner.of("success", title, line))
+
+    def _listed(self, banner: Banner) -> FormState:
+        """Return the state of a form that shows the accounts of the payer."""
         buttons = (
-            Button("Refresh list", "list"),
             Button("Add another account", "new"),
             Button("Copy to a new account", "edit"),
+            Button("Refresh list", "list"),
         )
-        return FormState(phase="done", status=("success", text), html=self._account_table(), buttons=buttons)
+        return FormState("done", banner=banner, html=self._account_table(), buttons=buttons)
 
     def _account_table(self) -> str:
         """Return the accounts as an HTML table, masked, without columns that are empty in all of them."""
         fields = PaymentDetail.model_fields
         accounts = [dict(account) for account in self._accounts]  # masked, without missing values
         names = [name for name in _COLUMNS if any(name in account for account in accounts)]
-        rows = [[account.get(name, "") for name in names] for account in accounts]
+        rows = [[_cell(name, account.get(name, "")) for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
-        return html.picture(html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}"))
+        return html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}")
 
-    def _run_action(self, action: str) -> None:
-        if action == "list":
-            self._list_accounts()
-            self._state = replace(self._state, html=self._account_table())
-            self._set_status("info", "Account list updated.")
-        elif action == "new":
+    def _unknown_buttons(self) -> tuple[Button, ...]:
+        """Return the look at the accounts, and, once it showed what it can, what a person may decide."""
+        found = Button("It is there: add another account", "new")
+        look = Button("Look at the accounts", "look", kind="primary")
+        if self._search is None or self._search.verdict == "not_yet":
+            return (look,)
+        again = Button("Send again", "again", kind="primary" if self._search.verdict == "absent" else "")
+        look = look._replace(label="Look again", kind="" if self._search.verdict == "absent" else "primary")
+        edit = Button("Edit", "edit")
+        return (again, look, edit) if self._search.verdict == "absent" else (look, again, found)
+
+    def _run_action(self, action: str) -> Job | None:
+        if action in {"list", "look"}:
+            call = payment_details_call(str(self._client_user_id))
+            take = self._show_list if action == "list" else self._show_look
+            return Job(self._client, lambda job: job.send(call), take, "Looking at the accounts")
+        if action == "new":
             fields = self._entries.fields.items()
+            self._unknown = self._search = self._error = None
             self._reopen()
             self._followed_currency = ""
-            self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS)
+            self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS or field.is_secret)
+            return None
+        return super()._run_action(action)
+
+    def _show_list(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self._accounts = [PaymentDetail.read(record) for record in records]
+        self._state = self._listed(Banner("info", "Account list updated."))
+
+    def _show_look(self, records: Sequence[dict[str, Any]]) -> None:
+        """Say what a look at the accounts shows of a request whose outcome is unknown."""
+        search = self._search
+        if search is None or self._unknown is None:
+            return
+        self._accounts = [PaymentDetail.read(record) for record in records]
+        found = search.look(records)
+        if search.verdict == "found":
+            self._unknown.on_done([PaymentDetail.read(found[0]), *self._accounts])
+            self._state = self._listed(search.banner(found))
         else:
-            super()._run_action(action)
+            table = self._account_table()
+            self._state = FormState("unknown", banner=search.banner(found), html=table, buttons=self._unknown_buttons())
+
+
+def _ids_before(client_user_id: str, job: Job) -> frozenset[str] | None:
+    """Return the ids of the accounts that a payer has; None if they cannot be listed, which holds up nothing.
+
+    Raises NotSent and RateLimited: then the account could not be sent, either.
+    """
+    try:
+        return frozenset(ids_of(job.send(payment_details_call(client_user_id))))
+    except (NotSent, RateLimited):
+        raise
+    except PayerkitError:
+        return None
+
+
+def _cell(name: str, value: Any) -> Any:
+    """Return a cell of the table of accounts; a status is a chip."""
+    return status_chip(explain_word(value, "account")) if name == "status" and value else value
 
 
 def _why_these_rails(currency: str) -> str:

@@ -148,6 +148,10 @@ class Entries:
         """The type of payer or holder; "" if it was not chosen, or the form has none."""
         return str(self._values.get("beneficiary_type", ""))
 
+    def label(self, name: str) -> str:
+        """Return the label of a field, which may follow the type of payer or holder."""
+        return self.fields[name].title_for(self.holder)
+
     def visible_values(self) -> dict[str, str]:
         """Return the values of all fields but secret ones; "" for an empty field."""
         visible = (name for name, field in self.fields.items() if not field.is_secret)

@@ -3,19 +3,24 @@
 Browser (the scripts in `browser/`) and kernel exchange custom messages, because JupyterLab may save widget state in the
 notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
-- To the kernel: `type` ("ready", "change", "search", "use", "submit", "action" or "tick"), `page` (the sender),
-  `touched` (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text stands
-  for the code that it means), and the parameters of the type.
+- To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched` (fields
+  that were left: the new value, or None if it is unchanged), `taken` (those of them whose text stands for the code that
+  it means), and the parameters of the type.
 - To the browser: the view of the form, which all pages show; or the options that a search found. `page` names the page
   that a message replies to.
+
+What a button does with the service runs in a thread (`job.Job`), so that the kernel stays free. Until it ends the form
+takes no values, and `result`, `error`, `findings` and `done` wait for it.
 """
 
 from __future__ import annotations
 
+import contextvars
 import threading
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import traitlets
@@ -24,23 +29,37 @@ from payerkit.client import Client, check_client
 from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms import lookups
+from payerkit.forms.answers import form_answers
 from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_sections
 from payerkit.forms.entries import Entries
-from payerkit.forms.form_state import Button, FormState, error_text
+from payerkit.forms.failures import attention_banner, failure_banner
+from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
+from payerkit.forms.job import FormLock, Job
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
-_SCRIPTS = ("dom", "keys", "combobox", "secrets", "fields", "shown_fields", "form", "page")
+_SCRIPTS = ("dom", "keys", "combobox", "secrets", "fields", "shown_fields", "banner", "answers", "form", "page")
+
+_STILL_UNKNOWN = "The outcome of the previous request is still unknown."
+_ENTER_SECRETS = Banner("info", "Hidden values are not kept after sending. Enter them again.")
 
 
 def forms_code() -> PageCode:
     """Return the code that draws forms in a page."""
-    scripts = tuple(f"browser/{name}.js" for name in _SCRIPTS)
-    return PageCode.of(__package__, scripts, "browser/form.css")
+    scripts = tuple(f"forms/browser/{name}.js" for name in _SCRIPTS)
+    return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
+
+
+class _Done(traitlets.Bool):
+    """Whether a form is done, which waits for a form that is being sent."""
+
+    def get(self, obj: Any, cls: Any = None) -> Any:
+        with obj._settled():  # noqa: SLF001 - of its own class
+            return super().get(obj, cls)
 
 
 class Form(PageWidget):
-    """Base class of the forms: fields, checks and a button, drawn from the model of a request.
+    """Base class of the forms: fields, checks and buttons, drawn from the model of a request.
 
     Fill in a form in the browser, or from Python with `fill()` and `submit()`. The widget's state, which a notebook may
     save, holds no values.
@@ -56,22 +75,29 @@ class Form(PageWidget):
 
     spec = traitlets.Dict(read_only=True).tag(sync=True)
     waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.")
-    done = traitlets.Bool(default_value=False, read_only=True)
+    done = _Done(default_value=False, read_only=True)
 
     name: ClassVar[str]
     model: ClassVar[type[RequestModel]]
     check: ClassVar[Callable[..., Findings] | None] = None
     title: ClassVar[str]
     submit_label: ClassVar[str]
+    is_reviewed: ClassVar[bool] = False
+    """Whether the browser shows the values once more before they are sent."""
+    may_repeat: ClassVar[bool] = True
+    """Whether it does no harm to send again while the outcome of the last request is unknown."""
+    unknown_outcome: ClassVar[str]
+    """What is unknown if no response came, as a sentence."""
     unknown_outcome_advice: ClassVar[str]
-    unknown_outcome_buttons: ClassVar[tuple[Button, ...]] = ()
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
         self._client = client
-        self._entries = Entries(self.model, type(self).check)
-        # A kernel with subshells handles the browser's messages in another thread than the cells.
-        self._lock = threading.RLock()
+        self._entries = Entries(self.model, self._checker())
+        # The messages of the browser, the cells and the form's own threads may come at the same time.
+        self._lock = FormLock()
+        self._job: Job | None = None
+        self._unknown: Job | None = None
         self._action_count = 0
         self._state = FormState()
         self._sent_findings = Findings()
@@ -84,15 +110,12 @@ class Form(PageWidget):
 
     def _make_spec(self, title: str) -> dict[str, Any]:
         """Return what the browser needs to draw the form."""
-        sections = form_sections(self.model)
-        timeout = self._client.timeout.total
         return {
             "name": self.name,
             "title": title,
             "environment": self._client.environment,
-            "submit_label": self.submit_label,
-            "sections": sections,
-            "timeout": timeout,
+            "sections": form_sections(self.model),
+            "timeout": self._client.timeout.total,
         }
 
     @classmethod
@@ -108,13 +131,25 @@ class Form(PageWidget):
         for send in self._outlets:
             send({**content, "form": self.name})
 
-    def _call(self, request: Any) -> Any:
-        """Send a request and return the response."""
+    def _checker(self) -> Callable[..., Findings] | None:
+        """Return what checks the values; None for the model's schema alone."""
+        return type(self).check
+
+    def _call(self, request: Any, job: Job) -> Any:
+        """Send a request and return the outcome. Called without the lock: it changes nothing of the form."""
         raise NotImplementedError
+
+    def _response(self, outcome: Any) -> Any:
+        """Take over what `_call` returned, and return the response in it."""
+        return outcome
 
     def _state_of(self, response: Any) -> FormState:
         """Return the state of a form that is done."""
         raise NotImplementedError
+
+    def _unknown_buttons(self) -> tuple[Button, ...]:
+        """Return the buttons of a form whose outcome is unknown."""
+        return (Button("Send again", "again", kind="primary"), Button("Edit", "edit"))
 
     def _subject(self) -> str:
         """Return whom the form is about, shown beside its title."""
@@ -132,9 +167,22 @@ class Form(PageWidget):
         """Take over the state of the form's box. Only a form with a box in its `spec` has one."""
         raise NotImplementedError
 
-    def _run_action(self, action: str) -> None:
-        """Run the action of a button: "edit" keeps the values, "new" clears them."""
+    def _run_action(self, action: str) -> Job | None:
+        """Run the action of a button: "edit" keeps the values, "new" clears them. Return what is left for a thread."""
         self._reopen(clear=action == "new")
+        return None
+
+    @contextmanager
+    def _settled(self) -> Iterator[bool]:
+        """Hold the lock as soon as the form does nothing with the service; yield whether it did.
+
+        Whoever has the lock already is part of what the form does, and does not wait.
+        """
+        is_inside = self._lock.is_held
+        with self._lock:
+            had_job = self._job is not None and not is_inside
+            self._lock.wait_for(lambda: self._job is None or is_inside)
+            yield had_job
 
     @without_internal_frames
     def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
@@ -155,20 +203,22 @@ class Form(PageWidget):
             [('email', 'email_form')]
         """
         given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
-        with self._lock:
+        with self._settled():
             self._entries.fill(given, fields)
             self._follow()
-            if self.done:
+            if self._is_done:
                 self._reopen()
-            self._reset_status()
+            self._note_change()
             self._refresh_pages()
 
     @without_internal_frames
     def submit(self, *, anyway: bool = False) -> Any:
-        """Send the values, as the button does; the form shows the outcome, too.
+        """Send the values at once, and wait for the response; the form shows the outcome, too.
+
+        If the browser is sending the form, this waits for that outcome, and sends nothing.
 
         Args:
-            anyway: Send in spite of warnings.
+            anyway: Send in spite of warnings, and although the outcome of the last request is unknown.
 
         Returns:
             The response, also kept as `result`.
@@ -185,14 +235,19 @@ class Form(PageWidget):
             >>> payment is form.result
             True
         """
-        with self._lock:
-            if self.done:
+        with self._settled() as had_job:
+            if self._is_done:
                 raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
-            self._submit(anyway=anyway)
-            self._refresh_pages()
-            if self._error is not None:
+            if had_job and self._error is not None:
                 raise self._error
-            return self._result
+            try:
+                self._job = job = self._begin(anyway=anyway)
+            finally:
+                self._refresh_pages()
+        error = self._run(job)
+        if error is not None:
+            raise error
+        return self.result
 
     @without_internal_frames
     def clear(self) -> None:
@@ -205,47 +260,69 @@ class Form(PageWidget):
             >>> form
             <PaymentForm: 0 of 4 fields>
         """
-        with self._lock:
+        with self._settled():
             self._reopen(clear=True)
             self._refresh_pages()
 
     @property
     def result(self) -> Any:
         """The response to the last submission, or None."""
-        with self._lock:
+        with self._settled():
             return self._result
 
     @property
     def error(self) -> BaseException | None:
         """The exception of the last action, or None."""
-        with self._lock:
+        with self._settled():
             return self._error
 
     @property
     def findings(self) -> Findings:
         """Errors, warnings and infos about the values; after sending, those about the values that were sent."""
-        with self._lock:
-            return self._sent_findings if self.done else self._entries.findings()
+        with self._settled():
+            return self._sent_findings if self._is_done else self._entries.findings()
 
-    def _submit(self, *, anyway: bool) -> None:
-        """Check and send the values; keep the response, or the error."""
+    @property
+    def _is_done(self) -> bool:
+        """Return True if the form shows a response; unlike `done`, without waiting."""
+        return self._state.phase == "done"
+
+    def _begin(self, *, anyway: bool, page: str | None = None) -> Job:
+        """Return what sends the values. Raises InvalidInput, which the form shows, too, if they cannot be sent."""
+        findings, request = self._checked(anyway=anyway)
+        work = partial(self._call, request)
+        return Job(self._client, work, partial(self._finish, findings), "Sending", is_sending=True, page=page)
+
+    def _checked(self, *, anyway: bool) -> tuple[Findings, RequestModel]:
+        """Return the findings and the request. Raises InvalidInput, which the form shows, too."""
         self._action_count += 1
         self._result = self._error = None
         self._entries.clear_service_messages()
         self._entries.touched.update(self._entries.fields)
-        self._reset_status()
+        self._state = replace(self._state, attention="", banner=None)
         try:
-            findings = self._validate(anyway=anyway)
-            self._result = self._call(self._entries.build())
-        except (PayerkitError, KeyboardInterrupt) as error:
-            self._show_error(error)
+            self._check_unknown(anyway=anyway)
+            return self._validate(anyway=anyway), self._entries.build()
+        except InvalidInput as error:
+            self._error = error
+            if self._state.attention:
+                self._state = replace(self._state, phase="open")
+            else:
+                self._state = replace(self._state, banner=failure_banner(error))
+            raise
+
+    def _check_unknown(self, *, anyway: bool) -> None:
+        """Raise InvalidInput if the outcome of the last request is unknown, and another one may do harm."""
+        if self._unknown is None or self.may_repeat:
             return
-        self._sent_findings = findings
-        # A secret that was sent is not needed any more; editing and sending again takes a new one.
-        self._entries.clear(self._entries.secrets)
-        self._state = self._state_of(self._result)
-        # Last, because an observer may raise, and that must not look as if nothing was sent.
-        self.set_trait("done", True)
+        if not self._unknown.has_ended:
+            limit = f"{self._client.timeout.total:g}"
+            raise InvalidInput(f"The last request is still on its way, for {limit} s at most. Nothing was sent now.")
+        if not anyway:
+            raise InvalidInput(
+                f"{self.unknown_outcome} Nothing was sent now.",
+                advice=f"{self.unknown_outcome_advice} Then send it again with form.submit(anyway=True).",
+            )
 
     def _validate(self, *, anyway: bool) -> Findings:
         """Return the findings if the values may be sent. Raises InvalidInput for errors, and unconfirmed warnings."""
@@ -253,50 +330,173 @@ class Form(PageWidget):
             raise InvalidInput(f"{self.waits_for} Nothing was sent.")
         findings = self._entries.findings()
         if errors := findings.errors:
-            count = len({finding.field for finding in errors})
-            attention = "1 field needs attention" if count == 1 else f"{count} fields need attention"
-            raise InvalidInput(f"{attention}. Nothing was sent.", fields=errors)
+            self._state = replace(self._state, attention="errors")
+            raise InvalidInput(attention_banner("errors", errors, self._entries).title, fields=errors)
         if findings.warnings and not anyway:
-            self._state = replace(self._state, needs_confirmation=True)
+            self._state = replace(self._state, attention="warnings")
             advice = "Correct the fields, or send anyway with form.submit(anyway=True)."
             message = f"{count_warnings(findings)}. Nothing was sent."
             raise InvalidInput(message, fields=findings.warnings, advice=advice)
         return findings
 
-    def _show_error(self, error: PayerkitError | KeyboardInterrupt) -> None:
-        """Keep the error of a submission, and show it with what to do."""
-        self._error = error
-        if isinstance(error, UnknownOutcome):
-            self._state = FormState(phase="unknown", buttons=self.unknown_outcome_buttons)
-            lines = ["The request was sent, but its outcome is unknown.", self.unknown_outcome_advice, error.message]
-        elif self._state.needs_confirmation:
-            lines = [error_text(error), "Correct the marked fields, or send anyway."]
+    def _start(self, job: Job) -> None:
+        """Run a job in a thread of its own, so that the kernel stays free."""
+        self._job, job.is_threaded = job, True
+        # With the context, what the thread sends belongs to the same cell or message as what started it.
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._run_safely, job), name="payerkit-form", daemon=True).start()
+
+    def _run_safely(self, job: Job) -> None:
+        """Run a job. Raises nothing: in a thread, nobody would see it."""
+        try:
+            self._run(job)
+        except Exception as error:  # noqa: BLE001 - shown, and kept as `error`
+            with self._lock:
+                self._show_defect(error)
+                self._refresh_pages()
+
+    def _run(self, job: Job) -> PayerkitError | KeyboardInterrupt | None:
+        """Run a job in the calling thread, take over how it ended, and return its error."""
+        problem: PayerkitError | KeyboardInterrupt | None = None
+        end: Callable[[], None] | None = None
+        try:
+            outcome = job.work(job)
+            end = partial(job.on_done, outcome)
+        except (PayerkitError, KeyboardInterrupt) as error:
+            problem = error.with_traceback(None)  # its frames hold the request
+            end = partial(self._fail, job, problem)
+        finally:
+            self._end(job, end, problem)
+        return problem
+
+    def _end(self, job: Job, end: Callable[[], None] | None, problem: BaseException | None) -> None:
+        """Take over how a job ended, and show it; also of one that was stopped, if its outcome is still unknown.
+
+        end: takes it over; None after a defect.
+        """
+        with self._lock:
+            job.has_ended = True
+            if job.is_abandoned and self._unknown is not job:
+                return
+            self._action_count += 1
+            if self._job is job:
+                self._job = None
+            try:
+                if job.is_abandoned:
+                    self._take_late(end, problem)
+                elif end is not None:
+                    end()
+            finally:
+                self._lock.notify_all()
+                page = {"page": job.page, "focus": self._focus()} if job.page and not job.is_abandoned else {}
+                self._post(self._view(self._entries.fields) | page)
+
+    def _take_late(self, end: Callable[[], None] | None, problem: BaseException | None) -> None:
+        """Take over the outcome of a request that nobody waited for any more, unless values are being entered again."""
+        if self._state.phase == "unknown" and end is not None:
+            end()
+            is_known = self._unknown is None
+            banner = self._state.banner or Banner("info", "")
         else:
-            lines = [error_text(error)]
-            if isinstance(error, PayerkitError) and not isinstance(error, InvalidInput):
-                lines += map(str, self._entries.add_service_messages(error.fields))
-                # A refused retry proves nothing about the request before it.
-                if self._state.phase == "unknown":
-                    lines.append("The outcome of the previous request is still unknown.")
-        self._set_status("warning" if self._state.needs_confirmation else "error", *lines)
+            is_known = end is not None and not isinstance(problem, UnknownOutcome)
+            banner = Banner(
+                "warning", "The previous request succeeded." if problem is None else "The previous request failed."
+            )
+        if is_known:
+            self._unknown = None
+            line = Line("This is the outcome of the request that you stopped waiting for.")
+            self._state = replace(self._state, banner=replace(banner, lines=(*banner.lines, line)))
+
+    def _stop(self, job: Job) -> None:
+        """Stop what runs: before a request left, nothing was sent; afterwards the form only stops waiting."""
+        nothing_left, self._job = job.stop(), None
+        self._action_count += 1
+        if job.early is not None:
+            job.on_done(job.early)
+        elif job.is_sending and not nothing_left:
+            self._fail(job, UnknownOutcome("The form was told to stop waiting, and no response had come by then."))
+        else:
+            nothing = "Nothing was sent." if job.is_sending else "Nothing was changed." if nothing_left else ""
+            self._state = replace(self._state, banner=Banner("info", f"Stopped. {nothing}".rstrip()))
+        self._lock.notify_all()
+
+    def _finish(self, findings: Findings, outcome: Any) -> None:
+        """Take over the outcome of what was sent."""
+        self._unknown, self._error = None, None
+        self._result = self._response(outcome)
+        self._sent_findings = findings
+        # A secret that was sent is not needed any more; editing and sending again takes a new one.
+        self._entries.clear(self._entries.secrets)
+        self._state = self._state_of(self._result)
+        # Last, because an observer may raise, and that must not look as if nothing was sent.
+        self.set_trait("done", True)
+
+    def _fail(self, job: Job, error: PayerkitError | KeyboardInterrupt) -> None:
+        """Keep the error of a job, and show it with what to do."""
+        self._error = error
+        if job.is_sending and isinstance(error, UnknownOutcome):
+            self._unknown = job
+            lines = [self.unknown_outcome_advice]
+            if job.is_abandoned and not job.has_ended:
+                lines.append("If the response still comes, the form shows it.")
+            banner = Banner.of("warning", self.unknown_outcome, *lines, details=error.message)
+            self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons())
+            return
+        if self._unknown is job:
+            self._unknown, self._state = None, FormState()
+        self._show_failure(error)
+
+    def _show_failure(self, error: BaseException) -> None:
+        """Show what to do about an error; the fields that the service names are marked, and shown again."""
+        self._error = error
+        problems = error.fields if isinstance(error, PayerkitError) else ()
+        others = self._entries.add_service_messages(problems)
+        lines = [Line(str(problem)) for problem in others]
+        marked = [problem for problem in problems if problem not in others]
+        lines += [Line(f"{self._entries.label(each.field)}: {each.message}", each.field) for each in marked]
+        banner = failure_banner(error, problems=tuple(lines), pause=self._client.pace.pause_left())
+        # A refused retry proves nothing about the request before it.
+        if self._unknown is not None:
+            banner = replace(banner, lines=(*banner.lines, Line(_STILL_UNKNOWN)))
+        self._state = replace(self._state, phase="open" if marked else self._state.phase, attention="", banner=banner)
+
+    def _show_defect(self, error: BaseException) -> None:
+        """Show an error that nobody foresaw, without its message, which may quote a value."""
+        self._error = error
+        banner = Banner.of("error", "Unexpected error.", "See form.error, and report it.", details=type(error).__name__)
+        self._state = replace(self._state, attention="", banner=banner)
 
     def _reopen(self, *, clear: bool = False) -> None:
         """Show the fields again, with their values or empty."""
-        self._state = FormState()
+        was_done, self._state = self._is_done, FormState()
         if clear:
             self._entries.clear(self._entries.fields)
-            self._result = self._error = None
-        elif self.done and any(field.is_secret for field in self._entries.fields.values()):
-            self._set_status("info", "Hidden values are not kept after sending. Enter them again.")
+            self._result = self._error = self._unknown = None
+        elif was_done and any(field.is_secret for field in self._entries.fields.values()):
+            self._state = FormState(
+                banner=Banner("info", "Hidden values are not kept after sending. Enter them again.")
+            )
+        elif self._unknown is not None:
+            self._state = FormState(banner=Banner("warning", _STILL_UNKNOWN))
         self.set_trait("done", False)
 
-    def _reset_status(self) -> None:
-        """Remove the status and the offer to send anyway; an unknown outcome stays unknown."""
-        if self._state.phase != "done":
-            self._state = replace(self._state, needs_confirmation=False, status=("info", ""))
+    def _note_change(self) -> None:
+        """After a value changed, remove what the banner says of others, and show the fields; errors stay listed."""
+        if self._state.phase in {"open", "review"}:
+            stays = self._state.attention == "errors" and self._entries.findings().errors
+            self._state = FormState(attention="errors" if stays else "")
 
-    def _set_status(self, kind: str, *lines: str) -> None:
-        self._state = replace(self._state, status=(kind, "\n".join(line for line in lines if line)))
+    def _buttons(self) -> tuple[Button, ...]:
+        """Return the buttons that the form has now."""
+        if self._job is not None and self._job.is_sending:
+            return ()
+        if self._state.phase == "open":
+            anyway = (Button("Send anyway", "anyway"),) if self._state.attention == "warnings" else ()
+            return (Button(self.submit_label, "submit", kind="primary"), *anyway)
+        if self._state.phase == "review":
+            label = "Send anyway" if self._entries.findings().warnings else "Send"
+            return (Button(label, "send", kind="primary"), Button("Back", "back"))
+        return self._state.buttons
 
     def _refresh_pages(self) -> None:
         """Show the form as it is now, with all values but secrets, on every page."""
@@ -304,80 +504,124 @@ class Form(PageWidget):
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
         """Return what every page shows, with the values of the named fields; what is held of secrets is masked."""
-        findings = Findings() if self.done else self._entries.findings()
+        job, phase = self._job, self._state.phase
+        is_sending = job is not None and job.is_sending
+        findings = self._entries.findings() if phase in {"open", "review"} else Findings()
         values = {name: value for name, value in self._entries.visible_values().items() if name in names}
         fields = self._entries.fields
-        return {
+        view = {
+            "phase": "sending" if is_sending else "locked" if phase == "open" and self.waits_for else phase,
             "action_count": self._action_count,
             "subject": self._subject(),
             "waits_for": self.waits_for,
+            "banner": self._banner(findings),
             "notes": self._notes(findings),
             "held": self._entries.held,
             "values": values,
             "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
-            **self._state.to_view(),
+            "panel": "" if is_sending or not self._state.html else f'<div class="pk">{self._state.html}</div>',
+            "buttons": self._buttons(),
         }
+        if is_sending or phase in {"review", "unknown"}:
+            view["answers"] = form_answers(self._entries, findings)
+        return view
+
+    def _banner(self, findings: Findings) -> dict[str, Any] | None:
+        """Return what stands above the fields, as the browser reads it."""
+        if self._job is not None:
+            return self._job.to_view()
+        if self._state.attention == "errors":
+            return attention_banner("errors", findings.errors, self._entries).to_view()
+        if self._state.attention == "warnings":
+            return attention_banner("warnings", findings.warnings, self._entries).to_view()
+        return None if self._state.banner is None else self._state.banner.to_view()
 
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
-        try:
-            reply = self._reply(message)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
-            self._error = error
-            self._set_status("error", f"Unexpected error: {type(error).__name__}. See form.error, and report it.")
-            reply = self._view()
-        self._post({**reply, "page": message.get("page") if isinstance(message, Mapping) else None})
+        # With the lock, so that no thread shows its outcome before the reply that says that it runs.
+        with self._lock:
+            try:
+                reply = self._reply(message)
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
+                self._show_defect(error)
+                reply = self._view()
+            self._post({**reply, "page": message.get("page") if isinstance(message, Mapping) else None})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the values of a message, do what it requests, and return the reply."""
-        with self._lock:
-            touched = {name: value for name, value in message["touched"].items() if name in self._entries.fields}
-            for name, value in touched.items():
-                self._touch(name, self._meant(name, value) if name in message.get("taken", ()) else value)
-            if message["type"] == "use" and message["name"] in self._entries.fields:
-                self._touch(message["name"], self._entries.reading(message["name"]))
-                touched[message["name"]] = None
-            changed = {*touched, *self._follow()}
-            match message["type"]:
-                case "ready":
-                    return self._view(self._entries.fields if self._entries else ())
-                case "change" | "use":
-                    view = self._view(changed)
-                    # The page may wait for an action: only the reply to that one ends the wait. Likewise a box.
-                    del view["action_count"]
-                    view.pop("box", None)
-                    return view
-                case "search":
-                    name = message["name"]
-                    found = lookups.search(self._entries.fields[name].lookup, str(message["text"]))
-                    return {"name": name, "search_id": message["search_id"], **found._asdict()}
-                case "submit" | "action":
-                    return self._act(message)
-                case "tick":
-                    # A page may not be up to date: the view corrects it.
-                    with suppress(InvalidInput):
-                        if not self.done:
-                            self._tick(is_ticked=message["is_ticked"] is True)
-                    return self._view(self._entries.fields)
-            raise ValueError("unknown type of message")
+        touched = {name: value for name, value in message["touched"].items() if name in self._entries.fields}
+        for name, value in touched.items():
+            self._touch(name, self._meant(name, value) if name in message.get("taken", ()) else value)
+        if message["type"] == "use" and message["name"] in self._entries.fields:
+            self._touch(message["name"], self._entries.reading(message["name"]))
+            touched[message["name"]] = None
+        changed = {*touched, *(self._follow() if self._takes_values else ())}
+        match message["type"]:
+            case "ready":
+                return self._view(self._entries.fields if self._entries else ())
+            case "change" | "use":
+                view = self._view(changed)
+                # The page may wait for an action: only the reply to that one ends the wait. Likewise a box.
+                del view["action_count"]
+                view.pop("box", None)
+                return view
+            case "search":
+                name = message["name"]
+                found = lookups.search(self._entries.fields[name].lookup, str(message["text"]))
+                return {"name": name, "search_id": message["search_id"], **found._asdict()}
+            case "action":
+                return self._act(message)
+            case "tick":
+                # A page may not be up to date: the view corrects it.
+                with suppress(InvalidInput):
+                    if self._takes_values:
+                        self._tick(is_ticked=message["is_ticked"] is True)
+                return self._view(self._entries.fields)
+        raise ValueError("unknown type of message")
 
     def _act(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Submit, or run the action of a button, and return the view with the field to focus."""
+        """Run the action of a button, and return the view with what to focus."""
         # A page that had not seen the last action must not start one: a second click, or another tab.
         if message.get("action_count") != self._action_count:
             return self._view(self._entries.fields)
-        if message["type"] == "submit":
-            if not self.done:
-                self._submit(anyway=message["anyway"] is True)
-        else:
-            self._action_count += 1
-            self._error = None
-            try:
-                self._run_action(message["action"])
-            except (PayerkitError, KeyboardInterrupt) as error:
-                self._error = error
-                self._set_status("error", error_text(error))
-        return self._view(self._entries.fields) | {"focus": self._focus()}
+        action, focus = str(message["action"]), ""
+        if self._job is not None:
+            if action == "stop" and self._job.is_threaded:
+                self._stop(self._job)
+        elif action == "change" and self._state.phase == "review":
+            self._state, focus = FormState(), str(message.get("field"))
+        elif offers(self._buttons(), action):
+            self._press(action, message.get("page"))
+        return self._view(self._entries.fields) | {"focus": focus or self._focus()}
+
+    def _press(self, action: str, page: str | None) -> None:
+        """Do what a button of the form does."""
+        try:
+            if action == "submit" and self.is_reviewed:
+                self._checked(anyway=True)
+                self._state = replace(self._state, phase="review")
+            elif action in {"submit", "anyway", "send", "again"}:
+                self._start(self._begin(anyway=action != "submit", page=page))
+            elif action == "back":
+                self._action_count += 1
+                self._state = FormState()
+            else:
+                self._action_count += 1
+                self._error = None
+                job = self._run_action(action)
+                if job is not None:
+                    job.page = page
+                    self._start(job)
+        except InvalidInput as error:
+            if self._error is not error:  # else it is shown already
+                self._show_failure(error)
+        except (PayerkitError, KeyboardInterrupt) as error:
+            self._show_failure(error)
+
+    @property
+    def _takes_values(self) -> bool:
+        """Return True unless the values are being sent, or were."""
+        return self._job is None and self._state.phase in {"open", "review"}
 
     def _meant(self, name: str, text: Any) -> Any:
         """Return the code that a text means, or the text itself if there is none, or several."""
@@ -385,22 +629,22 @@ class Form(PageWidget):
         return found.options[found.match][0] if found.match >= 0 else text
 
     def _touch(self, name: str, value: Any) -> None:
-        """Mark a field as touched, and keep its value unless it is None; ignored once the form was sent."""
-        if self.done:
+        """Mark a field as touched, and keep its value unless it is None; ignored once the form is sent."""
+        if not self._takes_values:
             return
         self._entries.touched.add(name)
         if isinstance(value, str):
             self._entries.set_value(name, value)
-            self._reset_status()
+            self._note_change()
 
     def _focus(self) -> str:
-        """Return where the focus goes after an action: "panel" for a response, else the first field to correct."""
-        if self._state.phase != "open" and not self._state.needs_confirmation:
-            return "panel"
-        findings = self._entries.findings()
-        worst = findings.errors or findings.warnings
-        return next((finding.field for finding in worst if finding.field in self._entries.fields), "")
+        """Return where the focus goes after an action: to the banner, the answers, or a field."""
+        if self._banner(self._entries.findings()) is not None:
+            return "banner"
+        return "answers" if self._state.phase == "review" else next(iter(self._entries.fields))
 
     def __repr__(self) -> str:
-        state = "done" if self.done else f"{len(self._entries)} of {len(self._entries.fields)} fields"
+        if self._job is not None and self._job.is_sending:
+            return f"<{type(self).__name__}: sending>"
+        state = "done" if self._is_done else f"{len(self._entries)} of {len(self._entries.fields)} fields"
         return f"<{type(self).__name__}: {state}>"

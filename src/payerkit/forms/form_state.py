@@ -1,50 +1,97 @@
-"""The part of a form that is not its fields: where it stands, what it says, and its buttons."""
+"""The part of a form that is not its fields: where it stands, what its banner says, and its buttons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from payerkit.errors import InvalidInput, NotSent, PayerkitError
 from payerkit.html import visible
 
-Phase = Literal["open", "unknown", "done"]
-"""The phase of a form: open for input, sent with an unknown outcome, or sent with a response."""
+Phase = Literal["open", "review", "unknown", "done"]
+"""The phase of a form: open for input, to be looked at before it is sent, sent with an unknown outcome, or sent with a
+response. To the browser, a form that is being sent is "sending", and one that waits for something else is "locked"."""
+
+Kind = Literal["info", "success", "warning", "error"]
+Attention = Literal["", "errors", "warnings"]
+
+ButtonKind = Literal["", "primary", "copy"]
+"""How a button looks and acts: the next step, any other step, or one that copies its link."""
 
 
 class Button(NamedTuple):
-    """A button of a form: its label, and either the action that it starts or the page that it opens."""
+    """A button of a form: its label, and either the action that it starts or the page that it opens.
+
+    about: what it is about, for screen readers, where several have the same label.
+    """
 
     label: str
     action: str = ""
     url: str = ""
+    kind: ButtonKind = ""
+    about: str = ""
+
+
+class Line(NamedTuple):
+    """A line of a banner, and the field that it leads to, "" for none."""
+
+    text: str
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """What a form says above its fields.
+
+    details: what helps whoever looks into a failure, folded. free_at: the `time.monotonic()` from which on it makes
+    sense to send again.
+    """
+
+    kind: Kind
+    title: str
+    lines: tuple[Line, ...] = ()
+    details: str = ""
+    free_at: float = -math.inf
+
+    @classmethod
+    def of(cls, kind: Kind, title: str, *lines: str, **more: Any) -> Banner:
+        """Return a banner whose lines lead to no field; empty ones are left out."""
+        return cls(kind, title, tuple(Line(line) for line in lines if line), **more)
+
+    def to_view(self) -> dict[str, Any]:
+        """Return the banner as the browser reads it; `wait` is in whole seconds."""
+        view: dict[str, Any] = {"kind": self.kind, "title": visible(self.title)}
+        if self.lines:
+            view["lines"] = [(visible_lines(line.text), line.field) for line in self.lines]
+        if self.details:
+            view["details"] = visible_lines(self.details)
+        if (wait := math.ceil(self.free_at - time.monotonic()) if math.isfinite(self.free_at) else 0) > 0:
+            view["wait"] = wait
+        return view
 
 
 @dataclass(frozen=True, slots=True)
 class FormState:
     """The part of a form that is not its fields.
 
-    needs_confirmation: offer to send in spite of warnings. status: kind and text. html: the response, escaped.
+    attention: the fields that the banner lists, with errors or with warnings. html: the response, escaped. buttons:
+    those of a form that is done, or whose outcome is unknown.
     """
 
     phase: Phase = "open"
-    needs_confirmation: bool = False
-    status: tuple[str, str] = ("info", "")
+    attention: Attention = ""
+    banner: Banner | None = None
     html: str = ""
-    buttons: tuple[Button, ...] = ()
-
-    def to_view(self) -> dict[str, Any]:
-        """Return the state as the browser reads it."""
-        kind, text = self.status
-        status = (kind, "\n".join(map(visible, text.splitlines())))
-        phase = "confirm" if self.needs_confirmation else self.phase
-        return {"phase": phase, "status": status, "panel": self.html, "buttons": self.buttons}
+    buttons: tuple[Button, ...] = field(default=())
 
 
-def error_text(error: BaseException) -> str:
-    """Return the text that a form shows for an error."""
-    if isinstance(error, NotSent):
-        return f"The service could not be reached. {error.advice}\n{error.message}"
-    if isinstance(error, InvalidInput):
-        return error.message
-    return f"{error.message}\n{error.advice}" if isinstance(error, PayerkitError) else "Interrupted. Nothing was sent."
+def visible_lines(text: str) -> str:
+    """Return a text with its line breaks, and all other control characters as escapes."""
+    return "\n".join(map(visible, text.splitlines()))
+
+
+def offers(buttons: Iterable[Button], action: str) -> bool:
+    """Return True if a button starts an action."""
+    return any(button.action == action for button in buttons)

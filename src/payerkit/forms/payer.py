@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
 from urllib.parse import urlsplit
 
 from payerkit import html
 from payerkit.checks.one import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
-from payerkit.endpoints import create_payer, get_payer_status, update_agreement
+from payerkit.client import RequestBody
+from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import NotFound
+from payerkit.explanations import Explanation, status_chip
 from payerkit.forms.drawn_fields import count_warnings
 from payerkit.forms.form import Form
-from payerkit.forms.form_state import Button, FormState
+from payerkit.forms.form_state import Banner, Button, FormState
+from payerkit.forms.job import Job
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.base import Hidden
@@ -55,6 +58,7 @@ class PayerForm(Form):
     check = staticmethod(check_payer)
     title = "Payer"
     submit_label = "Onboard payer"
+    unknown_outcome = "It is not known whether the payer was registered."
     unknown_outcome_advice = "You can send it again: the same client user id does not create a second payer."
 
     _agreement_url: str | None = None
@@ -77,7 +81,7 @@ class PayerForm(Form):
             >>> form.as_holder()["account_name"].get_secret_value()
             'John Doe'
         """
-        with self._lock:
+        with self._lock:  # without waiting: a Walkthrough asks while it is told that the payer was sent
             values = self._entries.visible_values()
         holder = {name: values[source] for name, source in SHARED_FIELDS.items()}
         if values["beneficiary_type"] == "business":
@@ -87,68 +91,120 @@ class PayerForm(Form):
         return {name: Hidden(value) for name, value in holder.items() if value}
 
     def _subject(self) -> str:
-        return visible(str(self._client_user_id)) if self.done else ""
+        return visible(str(self._client_user_id)) if self._is_done else ""
 
-    def _call(self, request: Payer) -> PayerStatus:
-        status = create_payer(self._client, request)
-        self._client_user_id = request.client_user_id
+    def _call(self, request: Payer, job: Job) -> tuple[str, PayerStatus]:
+        body, read = RequestBody.of(request), partial(PayerStatus.read, sent=request)
+        return request.client_user_id, job.send(payer_call(request.client_user_id, body, read))
+
+    def _response(self, outcome: tuple[str, PayerStatus]) -> PayerStatus:
+        self._client_user_id, status = outcome
         self._agreement_url, self._kyc_url = status.agreement_url, status.kyc_url
         return status
 
     def _state_of(self, response: PayerStatus) -> FormState:
-        rows = [
-            (field.title or name, html.escape(_as_text(value)))
-            for name, field, value in response.present_fields()
-            if not name.endswith("_url")
-        ]
         warnings = count_warnings(self._sent_findings)
-        text = f"Sent, with {warnings}." if warnings else "Sent."
-        if not rows:
-            text = "The response has no status of the payer. Refresh the status."
-        if any(_is_on_this_machine(url) for url in (self._agreement_url, self._kyc_url)):
-            text += " The links open only on the machine that runs this notebook."
-        status = ("success" if rows else "warning", text)
-        buttons = self._buttons(is_signed=response.agreement_status in _SIGNED)
-        return FormState(
-            phase="done", status=status, html=html.picture(html.table(rows, caption="Payer status")), buttons=buttons
-        )
+        title = f"Payer onboarded, with {warnings}." if warnings else "Payer onboarded."
+        return self._shown(response, title)
 
-    def _buttons(self, *, is_signed: bool) -> tuple[Button, ...]:
-        """Return the next steps in their order; a link of the service is left out unless it is a web address."""
-        signing = (Button("Open the agreement", url=self._agreement_url or ""), Button("Mark as signed", "sign"))
-        buttons = (
-            *(() if is_signed else signing),
-            Button("Open the identity check", url=self._kyc_url or ""),
-            Button("Refresh status", "refresh"),
+    def _shown(self, status: PayerStatus, title: str) -> FormState:
+        """Return the state of a form that shows the status of a payer, with the next step."""
+        explanation = status.explain()
+        lines = [in_form(explanation.next_step)]
+        if any(_is_on_this_machine(url) for url in (self._agreement_url, self._kyc_url)):
+            lines.append("The links open only on the machine that runs this notebook.")
+        banner = Banner.of("success", title, *lines)
+        if not (status.kyc_status or status.agreement_status):
+            banner = Banner.of("warning", title, "The response has no status of the payer. Refresh the status.")
+        return FormState("done", banner=banner, html=_status_table(status), buttons=self._next_steps(explanation))
+
+    def _next_steps(self, explanation: Explanation) -> tuple[Button, ...]:
+        """Return the buttons in their order: first the step that is next, by whose move it is."""
+        kyc, agreement = explanation.parts[:2]
+        steps = []
+        if not agreement.is_passed:
+            steps += self._page_buttons("agreement", self._agreement_url, is_next=not agreement.final)
+            is_next = not steps and not agreement.final
+            steps.append(Button("The payer has signed", "sign", kind="primary" if is_next else "", about="agreement"))
+        if not kyc.is_passed:
+            is_next = agreement.is_passed and kyc.whose_move == "payer"
+            steps += self._page_buttons("identity check", self._kyc_url, is_next=is_next)
+        is_next = not explanation.final and not any(button.kind == "primary" for button in steps)
+        return (
+            *steps,
+            Button("Refresh status", "refresh", kind="primary" if is_next else ""),
             Button("Edit and send again", "edit"),
             Button("New payer", "new"),
         )
-        return tuple(button for button in buttons if button.action or html.is_web_address(button.url))
 
-    def _run_action(self, action: str) -> None:
+    def _page_buttons(self, page: str, url: str | None, *, is_next: bool) -> list[Button]:
+        """Return the buttons that open a page and copy its link; none unless the link is a web address."""
+        if url is None or not html.is_web_address(url):
+            return []
+        opens = Button(f"Open the {page}", url=url, kind="primary" if is_next else "", about=page)
+        return [opens, Button("Copy link", url=url, kind="copy", about=page)]
+
+    def _run_action(self, action: str) -> Job | None:
+        client_user_id = str(self._client_user_id)
         if action == "sign":
-            self._mark_as_signed()
-        elif action == "refresh":
-            status = self._refresh_status()
-            self._set_status("success", f"Status updated. {in_form(status.explain().next_step)}")
-        else:
-            super()._run_action(action)
+            return Job(self._client, partial(_mark_as_signed, client_user_id), self._show_signed, "Recording")
+        if action == "refresh":
+            call = payer_status_call(client_user_id, PayerStatus.read)
+            return Job(self._client, lambda job: job.send(call), self._show_status, "Refreshing the status")
+        return super()._run_action(action)
 
-    def _refresh_status(self) -> PayerStatus:
-        status = self._result = get_payer_status(self._client, str(self._client_user_id))
-        self._state = self._state_of(status)
-        return status
+    def _show_status(self, status: PayerStatus) -> None:
+        self._result, self._state = status, self._shown(status, "Status updated.")
 
-    def _mark_as_signed(self) -> None:
-        is_recorded = update_agreement(self._client, str(self._client_user_id)).success
-        # Reading a status is beyond the specification, so a service may not have the call.
-        with suppress(NotFound):
-            self._refresh_status()
-        if is_recorded:
-            self._state = replace(self._state, buttons=self._buttons(is_signed=True))
-            self._set_status("success", "The agreement is recorded.")
-        else:
-            self._set_status("warning", "The service did not confirm that the agreement is signed. Try again later.")
+    def _show_signed(self, outcome: tuple[bool, PayerStatus | None]) -> None:
+        """Show what became of a recorded agreement. The service says more, or, without a status, at least that much."""
+        is_recorded, status = outcome
+        if status is not None:
+            self._show_status(status)
+        if not is_recorded:
+            title = "The service did not confirm that the agreement is signed."
+            self._state = replace(self._state, banner=Banner.of("warning", title, "Try again later."))
+            return
+        banner = self._state.banner or Banner("success", "")
+        buttons = self._state.buttons
+        if status is None:
+            known = self._result.model_copy(update={"agreement_status": "completed"})
+            buttons = self._next_steps(known.explain())
+        banner = replace(banner, kind="success", title="The agreement is recorded.")
+        self._state = replace(self._state, banner=banner, buttons=buttons)
+
+
+def _mark_as_signed(client_user_id: str, job: Job) -> tuple[bool, PayerStatus | None]:
+    """Record the agreement; return whether the service did, and the status, if it can be read."""
+    is_recorded = job.send(agreement_call(client_user_id)).success is True
+    # Reading a status is beyond the specification, so a service may not have the call.
+    with suppress(NotFound):
+        return is_recorded, job.send(payer_status_call(client_user_id, PayerStatus.read))
+    return is_recorded, None
+
+
+def _status_table(status: PayerStatus) -> str:
+    """Return the statuses of a payer as chips in words, each with what it means."""
+    explanation = status.explain()
+    rows = [
+        (name, f"{status_chip(part)} {html.escape(part.meaning)}")
+        for name, part in zip(("Identity check", "Agreement"), explanation.parts, strict=False)
+        if part.status
+    ]
+    if status.is_compliant is not None:
+        kind, words = ("success", "yes") if status.is_compliant else ("neutral", "not yet")
+        rows.append(("Compliant", html.chip(kind, words)))
+    others = {"kyc_status", "agreement_status", "is_compliant"}
+    rows += [
+        (field.title or name, html.escape(_words(str(value))))
+        for name, field, value in status.present_fields()
+        if name not in others and not name.endswith("_url")
+    ]
+    return html.table(rows, caption="Payer status")
+
+
+def _words(status: str) -> str:
+    return status.replace("_", " ")
 
 
 _IN_FORM = {
@@ -156,7 +212,7 @@ _IN_FORM = {
     "create_payer() returns the link": "the link is below",
     "Call create_payer() again": "Send the form again",
     "Call create_payer() for the link and": "Send the form again for the link, and",
-    "call update_agreement()": "mark it as signed",
+    "call update_agreement()": 'press "The payer has signed"',
     ": create_payment_detail(), if": ", if",
 }
 """What the explanation of a status says to somebody who writes Python, and what a form says instead."""
@@ -167,10 +223,6 @@ def in_form(text: str) -> str:
     for call, words in _IN_FORM.items():
         text = text.replace(call, words)
     return text
-
-
-def _as_text(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value).replace("_", " ")
 
 
 def _is_on_this_machine(url: str | None) -> bool:

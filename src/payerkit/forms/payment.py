@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from payerkit.client import Client
 from payerkit.endpoints import order_warnings, payment_call
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms.drawn_fields import Note
 from payerkit.forms.form import Form
-from payerkit.forms.form_state import Button, FormState
+from payerkit.forms.form_state import Banner, Button, FormState
+from payerkit.forms.job import Job
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import read_rate
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.review.check_order import check_payment_order
 from payerkit.signing.card import PaymentCard
 
 
@@ -50,6 +53,8 @@ class PaymentForm(Form):
     model = PaymentOrder
     title = "Payment"
     submit_label = "Initiate payment"
+    is_reviewed = True
+    unknown_outcome = "It is not known whether the payment was initiated."
     unknown_outcome_advice = (
         "No money has moved: a wallet has to sign first. Send it again, and sign the transactions of one response only."
     )
@@ -70,8 +75,8 @@ class PaymentForm(Form):
     @property
     def findings(self) -> Findings:
         """Findings about the order; after sending, those about the payment, with a `verdict`."""
-        with self._lock:
-            return self._card(self._result).findings if self.done else super().findings
+        with self._settled():
+            return self._card(self._result).findings if self._is_done else super().findings
 
     def _card(self, payment: Payment) -> PaymentCard:
         return payment.card(rate=self._rate, policy=self._policy)
@@ -87,13 +92,13 @@ class PaymentForm(Form):
             The payment, also kept as `result`.
 
         Raises:
-            InvalidInput: The values have errors, or warnings without `anyway`; or they were sent already. Nothing was
-                sent.
+            InvalidInput: The values have errors, as `check_payment_order` finds them, or warnings without `anyway`; or
+                they were sent already. Nothing was sent.
             PayerkitError: The call failed, as `initiate_payment` would raise it. Also kept as `error`.
 
         Warns:
-            PayeeWarning, RealMoneyWarning: Before sending, as `initiate_payment` does. In the browser, notes at the
-                fields say it.
+            RealMoneyWarning: Before sending, as `initiate_payment` does, if `anyway` sends in spite of the finding that
+                says the same.
 
         Example:
             >>> form = PaymentForm(client)
@@ -102,37 +107,35 @@ class PaymentForm(Form):
             >>> payment is form.result
             True
         """
-        for warning in self._warnings().values():
-            warnings.warn(warning, stacklevel=3)  # the caller is above one decorator
+        if anyway:
+            for warning in self._warnings():
+                warnings.warn(warning, stacklevel=3)  # the caller is above one decorator
         payment: Payment = super().submit(anyway=anyway)
         return payment
 
-    def _warnings(self) -> dict[str, UserWarning]:
-        """Return the warnings about an order that was not sent yet, by field."""
-        if self.done:
-            return {}
-        with self._lock:
-            order = self._entries.visible_values()
-        return order_warnings(order["payee"], order["payment_currency"], self._client.environment)
+    def _warnings(self) -> list[UserWarning]:
+        """Return the warnings about an order that can be sent; fields with an error are not sent."""
+        with self._settled():
+            if self._is_done:
+                return []
+            order, wrong = self._entries.visible_values(), {each.field for each in self._entries.findings().errors}
+        found = order_warnings(order["payee"], order["payment_currency"], self._client.environment)
+        return [warning for name, warning in found.items() if name not in wrong]
 
-    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
-        """Return the notes beside the fields; those of the warnings appear as soon as a value is entered."""
-        notes = super()._notes(findings)
-        for name, warning in self._warnings().items():
-            notes.setdefault(name, []).append(Note("warning", str(warning)))
-        return notes
+    def _checker(self) -> Callable[..., Findings]:
+        return partial(check_payment_order, policy=self._policy, environment=self._client.environment)
 
-    def _call(self, request: PaymentOrder) -> Payment:
-        return self._client.send(payment_call(request, self._client.environment))
+    def _call(self, request: PaymentOrder, job: Job) -> Payment:
+        return job.send(payment_call(request, self._client.environment))
 
     def _state_of(self, response: Payment) -> FormState:
         buttons = (Button("Edit the order", "edit"), Button("New payment", "new"))
         card = self._card(response)
-        return FormState(phase="done", status=_STATUS[card.verdict], html=card._repr_html_(), buttons=buttons)
+        return FormState("done", banner=_BANNERS[card.verdict], html=card._repr_html_(), buttons=buttons)
 
 
-_STATUS = {
-    "ok": ("success", "Payment initiated. No money moves until a wallet signs."),
-    "look": ("warning", "Payment initiated. Read the warnings before anyone signs."),
-    "stop": ("error", "Payment initiated. Do not sign it: read the errors."),
+_BANNERS = {
+    "ok": Banner.of("success", "Payment initiated.", "No money moves until a wallet signs."),
+    "look": Banner.of("warning", "Payment initiated. Read the warnings before anyone signs."),
+    "stop": Banner.of("error", "Payment initiated. Do not sign it: read the errors."),
 }

@@ -35,9 +35,9 @@ class PageCode:
 
     @classmethod
     @cache
-    def of(cls, package: str, scripts: tuple[str, ...], style: str) -> Self:
-        """Join scripts, in this order, and a style into a module. The scripts share one scope; one defines `draw`."""
-        css = json.dumps(palette() + source(package, style))
+    def of(cls, package: str, scripts: tuple[str, ...], *styles: str) -> Self:
+        """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`."""
+        css = json.dumps("\n".join([palette(), *(source(package, style) for style in styles)]))
         code = "\n".join([f"const css = {css};", *(source(package, name) for name in scripts), "export { css, draw };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 

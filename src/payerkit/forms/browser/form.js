@@ -1,14 +1,14 @@
 // Draws one form from its spec, and tells Python what the user enters. Values are never part of the widget's state,
 // because JupyterLab may save that state in the notebook. They travel in custom messages (listed in form.py), and a
 // secret is removed from the page as soon as its field is left.
-// `model` is anywidget's. Returns the form's node, and `receive`, which takes the messages for this form.
+// `model` is anywidget's. Returns the form's node, its heading, and `receive`, which takes the messages for this form.
 const drawForm = (spec, model, signal) => {
-  const { name: formName, title, environment, submit_label: submitLabel, sections, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
+  const { name: formName, title, environment, sections, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
   const id = 'f' + Math.random().toString(36).slice(2);
   const fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
   // touched: the fields that were left since the last message, with their new values, or null if unchanged.
-  let actionCount, phase = 'open', pointerIsDown, clock, sendTimer, touched = {}, taken = [];
+  let actionCount, phase = 'open', pointerIsDown, sendTimer, touched = {}, taken = [];
 
   const send = (message) => {
     clearTimeout(sendTimer);
@@ -17,7 +17,7 @@ const drawForm = (spec, model, signal) => {
       [touched, taken] = [{}, []];
     } catch {
       stopWaiting();
-      setStatus(['error', 'The kernel was restarted, so the values are lost. Run the cell again.']);
+      banner.show({ kind: 'error', title: 'The kernel was restarted, so the values are lost. Run the cell again.' });
     }
   };
   // A field that is left by pressing a button is sent together with what the button does.
@@ -32,54 +32,95 @@ const drawForm = (spec, model, signal) => {
   const spoken = setAttributes(div('spoken'), { 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
 
   const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, say, signal })).box;
-  const subject = create('span', { class: 'help' }), waitsFor = div('help'), actions = div('row');
-  const topStatus = div('status'), panel = setAttributes(div('panel'), { tabindex: -1 });
+  const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
+  const focusField = (name) => {
+    const field = fields[name];
+    if (!field) return;
+    field.box.hidden = false;
+    field.input.focus();
+    field.box.scrollIntoView({ block: 'nearest' });
+  };
+  // Python knows which of its buttons may send; the page adds that now is too early.
+  const actions = div('row actions');
+  const free = (isFree) => {
+    for (const node of actions.querySelectorAll('.go')) setAttributes(node, { 'aria-disabled': !isFree });
+  };
+  const banner = drawBanner({ timeout, free, go: (name) => phase === 'review' ? change(name) : focusField(name), act: (action) => startAction(action, true) });
+  const change = (name) => startAction('change', false, { field: name });
+  const answers = drawAnswers(change);
+  const panel = div('panel');
   const box = create('input', { type: 'checkbox', id: id + 'b' }), boxText = create('span', { class: 'help', 'aria-live': 'polite' });
   const boxRow = div('row', box, create('label', { for: box.id }, boxLabel || ''), boxText);
   const drawBox = (name) => name === boxSection ? [div('help', boxHelp), boxRow] : [];
-  const body = div('', ...sections.map(([name, rows]) => create('fieldset', {}, create('legend', {}, name), ...drawBox(name), div('grid', ...rows.map(addField)))));
-  const submitButton = button(submitLabel, 'go'), anywayButton = button('Send anyway', '', () => submit(true));
-  const foot = div('row', submitButton, anywayButton, create('span', { class: 'help' }, '* required'));
-  const status = setAttributes(div('status'), { role: 'status' }), seconds = create('span', { class: 'help', 'aria-hidden': true });
+  const drawSection = ([name, rows]) => create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...drawBox(name), div('grid', ...rows.map(addField)));
+  const body = div('', ...sections.map(drawSection), create('div', { class: 'help' }, '* required'));
   const badge = create('span', { class: 'badge ' + environment }, environment[0].toUpperCase() + environment.slice(1));
   const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
-    div('title', create('b', {}, title), ' ', badge, ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds), spoken);
+    div('title', heading, ' ', badge, ' ', subject), waitsFor, banner.node, panel, answers.node, body, actions, spoken);
   boxRow.hidden = true;
   box.addEventListener('change', () => send({ type: 'tick', is_ticked: box.checked }));
   const shown = arrangeFields(spec, fields, say);
   body.querySelector('.grid').before(shown.advice);
   body.append(shown.moreButton);
 
-  // The status is below the button; a long form repeats it on top, because the first wrong field may be far from it.
-  const setStatus = ([kind, text]) => {
-    status.className = topStatus.className = 'status ' + kind;
-    status.textContent = text;
-    topStatus.textContent = phase === 'done' || body.querySelectorAll('.field').length < 9 ? '' : text;
-    topStatus.hidden = !topStatus.textContent;
-  };
   const stopWaiting = () => {
-    clearInterval(clock);
     form.ariaBusy = null;
-    seconds.textContent = '';
+    body.inert = false;
   };
-  // Until Python replies, further clicks are ignored and the seconds are counted.
-  const startAction = (text, message) => {
-    if (form.ariaBusy || actionCount === undefined) return;
-    const start = Date.now();
+  // Until Python replies, further clicks are ignored, and no field takes what would not be sent.
+  const startAction = (action, mayInterrupt, more) => {
+    if ((form.ariaBusy && !mayInterrupt) || actionCount === undefined) return;
+    const hadFocus = hasFocus(form);
     form.ariaBusy = true;
-    setStatus(['', text]);
-    clock = setInterval(() => {
-      const elapsed = Math.round((Date.now() - start) / 1000);
-      seconds.textContent = elapsed + ' s';
-      if (elapsed === 10) setStatus(['', `${text} Each request takes at most ${timeout} s.`]);
-    }, 1000);
+    // The browser fires `change` only when the field is left.
     for (const field of Object.values(fields)) field.commitEdit();
-    send({ ...message, action_count: actionCount });
+    banner.show({ kind: 'sending', title: action === 'stop' ? 'Stopping …' : 'One moment …', seconds: 0 });
+    // What is inert loses the focus, and the page would scroll to where it goes.
+    if (hadFocus) banner.node.focus({ preventScroll: true });
+    body.inert = true;
+    send({ ...more, type: 'action', action, action_count: actionCount });
   };
-  const submit = (anyway) => startAction('Sending…', { type: 'submit', anyway });
+  const primary = () => actions.querySelector('.go[type="submit"]');
+
+  const copy = (node, url) => async () => {
+    try {
+      await navigator.clipboard.writeText(url);
+      node.textContent = 'Copied ✓';
+      setTimeout(() => { node.textContent = 'Copy link'; }, 2000);
+    } catch {
+      // Without the right to write to the clipboard, the link is selected, to be copied by hand.
+      const field = setAttributes(create('input', { value: url, readonly: true }), { 'aria-label': 'The link: copy it with Ctrl+C' });
+      node.replaceWith(field);
+      field.select();
+    }
+  };
+  const drawButton = ([text, action, href, kind, about]) => {
+    const className = kind === 'primary' ? 'go' : '';
+    if (kind === 'copy') {
+      const node = setAttributes(button(text, ''), { 'aria-label': `${text}: ${about}` });
+      node.addEventListener('click', copy(node, href));
+      return node;
+    }
+    if (href) return create('a', { class: 'button ' + className, href, target: '_blank', rel: 'noopener noreferrer' }, text);
+    const node = button(text, className);
+    node.type = action === 'submit' ? 'submit' : 'button';
+    // The second click of a double click may meet a button that the first one brought there.
+    if (action !== 'submit') node.addEventListener('click', (event) => event.detail > 1 || isTooEarly(node) || startAction(action));
+    return node;
+  };
+  const isTooEarly = (node) => node?.ariaDisabled === 'true';
+  let shownButtons;
+  const showButtons = (buttons) => {
+    const now = JSON.stringify(buttons);
+    if (now === shownButtons) return;
+    shownButtons = now;
+    // Buttons about another thing begin another line.
+    const isApart = ([, , , , about], i) => i && about !== buttons[i - 1][4];
+    actions.replaceChildren(...buttons.flatMap((each, i) => [...isApart(each, i) ? [create('hr', { 'aria-hidden': true })] : [], drawButton(each)]));
+  };
 
   const update = (view) => {
-    const focused = focusIn(form);
+    const hadFocus = hasFocus(form), mayFocus = hadFocus || focusIn(form) === document.body;
     if ('action_count' in view) {
       actionCount = view.action_count;
       stopWaiting();
@@ -111,18 +152,27 @@ const drawForm = (spec, model, signal) => {
       subject.textContent = view.subject;
       // Python has escaped the HTML.
       if (panel.innerHTML !== view.panel) panel.innerHTML = view.panel;
-      actions.replaceChildren(...view.buttons.map(([text, action, href]) => href
-        ? create('a', { class: 'button go', href, target: '_blank', rel: 'noopener noreferrer' }, text)
-        : button(text, '', () => startAction('Working…', { type: 'action', action }))));
+      answers.show(view.answers, phase);
+      showButtons(view.buttons);
+      waitsFor.textContent = view.waits_for;
     }
-    if (view.status && !form.ariaBusy) setStatus(view.status);
-    waitsFor.textContent = view.waits_for ?? waitsFor.textContent;
-    body.hidden = foot.hidden = phase === 'done' || waitsFor.textContent;
-    form.classList.toggle('answered', phase === 'done');
-    anywayButton.hidden = phase !== 'confirm';
-    submitButton.textContent = phase === 'unknown' ? 'Send again' : submitLabel;
+    if ('banner' in view && !form.ariaBusy) {
+      banner.show(view.banner);
+      if (view.banner?.kind === 'sending') form.ariaBusy = true;
+    }
+    body.hidden = phase !== 'open';
+    actions.hidden = phase === 'locked' || !actions.children.length;
+    form.dataset.phase = phase;
     // A user who has moved on to another cell keeps the focus there.
-    if (view.page === id && view.focus && (focused === document.body || form.contains(focused))) (fields[view.focus]?.input ?? panel).focus();
+    if (view.page === id && view.focus && mayFocus) focus(view.focus);
+    // What is hidden keeps the focus until the next frame, and then loses it to the page.
+    else if (hadFocus && !(hasFocus(form) && focusIn(form).getClientRects().length)) focus('banner');
+  };
+  const focus = (where) => {
+    if (fields[where]) return focusField(where);
+    const node = where === 'answers' ? answers.heading : banner.node.hidden ? heading : banner.node;
+    node.focus({ preventScroll: true });
+    return node.scrollIntoView({ block: 'nearest' });
   };
 
   const receive = (message) => {
@@ -137,22 +187,19 @@ const drawForm = (spec, model, signal) => {
     if (Object.keys(touched).length) send({ type: 'change' });
     postponed.splice(0).forEach(update);
   }), { signal });
-  let isEnterInField;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    // After an unknown outcome Enter does not send again: that may create a duplicate, so it takes a click.
-    if (phase !== 'unknown' || !isEnterInField) submit(false);
+    if (primary() && !isTooEarly(primary())) startAction('submit');
   });
   onKey(form, (event) => {
-    isEnterInField = event.composedPath()[0].matches('input, select') && event.key === 'Enter';
-    if ((event.ctrlKey || event.metaKey) && isEnterInField && phase !== 'unknown') {
+    const target = event.composedPath()[0];
+    if ((event.ctrlKey || event.metaKey) && event.key === 'Enter' && target.matches('input, select') && primary()) {
       event.preventDefault();
-      submit(false);
+      form.requestSubmit();
     }
   });
-  form.addEventListener('keyup', () => { isEnterInField = false; });
-  signal.addEventListener('abort', () => clearInterval(clock));
+  signal.addEventListener('abort', banner.stop);
   update({});
   send({ type: 'ready' });
-  return { node: form, receive };
+  return { node: form, heading, receive };
 };

@@ -1,0 +1,68 @@
+// Draws what a form says above its fields: errors that lead to their fields, that it is sending, what came back.
+// go(name): leads to a field. act(action): starts an action. free(isFree): told whether it makes sense to send again.
+const MARKS = { error: '✗', warning: '!', success: '✓', info: 'i', sending: '…' };
+const drawBanner = ({ go, act, free, timeout }) => {
+  const node = setAttributes(div('banner'), { tabindex: -1 });
+  let shown, clock;
+  // Counts the seconds, and says every second what `say` returns.
+  const count = (say) => {
+    const start = Date.now(), tick = () => say(Math.round((Date.now() - start) / 1000));
+    clock = setInterval(tick, 1000);
+    tick();
+  };
+  const countSeconds = ({ seconds, can_stop: canStop }) => {
+    const time = create('span', { class: 'seconds', 'aria-hidden': true }), note = create('span', {});
+    count((passed) => {
+      time.textContent = `${seconds + passed} s`;
+      if (seconds + passed >= 10) note.textContent = `Each request takes at most ${timeout} s.`;
+    });
+    return div('sub', time, note, ...canStop ? [button('Stop', '', () => act('stop'))] : []);
+  };
+  const countDown = (wait) => {
+    const time = setAttributes(div(''), { 'aria-live': 'polite' });
+    free(false);
+    count((passed) => {
+      if (passed < wait) {
+        // Announced once: what counts down every second would never be silent.
+        if (!passed) time.textContent = `Free again in ${wait} s.`;
+        time.firstChild.data = `Free again in ${wait - passed} s.`;
+        return;
+      }
+      clearInterval(clock);
+      time.textContent = 'You can try again now.';
+      free(true);
+    });
+    return time;
+  };
+  const link = (text, name) => {
+    const line = create('button', { type: 'button', class: 'link' }, text);
+    line.addEventListener('click', () => go(name));
+    return line;
+  };
+  const show = (banner) => {
+    const now = JSON.stringify(banner);
+    if (now === shown) return;
+    const isSame = shown && banner && node.dataset.title === banner.title;
+    shown = now;
+    clearInterval(clock);
+    free(true);
+    node.hidden = !banner;
+    if (!banner) return;
+    const { kind, title, lines = [], details, wait } = banner;
+    node.className = 'banner ' + kind;
+    // Its role announces it, so a title that stays is left alone.
+    if (!isSame) {
+      node.dataset.title = title;
+      const mark = create('span', { class: 'mark', 'aria-hidden': true }, MARKS[kind]);
+      node.replaceChildren(setAttributes(div('head', mark, create('b', {}, title)), { role: kind === 'error' ? 'alert' : 'status' }));
+    }
+    const isList = lines.some(([, name]) => name);
+    const rest = isList ? create('ul', {}, ...lines.map(([text, name]) => create('li', {}, name ? link(text, name) : text)))
+      : div('', ...lines.map(([text]) => div('', text)));
+    const folded = details ? [create('details', {}, create('summary', {}, 'Details'), div('', details))] : [];
+    const timed = kind === 'sending' ? [countSeconds(banner)] : wait ? [countDown(wait)] : [];
+    node.replaceChildren(node.firstChild, ...lines.length ? [rest] : [], ...timed, ...folded);
+  };
+  node.hidden = true;
+  return { node, show, stop: () => clearInterval(clock) };
+};

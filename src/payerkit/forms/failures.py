@@ -1,0 +1,93 @@
+"""What a form says of a call that failed: what happened and what to do, for whoever filled it in."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Literal
+
+from payerkit.errors import (
+    InvalidInput,
+    NotFound,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    Refused,
+    WrongKey,
+)
+from payerkit.findings import Finding, Findings
+from payerkit.forms.drawn_fields import count_warnings, form_message
+from payerkit.forms.entries import Entries
+from payerkit.forms.form_state import Banner, Line
+
+_SAYS = " It says: "
+"""What stands before the words of the service in the message of a refusal."""
+
+
+def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pause: float = 0.0) -> Banner:
+    """Return what to say of a call that failed. problems: those of single fields. pause: seconds of the client's."""
+    if not isinstance(error, PayerkitError):
+        return Banner.of("error", "Interrupted. Nothing was sent.")
+    if isinstance(error, InvalidInput):
+        return Banner("error", error.message, problems)
+    if isinstance(error, NotSent):
+        title = "The service cannot be reached. Nothing was sent."
+        return Banner.of("error", title, "Check the network and the address, then try again.", details=error.message)
+    if isinstance(error, RateLimited):
+        wait = max(error.retry_after or 0.0, pause)
+        title = "Too many requests. Nothing was changed."
+        line = "Try again as soon as the button is free." if wait else "Wait a little, then try again."
+        return Banner.of("warning", title, line, details=error.message, free_at=time.monotonic() + wait)
+    if isinstance(error, Refused):
+        return _refusal(error, problems)
+    title = "The service failed. Nothing was changed."
+    return Banner.of("error", title, "Try again in a minute.", details=f"{error.message}\n{error.advice}")
+
+
+def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
+    _, _, says = error.message.partition(_SAYS)
+    lines = problems or ((Line(f"It says: {says}"),) if says else ())
+    if isinstance(error, WrongKey):
+        title = "The service does not accept the key. Nothing was changed."
+    elif isinstance(error, NotFound) and "payer" in (error.request or ""):
+        title = "The service does not know this payer. Nothing was changed."
+    else:
+        title = "The service refused it. Nothing was changed."
+    advice = () if problems else (Line(_in_form(error.advice)),)
+    return Banner("error", title, (*lines, *advice), details=error.message)
+
+
+_IN_FORM = {
+    "Nothing was changed. ": "",  # the title says it
+    "Create the payer first, with create_payer().": "Onboard the payer first.",
+    "call again": "send it again",
+    "Call again": "Send it again",
+}
+"""What an error says to somebody who writes Python, and what a form says instead."""
+
+
+def _in_form(advice: str) -> str:
+    """Return what to do for somebody who uses the form and calls no functions."""
+    for call, words in _IN_FORM.items():
+        advice = advice.replace(call, words)
+    return advice
+
+
+def attention_banner(attention: Literal["errors", "warnings"], findings: Findings, entries: Entries) -> Banner:
+    """Return a banner whose lines lead to the fields with errors or with warnings."""
+    lines = tuple(_line(finding, entries) for finding in findings)
+    if attention == "warnings":
+        return Banner("warning", f"{count_warnings(findings)}. Correct the fields, or send anyway.", lines)
+    count = len({finding.field for finding in findings})
+    needs = "1 field needs attention" if count == 1 else f"{count} fields need attention"
+    return Banner("error", f"{needs}. Nothing was sent.", lines)
+
+
+def _line(finding: Finding, entries: Entries) -> Line:
+    """Return a line of a banner that leads to the field of a finding."""
+    if finding.field not in entries.fields:
+        return Line(finding.message)
+    if finding.code in {"required", "empty"}:
+        return Line(form_message(finding, entries.fields, entries.holder), finding.field)
+    text = form_message(replace(finding, hint=""), entries.fields, entries.holder)
+    return Line(f"{entries.label(finding.field)}: {text}", finding.field)

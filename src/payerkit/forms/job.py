@@ -1,0 +1,69 @@
+"""Something that a form does with the service: sending it, or what one of its buttons starts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from payerkit.client import Call, Cancellation, Client
+
+T = TypeVar("T")
+
+
+class FormLock(threading.Condition):
+    """The lock of a form, with a signal for when a job ends."""
+
+    @property
+    def is_held(self) -> bool:
+        """Return True if the calling thread has it."""
+        return bool(self._is_owned())  # type: ignore[attr-defined]  # a condition needs to know, and says it to nobody
+
+
+class Job:
+    """What a form does with the service while it takes no values.
+
+    work: does it, and returns its outcome; it runs without the form's lock. on_done: takes the outcome over into the
+    form, with the lock. label: what is being done. is_sending: it sends the values. page: the page whose button started
+    it, or None.
+
+    Attributes:
+        is_threaded: True if it runs in a thread of the form, so that it can be stopped.
+        has_ended: True once the work is over.
+        early: The outcome as far as it is known before the work ends, if the values were sent by then.
+        is_abandoned: True once it was stopped: the form does not wait for it any more.
+        started: The `time.monotonic()` at which it began.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        work: Callable[[Job], Any],
+        on_done: Callable[[Any], None],
+        label: str,
+        *,
+        is_sending: bool = False,
+        page: str | None = None,
+    ) -> None:
+        self._client = client
+        self.work, self.on_done = work, on_done
+        self.label, self.is_sending, self.page = label, is_sending, page
+        self.is_threaded = self.is_abandoned = self.has_ended = False
+        self.early: Any = None
+        self.started = time.monotonic()
+        self._cancellation = Cancellation()
+
+    def send(self, call: Call[T]) -> T:
+        """Make a call, which `stop` stops."""
+        return self._client.send(call, cancellation=self._cancellation)
+
+    def stop(self) -> bool:
+        """Stop it if nothing was written yet, and say whether; in any case the form does not wait for it any more."""
+        self.is_abandoned = True
+        return self._cancellation.stop()
+
+    def to_view(self) -> dict[str, Any]:
+        """Return what the browser needs to say that it runs."""
+        seconds = int(time.monotonic() - self.started)
+        return {"kind": "sending", "title": f"{self.label} …", "seconds": seconds, "can_stop": self.is_threaded}

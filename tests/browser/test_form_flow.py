@@ -1,0 +1,189 @@
+"""The course of a form as a person meets it: looking at the answers, sending, stopping, and what comes after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.jupyter_pages import NotebookPage, Theme
+
+START = (
+    f"import json, sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
+    "from payerkit import *\nfrom payerkit.client import Client\nfrom published import *\nfrom far_end import *\n"
+    "none = reply(200, '{\"paymentDetails\": []}')\n"
+    "record = {'id': '1', 'currency': 'usd', 'accountNumber': BANK_DETAILS['accountNumber'], 'status': 'approved'}\n"
+    "one = reply(200, json.dumps({'paymentDetails': [record]}))\n"
+)
+
+
+def far(behaviours: str, timeout: int) -> str:
+    """Return a cell with a form for bank details, whose service behaves so."""
+    return START + (
+        f"far_end = FarEnd([{behaviours}]).__enter__()\n"
+        f"form = BankDetailsForm(Client(far_end.url, 'key', timeout={timeout}), 'user-123')\n"
+        "form.fill(BANK_DETAILS)\nform"
+    )
+
+
+ORDER = (
+    "form.fill(payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10', invoice_currency='fUSDC-sepolia', "
+    "payment_currency='fUSDC-sepolia')\n"
+)
+SANDBOX = START + "client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
+SOURCES = {
+    "payer": SANDBOX + "form = PayerForm(client)\nform.fill(PAYER)\nform",
+    "bank": SANDBOX + "create_payer(client, PAYER)\nform = BankDetailsForm(client, 'user-123')\n"
+    "form.fill(BANK_DETAILS)\nform",
+    "payment": SANDBOX + f"form = PaymentForm(client)\n{ORDER}form",
+    "hangs": far("none, hang, one", 30),
+    "found": far("none, close, one", 5),
+    "limited": START
+    + "far_end = FarEnd([reply(429, '{}', {'Retry-After': '3'}), reply(201, '{}')]).__enter__()\n"
+    + f"form = PaymentForm(Client(far_end.url, 'key', retries=Retries(attempts=1)))\n{ORDER}form",
+}
+
+
+@pytest.fixture
+def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+    """Draw the form of the test anew, and hold that the focus stays where the person is, and that threads end."""
+    page = opened_notebook
+    page.page.set_viewport_size({"width": 1280, "height": 1600})
+    page.rewrite(SOURCES[request.param], "1 + 1")
+    page.run_cell(0, expect=4)
+    yield page
+
+    assert "BODY" != page.page.evaluate("document.activeElement.tagName")
+
+
+def form_of(name: str) -> pytest.MarkDecorator:
+    """Run a test with one of the forms."""
+    return pytest.mark.parametrize("notebook", [name], indirect=True)
+
+
+def focused(notebook: NotebookPage) -> str:
+    """Return the name of the field that has the focus, or the text of another element."""
+    return str(notebook.page.evaluate("document.activeElement.name || document.activeElement.innerText"))
+
+
+@form_of("bank")
+def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
+    """With the keyboard alone: Enter shows the answers, a link leads back to a field, and Send sends."""
+    page = notebook.page
+    notebook.control("City").press("Enter")
+    expect(page.get_by_role("heading", name="Check your answers")).to_be_focused()
+    expect(page.get_by_text("••••3489")).to_be_visible()
+    page.get_by_role("button", name="Change City").press("Enter")
+    expect(notebook.control("City")).to_be_focused()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("Albany")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Check your answers")).to_be_focused()
+    expect(page.get_by_text("Albany")).to_be_visible()
+    notebook.control("Send").press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Account added.")
+
+    expect(page.locator(".banner")).to_be_focused()
+    assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
+
+
+@form_of("hangs")
+def test_a_person_stops_waiting_and_looks(notebook: NotebookPage) -> None:
+    """While it is sent, seconds are counted and no field is there; Stop ends that, and a look shows what happened."""
+    page = notebook.page
+    notebook.control("Add bank details").click()
+    notebook.control("Send").click()
+    expect(page.get_by_text("Sending …")).to_be_visible()
+    expect(page.locator(".seconds")).to_have_text("2 s")
+    expect(notebook.control("City")).to_be_hidden()
+    alive = notebook.ask("form")
+    notebook.control("Stop").click()
+    expect(page.get_by_role("status")).to_contain_text("It is not known whether the account was stored.")
+    notebook.control("Look at the accounts").click()
+    expect(page.get_by_role("status")).to_contain_text("1 new account: ••••3489, approved.")
+
+    assert "<BankDetailsForm: sending>" == alive  # the kernel is free
+    assert ("'1'", "True") == (notebook.ask("form.result.id"), notebook.ask("form.done"))
+    notebook.ask("far_end.__exit__()")
+
+
+@pytest.mark.browser_all
+@form_of("found")
+def test_enter_does_not_send_again(notebook: NotebookPage) -> None:
+    """After an unknown outcome no field is there to press Enter in, and the banner takes none."""
+    notebook.control("Add bank details").click()
+    notebook.control("Send").click()
+    expect(notebook.control("Look at the accounts")).to_be_visible()
+    for _ in range(3):
+        notebook.page.keyboard.press("Enter")
+    notebook.wait_idle()
+
+    expect(notebook.control("Send again")).to_have_count(0)
+    assert "2" == notebook.ask("len(far_end.ledger)")
+
+
+@pytest.mark.browser_all
+@form_of("limited")
+def test_a_wait_is_counted_down(notebook: NotebookPage) -> None:
+    """The button waits as long as the service asks for, takes no click meanwhile, and is free again then."""
+    page = notebook.page
+    notebook.control("Initiate payment").click()
+    notebook.control("Send").click()
+    expect(page.get_by_text("Free again in")).to_be_visible()
+    expect(notebook.control("Send")).to_have_attribute("aria-disabled", "true")
+    notebook.control("Send").click(force=True)
+    notebook.wait_idle()
+    held_back = notebook.ask("len(far_end.ledger)")
+    expect(page.get_by_text("You can try again now.")).to_be_visible()
+    notebook.control("Send").click()
+    expect(page.get_by_text("Payment initiated.")).to_be_visible()
+
+    assert "1" == held_back
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_link_is_copied_or_shown_to_be_copied(notebook: NotebookPage) -> None:
+    """Without the right to write to the clipboard, the link is there, selected."""
+    notebook.control("Onboard payer").click()
+    copy = notebook.page.get_by_role("button", name="Copy link: agreement")
+    notebook.page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
+    href = notebook.page.get_by_role("link", name="Open the agreement").get_attribute("href")
+    copy.click()
+    field = notebook.page.get_by_label("The link: copy it with Ctrl+C")
+    expect(field).to_be_focused()
+
+    assert href == field.input_value() == notebook.page.evaluate("getSelection().toString()")
+
+
+@pytest.mark.browser_all
+@form_of("payment")
+def test_a_page_follows_what_a_cell_does(notebook: NotebookPage) -> None:
+    """The page shows what a cell sends, and the focus of a person whose field goes away is on the banner."""
+    notebook.control("Amount").focus()
+    notebook.ask("form.submit()")
+    expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
+
+    expect(notebook.page.locator(".banner")).to_be_focused()
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
+@form_of("found")
+def test_the_states_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
+    """Answers, an unknown outcome and what was found: nothing that axe-core finds."""
+    notebook.theme(theme)
+    notebook.control("Add bank details").click()
+    expect(notebook.page.get_by_text("Check your answers")).to_be_visible()
+    found = [notebook.violations()]
+    notebook.control("Send").click()
+    expect(notebook.control("Look at the accounts")).to_be_visible()
+    found.append(notebook.violations())
+    notebook.control("Look at the accounts").click()
+    expect(notebook.page.get_by_text("1 new account")).to_be_visible()
+    found.append(notebook.violations())
+    notebook.theme("light")
+
+    assert [[], [], []] == found

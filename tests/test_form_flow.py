@@ -1,0 +1,588 @@
+"""The course of a form from filling in to done: sending in a thread, stopping it, and outcomes that are unknown."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import payerkit
+from far_end import Behaviour, FarEnd, Received, close, reply
+from form_browser import Browser
+from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
+from payerkit.client import Cancellation, Client
+from payerkit.errors import InvalidInput, NotSent, RateLimited, Refused, UnknownOutcome, WrongKey
+from payerkit.forms.account_search import AccountSearch
+from payerkit.forms.failures import failure_banner
+from payerkit.forms.form import Form
+from payerkit.models import BankDetails
+from published import BANK_DETAILS, PAYER
+
+ORDER = {
+    "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+    "amount": "10",
+    "invoice_currency": "fUSDC-sepolia",
+    "payment_currency": "fUSDC-sepolia",
+}
+NUMBER = BANK_DETAILS["accountNumber"]
+RECORD = {"id": "1", "currency": "usd", "accountNumber": NUMBER, "routingNumber": "026013356", "status": "approved"}
+STORED = reply(201, json.dumps({"payment_detail": {"id": "1", "status": "approved"}}))
+
+
+def listed(*records: dict[str, Any]) -> Behaviour:
+    """Answer with a list of accounts."""
+    return reply(200, json.dumps({"paymentDetails": records}))
+
+
+class Gate:
+    """Holds a response back until a test opens it, and tells when the request is there."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+        self.arrived, self._opened = threading.Event(), threading.Event()
+
+    def __call__(self, connection: Any, request: Received) -> bool | None:
+        """Wait, then answer."""
+        self.arrived.set()
+        self._opened.wait(20)
+        return self._behaviour(connection, request)
+
+    def open(self) -> None:
+        """Let the response go."""
+        self._opened.set()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Give looks at accounts a clock that tests turn."""
+    now = [0.0]
+    search = AccountSearch.__init__
+    monkeypatch.setattr(AccountSearch, "__init__", lambda self, before: search(self, before, clock=lambda: now[0]))
+    return now
+
+
+def bank_form(connected: Callable[..., Client], far_end: FarEnd, **options: Any) -> tuple[BankDetailsForm, Browser]:
+    """Return a form for bank details that is filled in, and its browser."""
+    form = BankDetailsForm(connected(far_end.url, **options), "user-123")
+    form.fill(BANK_DETAILS)
+    return form, Browser(form)
+
+
+def labels(view: dict[str, Any]) -> list[str]:
+    """Return the labels of the buttons, the primary one first."""
+    return [each[0] for each in sorted(view["buttons"], key=lambda each: each[3] != "primary")]
+
+
+def title(view: dict[str, Any]) -> str:
+    """Return what the banner says."""
+    return str(view["banner"]["title"])
+
+
+def wait_for_threads() -> None:
+    """Wait until the threads of all forms have ended, and hold that they do."""
+    for thread in [each for each in threading.enumerate() if each.name == "payerkit-form"]:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def start_sending(browser: Browser, gate: Gate) -> dict[str, Any]:
+    """Press the buttons that send, and wait until the request is there; return what the form shows by then."""
+    browser.post("action", action="submit")
+    shown = browser.messages[-1]["content"]
+    if shown["phase"] == "review":
+        shown = browser.post("action", action="send")
+    assert gate.arrived.wait(20)
+    return shown
+
+
+def test_answers_are_looked_at_before_they_are_sent(shared: Client) -> None:
+    """The summary has sections, words for codes, account numbers by their last four, and nothing is sent yet."""
+    payerkit.create_payer(shared, {**PAYER, "clientUserId": "flow-review"})
+    form = BankDetailsForm(shared, "flow-review")
+    form.fill(BANK_DETAILS, document_number="X1234567")
+    shown = Browser(form).press("submit")
+    answers = {name: text for _, rows in shown["answers"] for name, _, text, _ in rows}
+
+    assert ("review", "answers", ["Send", "Back"]) == (shown["phase"], shown["focus"], labels(shown))
+    assert "••••3489" == answers["account_number"]
+    assert "Entered, not shown" == answers["document_number"]
+    assert "US, United States" == answers["country"]
+    assert NUMBER not in json.dumps(shown)
+    assert 0 == len(payerkit.list_payment_details(shared, "flow-review"))
+
+
+def test_a_change_leads_back_to_its_field(shared: Client) -> None:
+    """From the summary a link leads to the field, with all values, and the summary comes again before sending."""
+    form = PaymentForm(shared)
+    browser = Browser(form)
+    form.fill(ORDER)
+    browser.press("submit")
+    back = browser.post("action", action="change", field="amount")
+    again = browser.press("submit", {"amount": "11"})
+
+    assert ("open", "amount", "10") == (back["phase"], back["focus"], back["values"]["amount"])
+    assert ("review", "11") == (again["phase"], {row[0]: row[2] for row in again["answers"][0][1]}["amount"])
+    assert form.result is None
+
+
+def test_a_value_that_changes_ends_the_review(shared: Client) -> None:
+    """What is sent is what was looked at: another tab's change, or a cell's, shows the fields again."""
+    form = PaymentForm(shared)
+    browser = Browser(form)
+    form.fill(ORDER)
+    browser.press("submit")
+    other_tab = browser.post("change", {"amount": "12"})
+    browser.press("submit")
+    form.fill(amount="13")
+    cell = browser.messages[-1]["content"]
+
+    assert ("open", "open") == (other_tab["phase"], cell["phase"])
+    assert [] == [each for each in (other_tab, cell) if "answers" in each]
+
+
+def test_a_click_of_before_the_review_sends_nothing(shared: Client) -> None:
+    """The second click of a double click carries what the page knew before: it does not press the next button."""
+    form = PaymentForm(shared)
+    browser = Browser(form)
+    form.fill(ORDER)
+    before = form._action_count
+    browser.press("submit", action_count=before)
+    second = browser.press("send", action_count=before)
+
+    assert ("review", None) == (second["phase"], form.result)
+
+
+def test_python_does_not_review(shared: Client) -> None:
+    """From Python, submitting sends at once."""
+    form = PaymentForm(shared)
+    form.fill(ORDER)
+
+    assert form.submit() is form.result
+
+
+def test_a_form_that_is_sent_takes_no_values_and_says_so(connected: Callable[..., Client]) -> None:
+    """While it is sent, the kernel still replies, the answers are shown, and neither typing nor clicking counts."""
+    gate = Gate(STORED)
+    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        sending = start_sending(browser, gate)
+        typed = browser.post("change", {"city": "Elsewhere"})
+        clicked = browser.post("action", action="send")
+        reloaded = browser.post("ready")
+        gate.open()
+
+        assert "approved" == form.result.status
+        methods = [each.method for each in far_end.ledger]
+
+    assert ["sending"] * 4 == [each["phase"] for each in (sending, typed, clicked, reloaded)]
+    assert ("sending", True) == (sending["banner"]["kind"], sending["banner"]["can_stop"])
+    assert sending["answers"]
+    assert BANK_DETAILS["city"] == reloaded["values"]["city"]
+    assert ["GET", "POST", "GET"] == methods
+    wait_for_threads()
+
+
+@pytest.mark.parametrize("name", ["result", "error", "findings", "done"])
+def test_a_cell_waits_for_a_form_that_is_sent(connected: Callable[..., Client], name: str) -> None:
+    """What a cell reads is what came of it, not what was before."""
+    gate = Gate(STORED)
+    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        threading.Timer(0.05, gate.open).start()
+        seen = getattr(form, name)
+
+    assert {"result": form.result, "error": None, "findings": form.findings, "done": True}[name] == seen
+
+
+@pytest.mark.parametrize("change", [lambda form: form.fill(city="Albany"), lambda form: form.clear()])
+def test_a_cell_that_changes_values_waits(connected: Callable[..., Client], change: Callable[[Form], None]) -> None:
+    """What is sent is whole: a change from a cell comes after it."""
+    gate = Gate(STORED)
+    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        threading.Timer(0.05, gate.open).start()
+        change(form)
+        body = json.loads(far_end.ledger[1].body)
+
+    assert BANK_DETAILS["city"] == body["city"]
+    assert not form.done
+
+
+def test_a_cell_sends_nothing_while_the_outcome_is_unknown(connected: Callable[..., Client]) -> None:
+    """A cell that submits what the button is sending gets the button's outcome; submitting once more is refused."""
+    gate = Gate(close)
+    with FarEnd([listed(), gate]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        threading.Timer(0.05, gate.open).start()
+        with pytest.raises(UnknownOutcome):
+            form.submit()
+        with pytest.raises(InvalidInput, match="Look at the accounts before you send it again"):
+            form.submit()
+
+        assert ["GET", "POST"] == [each.method for each in far_end.ledger]
+
+
+def test_stopping_before_anything_left_sends_nothing(connected: Callable[..., Client]) -> None:
+    """While the accounts are listed first, nothing was written: stopping says so, and nothing leaves afterwards."""
+    gate = Gate(listed())
+    with FarEnd([gate, STORED]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        stopped = browser.post("action", action="stop")
+        gate.open()
+        wait_for_threads()
+
+        assert ["GET"] == [each.method for each in far_end.ledger]
+
+    assert ("review", "Stopped. Nothing was sent.") == (stopped["phase"], title(stopped))
+    assert (None, False) == (form.result, form.done)
+
+
+def test_stopping_afterwards_stops_waiting(connected: Callable[..., Client], clock: list[float]) -> None:
+    """Once the request left, its outcome is unknown; nothing is sent again until it has ended."""
+    gate = Gate(close)
+    with FarEnd([listed(), gate, listed(), listed(), listed(), STORED, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        stopped = browser.post("action", action="stop")
+        for at in (20.0, 40.0):
+            clock[0] = at
+            looked = browser.press("look")
+        early = browser.press("again")
+        gate.open()
+        wait_for_threads()
+        late = browser.messages[-1]["content"]
+
+    assert ("unknown", ["Look at the accounts"]) == (stopped["phase"], labels(stopped))
+    assert "It is not known whether the account was stored." == title(stopped)
+    assert "If the response still comes, the form shows it." in [text for text, _ in stopped["banner"]["lines"]]
+    assert "Send again" == labels(looked)[0]
+    assert "The last request is still on its way" in title(early)
+    assert "unknown" == late["phase"]
+    assert isinstance(form.error, UnknownOutcome)
+
+
+def test_a_response_that_comes_after_all_is_taken_over(connected: Callable[..., Client]) -> None:
+    """The form stopped waiting, and the response came: it is shown, and said to be late."""
+    gate = Gate(STORED)
+    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        browser.post("action", action="stop")
+        gate.open()
+        wait_for_threads()
+        late = browser.messages[-1]["content"]
+
+    assert ("done", "1", None) == (late["phase"], form.result.id, form.error)
+    assert "stopped waiting for" in late["banner"]["lines"][-1][0]
+
+
+@pytest.mark.parametrize(
+    ("response", "phase"),
+    [
+        (reply(400, '{"message": "no"}'), "open"),  # it proves that nothing was stored
+        (close, "unknown"),  # it proves nothing
+    ],
+)
+def test_a_late_failure_is_taken_over_as_far_as_it_proves_something(
+    connected: Callable[..., Client], response: Behaviour, phase: str
+) -> None:
+    """A late refusal ends the unknown outcome; a late silence does not."""
+    gate = Gate(response)
+    with FarEnd([listed(), gate]) as far_end:
+        _, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        browser.post("action", action="stop")
+        gate.open()
+        wait_for_threads()
+
+    assert phase == browser.messages[-1]["content"]["phase"]
+
+
+def test_a_late_response_does_not_take_what_is_being_typed(connected: Callable[..., Client]) -> None:
+    """Whoever edits the values again keeps the fields, and is told that the first request succeeded."""
+    gate = Gate(reply(200, json.dumps({"kycStatus": "not_started"})))
+    with FarEnd([gate]) as far_end:
+        form = PayerForm(connected(far_end.url))
+        browser = Browser(form)
+        form.fill(PAYER)
+        start_sending(browser, gate)
+        browser.post("action", action="stop")
+        browser.press("edit")
+        browser.post("change", {"city": "Albany"})
+        gate.open()
+        wait_for_threads()
+        late = browser.messages[-1]["content"]
+
+    assert ("open", "The previous request succeeded.", "Albany") == (late["phase"], title(late), late["values"]["city"])
+
+
+def test_a_new_account_ends_an_unknown_outcome(connected: Callable[..., Client]) -> None:
+    """The look names the account, takes it over as the result, and says not to send it again."""
+    old = RECORD | {"id": "0"}
+    with FarEnd([listed(old), close, listed(old, RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        unknown = browser.submit()
+        looked = browser.press("look")
+
+    assert ("unknown", ["Look at the accounts"]) == (unknown["phase"], labels(unknown))
+    assert "1 new account: ••••3489, approved." == title(looked)
+    assert "It is stored; do not send it again." == looked["banner"]["lines"][0][0]
+    assert ("done", "1", None, True) == (looked["phase"], form.result.id, form.error, form.done)
+
+
+def test_no_account_after_two_looks_may_be_sent_again(connected: Callable[..., Client], clock: list[float]) -> None:
+    """A look that comes too early proves nothing; after two, the account may be sent again, which ends it."""
+    with FarEnd([listed(), close, listed(), listed(), listed(), STORED, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        browser.submit()
+        looks = []
+        for at in (1.0, 15.0, 30.0):
+            clock[0] = at
+            looks.append(browser.press("look"))
+        sent = browser.press("again")
+        methods = "".join(each.method[0] for each in far_end.ledger)
+
+    assert ["No new account yet."] * 2 == [title(look) for look in looks[:2]]
+    assert 9 <= looks[0]["banner"]["wait"] <= 10
+    assert "No new account after 2 looks. Send again." == title(looks[2])
+    assert [["Look at the accounts"]] * 2 + [["Send again", "Look again", "Edit"]] == [labels(look) for look in looks]
+    assert ("done", "1", "GPGGGPG") == (sent["phase"], form.result.id, methods)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (listed(), listed(RECORD | {"accountNumber": "****3489"})),  # masked: it may be another one
+        (reply(500), listed(RECORD)),  # it may have been there before
+        (listed(), listed(*({"id": str(i), "accountNumber": "1"} for i in range(10)))),  # the first page of more
+    ],
+)
+def test_what_cannot_be_told_is_left_to_a_person(
+    connected: Callable[..., Client], before: Behaviour, after: Behaviour
+) -> None:
+    """The form says that it cannot tell, shows the accounts, and lets a person decide."""
+    with FarEnd([before, close, after]) as far_end:
+        _, browser = bank_form(connected, far_end, retries=payerkit.Retries(attempts=1))
+        browser.submit()
+        looked = browser.press("look")
+
+    assert "The accounts do not show whether it was stored." == title(looked)
+    assert ["Look again", "Send again", "It is there: add another account"] == labels(looked)
+    assert "account" in looked["panel"]
+
+
+def test_a_look_that_fails_leaves_the_outcome_unknown(connected: Callable[..., Client]) -> None:
+    """A list that cannot be read proves nothing, and sending again stays out of reach."""
+    with FarEnd([listed(), close, reply(500)]) as far_end:
+        _, browser = bank_form(connected, far_end, retries=payerkit.Retries(attempts=1))
+        browser.submit()
+        looked = browser.press("look")
+
+    assert ("unknown", ["Look at the accounts"]) == (looked["phase"], labels(looked))
+    assert "The outcome of the previous request is still unknown." == looked["banner"]["lines"][-1][0]
+
+
+def test_an_unreachable_service_is_not_asked_twice(connected: Callable[..., Client]) -> None:
+    """If the accounts cannot be listed since nothing leaves this machine, the account is not tried, either."""
+    form = BankDetailsForm(connected("http://127.0.0.1:9", retries=payerkit.Retries(attempts=1)), "user-123")
+    form.fill(BANK_DETAILS)
+    shown = Browser(form).submit()
+
+    assert ("review", "The service cannot be reached. Nothing was sent.") == (shown["phase"], title(shown))
+    assert isinstance(form.error, NotSent)
+
+
+def test_a_rate_limit_counts_down(connected: Callable[..., Client]) -> None:
+    """The seconds to wait are in the banner, and the button is the same as before."""
+    with FarEnd([reply(429, "{}", {"Retry-After": "60"})]) as far_end:
+        form = PaymentForm(connected(far_end.url, retries=payerkit.Retries(attempts=1)))
+        form.fill(ORDER)
+        shown = Browser(form).submit()
+
+    assert ("review", "Send") == (shown["phase"], labels(shown)[0])
+    assert 55 < shown["banner"]["wait"] <= 60
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (NotSent("POST /x could not be sent (refused)."), "error", "The service cannot be reached. Nothing was sent."),
+        (RateLimited("Too many requests."), "warning", "Too many requests. Nothing was changed."),
+        (WrongKey("The key (401)."), "error", "The service does not accept the key. Nothing was changed."),
+        (Refused("It refused (400). It says: no."), "error", "The service refused it. Nothing was changed."),
+        (KeyboardInterrupt(), "error", "Interrupted. Nothing was sent."),
+    ],
+)
+def test_failures_speak_to_an_analyst_first(error: BaseException, kind: str, said: str) -> None:
+    """The title says what happened; methods, routes and statuses are details, and nothing is said twice."""
+    view = failure_banner(error).to_view()
+    lines = [text for text, _ in view.get("lines", [])]
+
+    assert (kind, said) == (view["kind"], view["title"])
+    assert [] == [text for text in lines if "Nothing was" in text or text == view.get("details")]
+    assert str(error).partition("\n")[0] == view.get("details", "")
+
+
+def test_one_action_is_next(shared: Client) -> None:
+    """By the state, one button is primary; chips say in words where the payer stands."""
+    form = PayerForm(shared)
+    browser = Browser(form)
+    form.fill(PAYER, client_user_id="flow-next")
+    steps = [browser.submit(), browser.press("sign")]
+    shared.sandbox.complete_kyc("flow-next", status="pending")
+    steps.append(browser.press("refresh"))
+    shared.sandbox.complete_kyc("flow-next")
+    steps.append(browser.press("refresh"))
+    primary = [[each[0] for each in step["buttons"] if each[3] == "primary"] for step in steps]
+
+    assert [["Open the agreement"], ["Open the identity check"], ["Refresh status"], []] == primary
+    chips = [re.findall('<span class="pk-chip[^>]*>(.*?)</span>', step["panel"])[0] for step in steps]
+    assert ["! not started", "! not started", "i pending", "✓ approved"] == chips
+    assert "yes" in steps[-1]["panel"]
+
+
+def test_links_can_be_copied_for_the_payer(shared: Client) -> None:
+    """Beside each link is a button that copies the same address."""
+    form = PayerForm(shared)
+    form.fill(PAYER, client_user_id="flow-copy")
+    buttons = Browser(form).submit()["buttons"]
+    opened = [(url, about) for _, _, url, kind, about in buttons if url and kind != "copy"]
+
+    assert opened == [(url, about) for _, _, url, kind, about in buttons if kind == "copy"]
+    assert ["agreement", "identity check"] == [about for _, about in opened]
+
+
+def test_a_button_that_was_not_offered_does_nothing(shared: Client) -> None:
+    """A page can start only what the form offers: no other word runs an action."""
+    form = PayerForm(shared)
+    form.fill(PAYER, client_user_id="flow-offered")
+    browser = Browser(form)
+    shown = [browser.press(action) for action in ("send", "again", "sign", "refresh", "new", "stop", "nonsense")]
+
+    assert {"open"} == {each["phase"] for each in shown}
+    assert "<PayerForm: 14 of 18 fields>" == repr(form)
+
+
+def test_errors_stay_listed_until_they_are_corrected(shared: Client) -> None:
+    """The list of errors follows the fields: a corrected one leaves it, and the last one takes it along."""
+    form = PayerForm(shared)
+    form.fill(PAYER, email="nobody", country="USA")
+    browser = Browser(form)
+    banners = [browser.submit()["banner"]]
+    banners += [browser.post("change", change)["banner"] for change in ({"country": "US"}, {"email": "a@example.com"})]
+
+    assert ["2 fields need attention. Nothing was sent.", "1 field needs attention. Nothing was sent."] == [
+        each["title"] for each in banners[:2]
+    ]
+    assert banners[2] is None
+
+
+def test_the_walkthrough_goes_on_from_the_browser(shared: Client) -> None:
+    """A payer who was sent from the page, in a thread, opens the bank details, and a cell finds both."""
+    walk = Walkthrough(shared)
+    walk.payer.fill(PAYER, client_user_id="flow-walk")
+    Browser(walk.payer).submit()
+
+    assert (True, "flow-walk", "") == (walk.payer.done, walk.bank_details.client_user_id, walk.bank_details.waits_for)
+
+
+def test_an_observer_may_read_the_form(shared: Client) -> None:
+    """Whoever is told that a form is done, in its thread, can read it: nothing waits for itself."""
+    form = PayerForm(shared)
+    seen: list[object] = []
+    form.observe(lambda _: seen.append((form.result, form.done, repr(form))), "done")
+    form.fill(PAYER, client_user_id="flow-observed")
+    Browser(form).submit()
+
+    assert [(form.result, True, "<PayerForm: done>")] == seen
+
+
+def test_a_failing_observer_is_shown(shared: Client) -> None:
+    """In a thread, nobody would see the exception of an observer: the form shows it, and stays done."""
+    form = PayerForm(shared)
+
+    def fail(_change: object) -> None:
+        raise ZeroDivisionError
+
+    form.observe(fail, "done")
+    form.fill(PAYER, client_user_id="flow-fails")
+    browser = Browser(form)
+    browser.submit()
+    wait_for_threads()
+
+    assert ("done", "Unexpected error.") == (browser.messages[-1]["content"]["phase"], form._view()["banner"]["title"])
+    assert isinstance(form.error, ZeroDivisionError)
+
+
+def test_what_was_sent_is_in_no_attribute(connected: Callable[..., Client]) -> None:
+    """While an outcome is unknown, what a debugger lists of the form holds no account number."""
+    with FarEnd([listed(), close]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        form.fill(account_number="987654321098")  # not the one that the form has as an example
+        browser.submit()
+        search = form._search
+    shown = [repr(each) for thing in (form, search, form._unknown) for each in (thing, *vars(thing).values())]
+
+    assert [] == [text for text in shown if "987654321098" in text]
+    assert form.error is not None
+    assert form.error.__traceback__ is None
+
+
+def test_a_call_is_stopped_before_it_leaves(connected: Callable[..., Client]) -> None:
+    """A cancellation that comes first keeps every write back; one that comes later stops nothing, and says so."""
+    early, late = Cancellation(), Cancellation()
+    call = payerkit.endpoints.agreement_call("user-123")
+    with FarEnd([reply(200, '{"success": true}')]) as far_end:
+        client = connected(far_end.url)
+        assert early.stop()
+        with pytest.raises(NotSent):
+            client.send(call, cancellation=early)
+        client.send(call, cancellation=late)
+
+        assert (False, 1) == (late.stop(), len(far_end.ledger))
+
+
+def test_a_stop_ends_the_wait_between_two_tries() -> None:
+    """A refusal proves that nothing happened, so the wait for the next try can be stopped, and no try follows."""
+    cancellation = Cancellation()
+    refused = Gate(reply(429, "{}", {"Retry-After": "30"}))
+    ended: list[type] = []
+
+    def send() -> None:
+        try:
+            client.send(payerkit.endpoints.agreement_call("user-123"), cancellation=cancellation)
+        except NotSent as error:
+            ended.append(type(error))
+        except RateLimited as error:
+            ended.append(type(error))
+
+    with FarEnd([refused]) as far_end:
+        client = Client(far_end.url, "key", rate=None)
+        thread = threading.Thread(target=send)
+        thread.start()
+        refused.arrived.wait(20)
+        refused.open()
+        while not cancellation.stop():
+            threading.Event().wait(0.01)
+        thread.join(10)
+
+        assert (False, 1) == (thread.is_alive(), len(far_end.ledger))
+    assert 1 == len(ended)
+
+
+def test_an_account_search_compares_what_was_sent() -> None:
+    """Somebody else's new account is not the one that was sent."""
+    search = AccountSearch(frozenset())
+    search.note_sending(BankDetails(**BANK_DETAILS))  # type: ignore[arg-type]  # as any keyword fields
+    other = search.look([RECORD | {"accountNumber": "999999999999"}])
+    own = search.look([RECORD])
+
+    assert ([], [RECORD], "found") == (other, own, search.verdict)
