@@ -79,7 +79,8 @@ class Form(PageWidget):
         self._error: BaseException | None = None
         self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]
         super().__init__(**options)
-        self.set_trait("spec", {"forms": [self._make_spec(title or self.title)]})
+        self.set_trait("label", title or self.title)
+        self.set_trait("spec", {"forms": [self._make_spec(self.label)]})
         self.observe(lambda _: self._refresh_pages(), "waits_for")
 
     def _make_spec(self, title: str) -> dict[str, Any]:

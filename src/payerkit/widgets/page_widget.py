@@ -50,6 +50,7 @@ class PageWidget(anywidget.AnyWidget):
 
     _esm = source(__package__, "loader.js")
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
+    label = traitlets.Unicode(read_only=True, help="The title that stands in its place without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -1,23 +1,24 @@
 // Draws one form from its spec, and tells Python what the user enters. Values are never part of the widget's state,
 // because JupyterLab may save that state in the notebook. They travel in custom messages (listed in form.py), and a
 // secret is removed from the page as soon as its field is left.
-// `model` is anywidget's. Returns the form's node, and `receive`, which takes the messages for this form.
-const drawForm = (spec, model, signal) => {
+// `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is gone. Returns the form's
+// node, its heading, and `receive`, which takes the messages for this form.
+const drawForm = (spec, model, signal, loss) => {
   const { name: formName, title, environment, submit_label: submitLabel, sections, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
   const id = 'f' + Math.random().toString(36).slice(2);
   const fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
   // touched: the fields that were left since the last message, with their new values, or null if unchanged.
-  let actionCount, phase = 'open', pointerIsDown, clock, sendTimer, touched = {}, taken = [];
+  let actionCount, phase = 'open', pointerIsDown, clock, patience, sendTimer, touched = {}, taken = [];
 
   const send = (message) => {
     clearTimeout(sendTimer);
+    if (loss.signal.aborted) return;
     try {
       model.send({ ...message, form: formName, touched, taken, page: id });
       [touched, taken] = [{}, []];
     } catch {
-      stopWaiting();
-      setStatus(['error', 'The kernel was restarted, so the values are lost. Run the cell again.']);
+      loss.abort();
     }
   };
   // A field that is left by pressing a button is sent together with what the button does.
@@ -42,8 +43,9 @@ const drawForm = (spec, model, signal) => {
   const foot = div('row', submitButton, anywayButton, create('span', { class: 'help' }, '* required'));
   const status = setAttributes(div('status'), { role: 'status' }), seconds = create('span', { class: 'help', 'aria-hidden': true });
   const badge = create('span', { class: 'badge ' + environment }, environment[0].toUpperCase() + environment.slice(1));
+  const heading = create('h3', { tabindex: -1 }, title);
   const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
-    div('title', create('b', {}, title), ' ', badge, ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds), spoken);
+    div('title', heading, ' ', badge, ' ', subject), waitsFor, topStatus, panel, actions, body, foot, div('row line', status, seconds), spoken);
   boxRow.hidden = true;
   box.addEventListener('change', () => send({ type: 'tick', is_ticked: box.checked }));
   const shown = arrangeFields(spec, fields, say);
@@ -58,6 +60,7 @@ const drawForm = (spec, model, signal) => {
     topStatus.hidden = !topStatus.textContent;
   };
   const stopWaiting = () => {
+    clearTimeout(patience);
     clearInterval(clock);
     form.ariaBusy = null;
     seconds.textContent = '';
@@ -82,6 +85,7 @@ const drawForm = (spec, model, signal) => {
     const focused = focusIn(form);
     if ('action_count' in view) {
       actionCount = view.action_count;
+      body.inert = foot.inert = false;
       stopWaiting();
     }
     phase = view.phase ?? phase;
@@ -151,8 +155,17 @@ const drawForm = (spec, model, signal) => {
     }
   });
   form.addEventListener('keyup', () => { isEnterInField = false; });
-  signal.addEventListener('abort', () => clearInterval(clock));
+  signal.addEventListener('abort', stopWaiting);
+  // What somebody typed stays there to be read, and nothing says that a value is held.
+  loss.signal.addEventListener('abort', () => {
+    stopWaiting();
+    setStatus(['', '']);
+    for (const name in fields) fields[name].setHeld(false);
+  });
   update({});
+  // The kernel may hold other values than the empty fields.
+  body.inert = foot.inert = true;
+  patience = setTimeout(() => setStatus(['', 'The kernel is busy. The form waits for it.']), 1500);
   send({ type: 'ready' });
-  return { node: form, receive };
+  return { node: form, heading, receive };
 };
