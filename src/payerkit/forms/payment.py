@@ -122,6 +122,15 @@ class PaymentForm(Form):
             notes.setdefault(name, []).append(Note("warning", str(warning)))
         return notes
 
+    def _outcome(self) -> str:
+        return f"verdict {self._card(self._result).verdict.upper()}"
+
+    def _picture_to_keep(self) -> str:
+        return self._card(self._result)._repr_html_()
+
+    def _text_to_keep(self) -> str:
+        return str(self._card(self._result))
+
     def _call(self, request: PaymentOrder) -> Payment:
         return self._client.send(payment_call(request, self._client.environment))
 

@@ -1,6 +1,5 @@
-// Gets the code of a widget from the kernel, unless the page has it already, and runs it.
+// Gets the code of a widget from the kernel, unless the page has it already, and runs it. Without a kernel it says so.
 // Each widget is sent with this loader only, so that ten forms of a page do not send their code ten times.
-// It also says what no code can: that there is no kernel, that the kernel is busy, or that it is gone.
 const PATIENCE = 1500; // ms until a widget asks for code that another one has asked for, or says that the kernel is busy
 const codes = (globalThis.payerkitCodes ??= new Map());
 
@@ -39,76 +38,37 @@ const load = async (model) => {
 // Hosts mark an element that is drawn without a kernel.
 const isCutOff = (el) => el.classList.contains('jupyter-widgets-disconnected');
 
-// Aborts `loss` when the kernel is gone, with what happened to it. JupyterLab tells models of a restart only.
-const watchKernel = (model, loss, end) => {
-  const session = model.widget_manager?.context?.sessionContext, kernel = session?.session?.kernel?.id;
-  const check = () => {
-    const now = session?.session?.kernel;
-    if (kernel && !now) loss.abort('shut down');
-    else if (now?.id !== kernel || ['restarting', 'autorestarting', 'dead'].includes(now?.status)) loss.abort();
-  };
-  model.on('comm_live_update', () => loss.abort());
-  for (const change of [session?.statusChanged, session?.kernelChanged]) {
-    change?.connect(check);
-    end.addEventListener('abort', () => change?.disconnect(check));
-  }
-};
-
-// What was typed can still be read and copied.
-const disable = (el) => {
-  for (const control of el.querySelectorAll('input, select, textarea, button')) {
-    if (control.matches('textarea, input:not([type="checkbox"], [type="radio"])')) control.readOnly = true;
-    else control.disabled = true;
-  }
-};
-
-const box = (style) => Object.assign(document.createElement('div'), {
-  style: `box-sizing: border-box; max-width: 860px; padding: 8px 12px; margin: 4px; border-radius: 3px;
-    color: var(--jp-ui-font-color1); font: var(--jp-ui-font-size1, 13px) / 1.4 var(--jp-ui-font-family, system-ui, sans-serif); ` + style,
-});
-
 // What stands where a widget cannot be: its title, and why.
 const drawAbsence = (model, text) => {
-  const title = document.createElement('b'), reason = document.createElement('div');
+  const absence = document.createElement('div'), title = document.createElement('b'), reason = document.createElement('div');
+  absence.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border: 1px dashed; border-radius: 3px;
+    color: var(--jp-ui-font-color2); font: var(--jp-ui-font-size1, 13px) / 1.4 var(--jp-ui-font-family, system-ui)`;
   title.textContent = model.get('label');
   reason.role = 'status';
   reason.textContent = text;
-  const absence = box('border: 1px dashed var(--jp-border-color0, #8d8d8d); color: var(--jp-ui-font-color2)');
   absence.append(title, reason);
   return absence;
 };
 
-const render = async ({ model, el, signal }) => {
+const render = async ({ model, el }) => {
+  const disposal = new AbortController();
+  const absent = drawAbsence(model, 'Not connected to a kernel, so it holds no values. Run the cell again.');
+  const busy = drawAbsence(model, 'The kernel is busy. Wait, or interrupt it.');
   if (isCutOff(el)) {
-    el.append(drawAbsence(model, 'Not connected to a kernel, so it holds no values. Run the cell again.'));
+    el.append(absent);
     return;
   }
-  const loss = new AbortController(), end = new AbortController();
-  const busy = drawAbsence(model, 'The kernel is busy. Wait, or interrupt it.');
-  const waiting = setTimeout(() => el.append(busy), PATIENCE);
-  const stopWaiting = () => {
-    clearTimeout(waiting);
-    busy.remove();
-  };
-  loss.signal.addEventListener('abort', () => {
-    stopWaiting();
-    const banner = box('border-left: 4px solid var(--jp-error-color1, #d32f2f); background: var(--jp-layout-color2, #eee)');
-    banner.role = 'alert';
-    const happened = loss.signal.reason === 'shut down' ? 'shut down' : 'restarted';
-    banner.textContent = `The kernel was ${happened}, so the values are gone. Run the cell again.`;
-    el.prepend(banner);
-    disable(el);
-  });
-  signal?.addEventListener('abort', () => end.abort());
-  watchKernel(model, loss, end.signal);
-  const { css, draw } = await load(model);
-  stopWaiting();
-  if (loss.signal.aborted) return;
+  const timer = setTimeout(() => el.append(busy), PATIENCE);
+  model.on('comm_live_update', () => busy.isConnected && busy.replaceWith(absent));
+  const { css, draw, watchKernel } = await load(model);
+  clearTimeout(timer);
+  busy.remove();
+  if (absent.isConnected) return;
   // A style in the element itself also works where a host draws widgets in a shadow root.
   el.append(Object.assign(document.createElement('style'), { textContent: css }));
-  const remove = draw({ model, el, loss });
+  const remove = draw({ model, el, loss: watchKernel(model, el, disposal.signal) });
   return () => {
-    end.abort();
+    disposal.abort();
     remove();
   };
 };

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import anywidget
 import traitlets
+from IPython.display import display
 
 from payerkit.html import palette
 
@@ -37,8 +38,9 @@ class PageCode:
     @cache
     def of(cls, package: str, scripts: tuple[str, ...], style: str) -> Self:
         """Join scripts, in this order, and a style into a module. The scripts share one scope; one defines `draw`."""
-        css = json.dumps(palette() + source(package, style))
-        code = "\n".join([f"const css = {css};", *(source(package, name) for name in scripts), "export { css, draw };"])
+        css = f"const css = {json.dumps(palette() + source(package, style))};"
+        own = [source(package, name) for name in scripts]
+        code = "\n".join([css, source(__package__, "kernel.js"), *own, "export { css, draw, watchKernel };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 
 
@@ -50,7 +52,7 @@ class PageWidget(anywidget.AnyWidget):
 
     _esm = source(__package__, "loader.js")
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
-    label = traitlets.Unicode(read_only=True, help="The title that stands in its place without a kernel.").tag(sync=True)
+    label = traitlets.Unicode(read_only=True, help="Stands in its place without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -72,6 +74,11 @@ class PageWidget(anywidget.AnyWidget):
             self.send({"code_id": code.id}, [code.packed])
         else:
             self._on_message(message)
+
+    def _ipython_display_(self) -> None:
+        """Show the widget in a notebook."""
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        display(data, metadata=metadata, raw=True)
 
     def open(self) -> None:
         """Do nothing yet: `model_id`, which every display needs, opens the comm."""

@@ -18,7 +18,7 @@ const drawForm = (spec, model, signal, loss) => {
       model.send({ ...message, form: formName, touched, taken, page: id });
       [touched, taken] = [{}, []];
     } catch {
-      loss.abort();
+      loss.abort('restarted');
     }
   };
   // A field that is left by pressing a button is sent together with what the button does.
@@ -160,7 +160,7 @@ const drawForm = (spec, model, signal, loss) => {
   loss.signal.addEventListener('abort', () => {
     stopWaiting();
     setStatus(['', '']);
-    for (const name in fields) fields[name].setHeld(false);
+    for (const name in fields) fields[name].setHeld?.();
   });
   update({});
   // The kernel may hold other values than the empty fields.
