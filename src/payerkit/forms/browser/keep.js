@@ -1,4 +1,4 @@
-// The row below a form that is done, with the button that leaves the response in the notebook. The kernel updates an
+// The last row of a form that is done, with the button that leaves the response in the notebook. The kernel updates an
 // output that was reserved when the form was shown. A page that was loaded since does not take the update, so the row
 // looks whether the output is there, and else shows the line that makes one.
 const drawKeepRow = (formName, model, loss) => {
@@ -10,7 +10,7 @@ const drawKeepRow = (formName, model, loss) => {
     await navigator.clipboard?.writeText(line.textContent);
     said.textContent = 'Copied. Paste it into a new cell, and run that:';
   });
-  const node = div('payerkit keep', div('row', button('Keep this in the notebook', '', ask), said, line, copyButton));
+  const node = div('row keep', button('Keep this in the notebook', '', ask), said, line, copyButton);
   const say = (text, code) => {
     said.textContent = text;
     line.textContent = code;

@@ -3,7 +3,8 @@ const draw = ({ model, el, loss }) => {
   const disposal = new AbortController();
   const parts = model.get('spec').forms.map((spec) => {
     const form = drawForm(spec, model, disposal.signal, loss), keepRow = drawKeepRow(spec.name, model, loss);
-    return { spec, form, keepRow, node: div('', form.node, keepRow.node) };
+    form.node.append(keepRow.node);
+    return { spec, form, keepRow };
   });
   const steps = parts.length > 1 && drawSteps(parts, model);
   const onMessage = (message) => {
@@ -15,7 +16,7 @@ const draw = ({ model, el, loss }) => {
   };
   const removeGuard = guardKeys(el);
   model.on('msg:custom', onMessage);
-  el.append(...steps ? [steps.node] : parts.map(({ node }) => node));
+  el.append(...steps ? [steps.node] : parts.map(({ form }) => form.node));
   return () => {
     removeGuard();
     disposal.abort();

@@ -1,21 +1,21 @@
 // Shows one form of a Walkthrough at a time, below a list that says where one stands, what is done and what is locked.
 const drawSteps = (parts, model) => {
-  const steps = parts.map(({ spec, form, node }) => {
+  const steps = parts.map(({ spec, form }) => {
     const state = create('span', { class: 'help' });
-    const step = { name: spec.name, title: spec.title, form, node, state, outcome: '', lock: '' };
+    const step = { name: spec.name, title: spec.title, form, state, outcome: '', lock: '' };
     step.button = button('', 'step', () => go(step));
     step.button.append(create('span', {}, spec.title), state);
     return step;
   });
   const nextButton = button('', 'go next', () => go(steps[steps.indexOf(current) + 1]));
   const list = create('ol', { class: 'steps' }, ...steps.map((step) => create('li', {}, step.button)));
-  const node = create('section', { class: 'payerkit walk', 'aria-label': model.get('label') }, list, ...steps.map((step) => step.node), div('row', nextButton));
+  const node = create('section', { class: 'payerkit walk', 'aria-label': model.get('label') }, list, ...steps.map((step) => step.form.node), div('row', nextButton));
   let current = steps.find(({ name }) => name === model.get('step')) ?? steps[0];
 
   const show = () => {
     for (const step of steps) {
       const isCurrent = step === current, isDone = !!step.outcome;
-      step.node.hidden = !isCurrent;
+      step.form.node.hidden = !isCurrent;
       step.state.textContent = step.lock || (isDone ? 'Done: ' + step.outcome : isCurrent ? 'You are here' : 'Not sent');
       step.button.disabled = step.lock && !isCurrent;
       step.button.classList.toggle('is-done', isDone);
