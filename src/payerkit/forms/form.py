@@ -27,7 +27,7 @@ from payerkit.forms import lookups
 from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_sections
 from payerkit.forms.entries import Entries
 from payerkit.forms.form_state import Button, FormState, error_text
-from payerkit.forms.kept import KeptResult, ReservedOutput, name_of
+from payerkit.forms.kept import KeptResult, ReservedOutput, display_widget, name_of
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
@@ -108,7 +108,7 @@ class Form(PageWidget):
 
     def _ipython_display_(self) -> None:
         """Show the form in a notebook, with a place below it for what somebody keeps."""
-        super()._ipython_display_()
+        display_widget(self)
         self.reserve_output()
 
     def reserve_output(self) -> None:

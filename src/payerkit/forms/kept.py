@@ -77,6 +77,12 @@ class ReservedOutput:
         return mark
 
 
+def display_widget(widget: PageWidget) -> None:
+    """Display a widget as IPython would, so that other outputs can follow it."""
+    data, metadata = widget._repr_mimebundle_() or ({}, {})
+    display(data, metadata=metadata, raw=True)
+
+
 def name_of(widget: PageWidget, otherwise: str) -> str:
     """Return how a cell of the notebook calls a widget, such as `walk.payer`; one without a name gets one."""
     shell = get_ipython()  # type: ignore[no-untyped-call]

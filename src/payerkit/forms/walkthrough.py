@@ -11,6 +11,7 @@ import traitlets
 from payerkit.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import forms_code
+from payerkit.forms.kept import display_widget
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
 from payerkit.policy.payment_policy import PaymentPolicy
@@ -72,7 +73,7 @@ class Walkthrough(PageWidget):
 
     def _ipython_display_(self) -> None:
         """Show the forms in a notebook, with a place below them for what somebody keeps of each."""
-        super()._ipython_display_()
+        display_widget(self)
         for form in self._forms.values():
             form.reserve_output()
 

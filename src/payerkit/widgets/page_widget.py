@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import anywidget
 import traitlets
-from IPython.display import display
 
 from payerkit.html import palette
 
@@ -74,11 +73,6 @@ class PageWidget(anywidget.AnyWidget):
             self.send({"code_id": code.id}, [code.packed])
         else:
             self._on_message(message)
-
-    def _ipython_display_(self) -> None:
-        """Show the widget in a notebook."""
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display(data, metadata=metadata, raw=True)
 
     def open(self) -> None:
         """Do nothing yet: `model_id`, which every display needs, opens the comm."""
