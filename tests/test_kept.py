@@ -39,6 +39,12 @@ def shell() -> Iterator[InteractiveShell]:
     InteractiveShell.clear_instance()
 
 
+def displayed(shell: InteractiveShell) -> list[dict[str, Any]]:
+    """Return what was displayed, in order."""
+    outputs: list[dict[str, Any]] = vars(shell.display_pub)["outputs"]
+    return outputs
+
+
 def sent_walkthrough(client: Client, **changes: str) -> Walkthrough:
     """Return a walkthrough whose three forms were sent."""
     walk = Walkthrough(client)
@@ -88,9 +94,9 @@ def test_a_form_reserves_a_place_below_itself(client: Client, shell: Interactive
     form.fill(ORDER)
     form.submit()
     form._ipython_display_()
-    shown, place = shell.display_pub.outputs
+    shown, place = displayed(shell)
     form._on_message({"type": "keep", "touched": {}, "page": "page"})
-    kept = shell.display_pub.outputs[-1]
+    kept = displayed(shell)[-1]
 
     assert "application/vnd.jupyter.widget-view+json" in shown["data"]
     assert {} == place["data"]

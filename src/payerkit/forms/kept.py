@@ -72,7 +72,7 @@ class ReservedOutput:
         mark = f"payerkit-kept-{self._display_id}-{self._count}"
         picture = f'<div class="{mark}">{result.picture}</div>'
         bundle = {"text/html": picture, "text/plain": result.text}
-        if get_ipython() is not None:  # type: ignore[no-untyped-call]
+        if get_ipython() is not None:
             display(bundle, raw=True, display_id=self._display_id, update=True)
         return mark
 
@@ -85,7 +85,7 @@ def display_widget(widget: PageWidget) -> None:
 
 def name_of(widget: PageWidget, otherwise: str) -> str:
     """Return how a cell of the notebook calls a widget, such as `walk.payer`; one without a name gets one."""
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     if shell is None:
         return "form"
     for name, value in list(shell.user_ns.items()):
