@@ -41,8 +41,8 @@ def shell() -> Iterator[InteractiveShell]:
 
 def displayed(shell: InteractiveShell) -> list[dict[str, Any]]:
     """Return what was displayed, in order."""
-    outputs: list[dict[str, Any]] = vars(shell.display_pub)["outputs"]
-    return outputs
+    assert isinstance(shell.display_pub, CapturingDisplayPublisher)
+    return list(shell.display_pub.outputs)
 
 
 def sent_walkthrough(client: Client, **changes: str) -> Walkthrough:

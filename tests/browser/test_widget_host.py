@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from browser.jupyter_pages import App, Jupyter, NotebookPage, write_notebook
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.jupyter_servers import App
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 START = (
@@ -153,8 +154,8 @@ def test_a_reopened_notebook_says_that_the_cell_has_to_run(lab: Jupyter, browser
         assert [] == page.violations()
         page._command("docmanager:open", path="alive.ipynb", factory="Notebook")
         page.page.wait_for_function("probe.panel()?.context.path === 'alive.ipynb' && probe.ready() && probe.idle()")
-        page.run_cell(0, expect=18)
-        shown = page.run_cell(0, expect=18)  # the first time, a kernel imports everything
+        page.run_cell(0, expect=14)
+        shown = page.run_cell(0, expect=14)  # the first time, a kernel imports everything
         lab._end_kernel("alive.ipynb")
 
         assert shown.ms < 1400  # else it waited for code that the dead one had asked for
@@ -194,7 +195,7 @@ def test_no_key_of_a_nested_form_reaches_the_notebook(browser: Browser, tmp_path
     write_notebook(tmp_path / "nested.ipynb", START, *NESTED)
     with Jupyter(tmp_path, app=app) as server, server.open(browser, "nested.ipynb") as page:
         page.run_cell(0)
-        for cell, fields in enumerate((4, 18, 11), start=1):
+        for cell, fields in enumerate((4, 14, 8), start=1):
             page.run_cell(cell, expect=fields)
         page.page.locator("input[name=currency]").press_sequentially("u")
         expect(page.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
@@ -209,4 +210,4 @@ def test_no_key_of_a_nested_form_reaches_the_notebook(browser: Browser, tmp_path
                 taken[control.evaluate("each => each.outerHTML")] = (before, page.cells())
 
         assert {} == taken
-        assert len(controls) >= 33
+        assert len(controls) >= 28
