@@ -59,11 +59,20 @@ const render = async ({ model, el }) => {
     return;
   }
   const timer = setTimeout(() => el.append(busy), PATIENCE);
-  model.on('comm_live_update', () => busy.isConnected && busy.replaceWith(absent));
+  const stopWaiting = () => {
+    clearTimeout(timer);
+    busy.remove();
+  };
+  let isLost, isDrawn;
+  model.on('comm_live_update', () => {
+    isLost = true;
+    stopWaiting();
+    if (!isDrawn) el.append(absent);
+  });
   const { css, draw, watchKernel } = await load(model);
-  clearTimeout(timer);
-  busy.remove();
-  if (absent.isConnected) return;
+  stopWaiting();
+  if (isLost) return;
+  isDrawn = true;
   // A style in the element itself also works where a host draws widgets in a shadow root.
   el.append(Object.assign(document.createElement('style'), { textContent: css }));
   const remove = draw({ model, el, loss: watchKernel(model, el, disposal.signal) });
