@@ -49,6 +49,13 @@ def test_notebook_holds_no_widget_state(file: Path) -> None:
     assert "widget-state" not in file.read_text("utf-8")
 
 
+def test_widgets_are_stored_as_text(file: Path) -> None:
+    """Without a kernel a widget would be an error; its text is there instead, and no output is empty."""
+    bundles = [output["data"] for cell in cells(file) for output in cell["outputs"] if "data" in output]
+
+    assert [] == [bundle for bundle in bundles if not bundle or "application/vnd.jupyter.widget-view+json" in bundle]
+
+
 def test_cells_are_short(file: Path) -> None:
     """A cell has one idea: five lines at most, imports aside."""
     for cell in cells(file):

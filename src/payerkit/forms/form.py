@@ -3,11 +3,11 @@
 Browser (the scripts in `browser/`) and kernel exchange custom messages, because JupyterLab may save widget state in the
 notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
-- To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched` (fields
-  that were left: the new value, or None if it is unchanged), `taken` (those of them whose text stands for the code that
-  it means), and the parameters of the type.
-- To the browser: the view of the form, which all pages show; or the options that a search found. `page` names the page
-  that a message replies to.
+- To the kernel: `type` ("ready", "change", "search", "use", "action", "tick" or "keep"), `page` (the sender), `touched`
+  (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text stands for the
+  code that it means), and the parameters of the type.
+- To the browser: the view of the form, which all pages show; or the options that a search found; or where the response
+  was `kept`. `page` names the page that a message replies to.
 
 What a button does with the service runs in a thread (`job.Job`), so that the kernel stays free. Until it ends the form
 takes no values, and `result`, `error`, `findings` and `done` wait for it.
@@ -35,10 +35,24 @@ from payerkit.forms.entries import Entries
 from payerkit.forms.failures import attention_banner, failure_banner
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
 from payerkit.forms.job import FormLock, Job
+from payerkit.forms.kept import KeptResult, ReservedOutput, display_widget, name_of
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
-_SCRIPTS = ("dom", "keys", "combobox", "secrets", "fields", "shown_fields", "banner", "answers", "form", "page")
+_SCRIPTS = (
+    "dom",
+    "keys",
+    "combobox",
+    "secrets",
+    "fields",
+    "shown_fields",
+    "banner",
+    "answers",
+    "form",
+    "keep",
+    "steps",
+    "page",
+)
 
 _STILL_UNKNOWN = "The outcome of the previous request is still unknown."
 _ENTER_SECRETS = Banner("info", "Hidden values are not kept after sending. Enter them again.")
@@ -104,8 +118,10 @@ class Form(PageWidget):
         self._result: Any = None
         self._error: BaseException | None = None
         self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]
+        self._reserved = ReservedOutput()
         super().__init__(**options)
-        self.set_trait("spec", {"forms": [self._make_spec(title or self.title)]})
+        self.set_trait("label", title or self.title)
+        self.set_trait("spec", {"forms": [self._make_spec(self.label)]})
         self.observe(lambda _: self._refresh_pages(), "waits_for")
 
     def _make_spec(self, title: str) -> dict[str, Any]:
@@ -125,6 +141,15 @@ class Form(PageWidget):
     def show_in(self, outlet: Callable[[dict[str, Any]], None]) -> None:
         """Send the messages for pages to an outlet, too, such as a widget that shows this form among others."""
         self._outlets.append(outlet)
+
+    def _ipython_display_(self) -> None:
+        """Show the form in a notebook, with a place below it for what somebody keeps."""
+        display_widget(self)
+        self.reserve_output()
+
+    def reserve_output(self) -> None:
+        """Reserve a place for what somebody keeps among the outputs of the cell that runs."""
+        self._reserved.reserve()
 
     def _post(self, content: Mapping[str, Any]) -> None:
         """Send a message to every page that shows the form."""
@@ -154,6 +179,18 @@ class Form(PageWidget):
     def _subject(self) -> str:
         """Return whom the form is about, shown beside its title."""
         return ""
+
+    def _outcome(self) -> str:
+        """Return the response in a few words, shown in a list of steps."""
+        raise NotImplementedError
+
+    def _picture_to_keep(self) -> str:
+        """Return the response as a fragment of HTML, masked."""
+        raise NotImplementedError
+
+    def _text_to_keep(self) -> str:
+        """Return the response as text, masked."""
+        raise NotImplementedError
 
     def _notes(self, findings: Findings) -> dict[str, list[Note]]:
         """Return the notes beside the touched fields."""
@@ -263,6 +300,37 @@ class Form(PageWidget):
         with self._settled():
             self._reopen(clear=True)
             self._refresh_pages()
+
+    @without_internal_frames
+    def keep(self) -> KeptResult:
+        """Return the response as an output that may be saved: masked, with what was found about the values.
+
+        *Keep this in the notebook* does the same below the form. A page that was reloaded cannot show it there; then
+        this is the last line of a cell of your own.
+
+        Returns:
+            The response, which notebooks show as a picture, with the time and the address of the service.
+
+        Raises:
+            InvalidInput: Nothing was sent, so there is no response.
+
+        Example:
+            >>> form = PaymentForm(client)
+            >>> form.fill(order)
+            >>> payment = form.submit()
+            >>> print(form.keep().text.splitlines()[0])
+            Payment (sandbox)
+        """
+        with self._settled():
+            if not self._is_done:
+                raise InvalidInput("There is no response to keep. Send the form first.")
+            return KeptResult.of(
+                self.label,
+                environment=self._client.environment,
+                address=self._client.base_url,
+                picture=self._picture_to_keep(),
+                text=self._text_to_keep(),
+            )
 
     @property
     def result(self) -> Any:
@@ -473,9 +541,7 @@ class Form(PageWidget):
             self._entries.clear(self._entries.fields)
             self._result = self._error = self._unknown = None
         elif was_done and any(field.is_secret for field in self._entries.fields.values()):
-            self._state = FormState(
-                banner=Banner("info", "Hidden values are not kept after sending. Enter them again.")
-            )
+            self._state = FormState(banner=_ENTER_SECRETS)
         elif self._unknown is not None:
             self._state = FormState(banner=Banner("warning", _STILL_UNKNOWN))
         self.set_trait("done", False)
@@ -515,6 +581,7 @@ class Form(PageWidget):
             "subject": self._subject(),
             "waits_for": self.waits_for,
             "banner": self._banner(findings),
+            "outcome": self._outcome() if self._is_done else "",
             "notes": self._notes(findings),
             "held": self._entries.held,
             "values": values,
@@ -571,6 +638,9 @@ class Form(PageWidget):
                 return {"name": name, "search_id": message["search_id"], **found._asdict()}
             case "action":
                 return self._act(message)
+            case "keep":
+                mark = self._reserved.fill(self.keep()) if self._is_done else ""
+                return {"kept": {"mark": mark, "code": f"{name_of(self, f'kept_{self.name}')}.keep()"}}
             case "tick":
                 # A page may not be up to date: the view corrects it.
                 with suppress(InvalidInput):

@@ -125,6 +125,15 @@ class PaymentForm(Form):
     def _checker(self) -> Callable[..., Findings]:
         return partial(check_payment_order, policy=self._policy, environment=self._client.environment)
 
+    def _outcome(self) -> str:
+        return f"verdict {self._card(self._result).verdict.upper()}"
+
+    def _picture_to_keep(self) -> str:
+        return self._card(self._result)._repr_html_()
+
+    def _text_to_keep(self) -> str:
+        return str(self._card(self._result))
+
     def _call(self, request: PaymentOrder, job: Job) -> Payment:
         return job.send(payment_call(request, self._client.environment))
 

@@ -1,4 +1,4 @@
-"""The three forms in sequence, in one widget."""
+"""The three forms in sequence, one at a time, in one widget."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import traitlets
 from payerkit.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import forms_code
+from payerkit.forms.kept import display_widget
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
 from payerkit.policy.payment_policy import PaymentPolicy
@@ -18,11 +19,12 @@ from payerkit.widgets.page_widget import PageCode, PageWidget
 
 
 class Walkthrough(PageWidget):
-    """Three forms in sequence: onboard a payer, add bank details, initiate and review a payment.
+    """Three steps, one form at a time: onboard a payer, add bank details, initiate and review a payment.
 
-    Once the payer is onboarded, the bank details are stored under their id. The account is the payee's: nothing about
-    its holder is taken from the payer, unless somebody ticks the box that says that both are the same, or sets
-    `walk.bank_details.holder_is_payer = True`.
+    A list shows where one stands, what is done, and what is locked. Bank details are locked until the payer is
+    onboarded, since they are stored under the payer's id; a payment needs neither, so its step is always open. The
+    account is the payee's: nothing about its holder is taken from the payer, unless somebody ticks the box that says
+    that both are the same, or sets `walk.bank_details.holder_is_payer = True`.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -33,6 +35,7 @@ class Walkthrough(PageWidget):
         payer: The `PayerForm`.
         bank_details: The `BankDetailsForm`.
         payment: The `PaymentForm`.
+        step: The step at which a page begins: "payer", "bank_details" or "payment".
 
     Example:
         >>> walk = Walkthrough(client)
@@ -43,6 +46,7 @@ class Walkthrough(PageWidget):
     """
 
     spec = traitlets.Dict(read_only=True).tag(sync=True)
+    step = traitlets.Enum(("payer", "bank_details", "payment"), "payer").tag(sync=True)
 
     def __init__(
         self,
@@ -52,12 +56,13 @@ class Walkthrough(PageWidget):
         policy: PaymentPolicy | None = None,
         **options: Any,
     ) -> None:
-        self.payer = PayerForm(client, title="1. Payer")
-        self.bank_details = BankDetailsForm(client, title="2. Bank details")
-        self.payment = PaymentForm(client, title="3. Payment", rate=rate, policy=policy)
+        self.payer = PayerForm(client)
+        self.bank_details = BankDetailsForm(client)
+        self.payment = PaymentForm(client, rate=rate, policy=policy)
         self.payer.observe(self._on_payer_done, "done")
         self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}
         super().__init__(**options)
+        self.set_trait("label", "Walkthrough")
         self.set_trait("spec", {"forms": [each for form in self._forms.values() for each in form.spec["forms"]]})
         for form in self._forms.values():
             form.show_in(self.send)
@@ -65,6 +70,12 @@ class Walkthrough(PageWidget):
     @classmethod
     def _code(cls) -> PageCode:
         return forms_code()
+
+    def _ipython_display_(self) -> None:
+        """Show the forms in a notebook, with a place below them for what somebody keeps of each."""
+        display_widget(self)
+        for form in self._forms.values():
+            form.reserve_output()
 
     def _on_message(self, message: Any) -> None:
         """Hand a message to the form that it is for; `form` is a page's word, and any other name is nobody's."""

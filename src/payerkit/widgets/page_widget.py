@@ -38,7 +38,9 @@ class PageCode:
     def of(cls, package: str, scripts: tuple[str, ...], *styles: str) -> Self:
         """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`."""
         css = json.dumps("\n".join([palette(), *(source(package, style) for style in styles)]))
-        code = "\n".join([f"const css = {css};", *(source(package, name) for name in scripts), "export { css, draw };"])
+        own = [source(package, name) for name in scripts]
+        shared = source(__package__, "kernel.js")
+        code = "\n".join([f"const css = {css};", shared, *own, "export { css, draw, watchKernel };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 
 
@@ -50,6 +52,7 @@ class PageWidget(anywidget.AnyWidget):
 
     _esm = source(__package__, "loader.js")
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
+    label = traitlets.Unicode(read_only=True, help="Stands in its place without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -46,6 +46,7 @@ class RowBrowser(PageWidget):
     def __init__(self, rows: BrowsedRows, *, title: str, file: str) -> None:
         self._rows, self._lock = rows, threading.Lock()  # a kernel with subshells handles messages in other threads
         super().__init__()
+        self.set_trait("label", title)
         columns = [(name, name.replace("_", " ")) for name in rows.columns]
         self.set_trait("spec", {"title": title, "columns": columns, "file": file})
 

@@ -1,23 +1,24 @@
 // Draws one form from its spec, and tells Python what the user enters. Values are never part of the widget's state,
 // because JupyterLab may save that state in the notebook. They travel in custom messages (listed in form.py), and a
 // secret is removed from the page as soon as its field is left.
-// `model` is anywidget's. Returns the form's node, its heading, and `receive`, which takes the messages for this form.
-const drawForm = (spec, model, signal) => {
+// `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is gone. Returns the form's
+// node, its heading, and `receive`, which takes the messages for this form.
+const drawForm = (spec, model, signal, loss) => {
   const { name: formName, title, environment, sections, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
   const id = 'f' + Math.random().toString(36).slice(2);
   const fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
   // touched: the fields that were left since the last message, with their new values, or null if unchanged.
-  let actionCount, phase = 'open', pointerIsDown, sendTimer, touched = {}, taken = [];
+  let actionCount, phase = 'open', pointerIsDown, patience, sendTimer, touched = {}, taken = [];
 
   const send = (message) => {
     clearTimeout(sendTimer);
+    if (loss.signal.aborted) return;
     try {
       model.send({ ...message, form: formName, touched, taken, page: id });
       [touched, taken] = [{}, []];
     } catch {
-      stopWaiting();
-      banner.show({ kind: 'error', title: 'The kernel was restarted, so the values are lost. Run the cell again.' });
+      loss.abort('restarted');
     }
   };
   // A field that is left by pressing a button is sent together with what the button does.
@@ -64,6 +65,7 @@ const drawForm = (spec, model, signal) => {
   body.append(shown.moreButton);
 
   const stopWaiting = () => {
+    clearTimeout(patience);
     form.ariaBusy = null;
     body.inert = false;
   };
@@ -198,8 +200,20 @@ const drawForm = (spec, model, signal) => {
       form.requestSubmit();
     }
   });
-  signal.addEventListener('abort', banner.stop);
+  signal.addEventListener('abort', () => {
+    clearTimeout(patience);
+    banner.stop();
+  });
+  // What somebody typed stays there to be read, and nothing says that a value is held.
+  loss.signal.addEventListener('abort', () => {
+    stopWaiting();
+    banner.show();
+    for (const name in fields) fields[name].setHeld?.();
+  });
   update({});
+  // The kernel may hold other values than the empty fields.
+  body.inert = true;
+  patience = setTimeout(() => banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.', seconds: 0 }), 1500);
   send({ type: 'ready' });
   return { node: form, heading, receive };
 };

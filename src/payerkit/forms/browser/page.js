@@ -1,11 +1,22 @@
 // Draws the forms of a widget: one, or the steps of a Walkthrough.
-const draw = ({ model, el }) => {
+const draw = ({ model, el, loss }) => {
   const disposal = new AbortController();
-  const forms = Object.fromEntries(model.get('spec').forms.map((spec) => [spec.name, drawForm(spec, model, disposal.signal)]));
-  const onMessage = (message) => forms[message.form]?.receive(message);
+  const parts = model.get('spec').forms.map((spec) => {
+    const form = drawForm(spec, model, disposal.signal, loss), keepRow = drawKeepRow(spec.name, model, loss);
+    form.node.append(keepRow.node);
+    return { spec, form, keepRow };
+  });
+  const steps = parts.length > 1 && drawSteps(parts, model);
+  const onMessage = (message) => {
+    const part = parts.find(({ spec }) => spec.name === message.form);
+    if (!part) return;
+    if (!message.kept) part.form.receive(message);
+    part.keepRow.receive(message);
+    if (steps) steps.receive(message);
+  };
   const removeGuard = guardKeys(el);
   model.on('msg:custom', onMessage);
-  el.append(...Object.values(forms).map((form) => form.node));
+  el.append(...steps ? [steps.node] : parts.map(({ form }) => form.node));
   return () => {
     removeGuard();
     disposal.abort();

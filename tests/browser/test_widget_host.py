@@ -1,0 +1,213 @@
+"""What surrounds a form: its kernel, the notebook that keeps its response, the steps of a Walkthrough, boxes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.jupyter_servers import App
+from published import TYPED_ACCOUNT, TYPED_PAYER
+
+START = (
+    f"import sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
+    "from payerkit import *\nfrom published import TYPED_ACCOUNT, TYPED_PAYER\n"
+    "client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
+)
+ORDER = "payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10', invoice_currency='USD'"
+WALK = START + "form = Walkthrough(client)\nform"
+PAYER = START + "form = PayerForm(client)\nform"
+GONE = "so the values are gone. Run the cell again."
+FIELDS = ".payerkit input:visible, .payerkit select:visible, .payerkit button:visible"
+
+
+@pytest.fixture
+def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+    """Run the code of the test in the first cell, with a sandbox of its own."""
+    opened_notebook.page.set_viewport_size({"width": 1280, "height": 2000})
+    opened_notebook.rewrite(request.param, "1 + 1")
+    opened_notebook.run_cell(0, expect=4)
+    opened_notebook.run_cell(1)
+    yield opened_notebook
+
+    assert opened_notebook.hosts <= {"127.0.0.1", "localhost"}
+
+
+def code(source: str) -> pytest.MarkDecorator:
+    """Run a test with this code in the first cell."""
+    return pytest.mark.parametrize("notebook", [source], indirect=True)
+
+
+def step(notebook: NotebookPage, name: str) -> Locator:
+    """Return a step of the list above the forms."""
+    return notebook.page.locator(".step", has=notebook.page.get_by_text(name, exact=True))
+
+
+@code(WALK)
+def test_a_walkthrough_goes_step_by_step(notebook: NotebookPage) -> None:
+    """One form at a time; the list says what is done, what is locked and why; *Next step* leads to the next heading."""
+    heading = notebook.page.locator(".payerkit h3:visible")
+    expect(heading).to_have_text("Payer")
+    expect(step(notebook, "Bank details")).to_contain_text("Onboard the payer first.")
+    expect(step(notebook, "Bank details")).to_be_disabled()
+    step(notebook, "Payment").click()
+    expect(heading).to_have_text("Payment")
+    step(notebook, "Payer").click()
+    notebook.ask("form.payer.fill(TYPED_PAYER); form.payer.submit()")
+    expect(step(notebook, "Payer")).to_contain_text("Done: typed-001")
+    notebook.page.get_by_role("button", name="Next step: Bank details").click()
+    expect(heading).to_have_text("Bank details")
+    expect(heading).to_be_focused()
+    expect(notebook.page.get_by_text("for typed-001")).to_be_visible()
+    notebook.ask("form.bank_details.fill(TYPED_ACCOUNT); form.bank_details.submit()")
+    expect(step(notebook, "Bank details")).to_contain_text("Done: USD account ••••4550")
+    step(notebook, "Payer").click()
+
+    expect(notebook.page.get_by_text("Payer status")).to_be_visible()
+    expect(step(notebook, "Payer")).to_have_attribute("aria-current", "step")
+
+
+@code(WALK)
+def test_the_notebook_keeps_what_was_checked(notebook: NotebookPage) -> None:
+    """Response, accounts and card become outputs of the notebook, masked; after a reload there is a line to run."""
+    typed = {**TYPED_PAYER, **TYPED_ACCOUNT}
+    empty = len(notebook.page.locator(".jp-OutputArea-child").all())
+    notebook.ask("form.payer.fill(TYPED_PAYER); form.payer.submit()")
+    notebook.ask("form.bank_details.fill(TYPED_ACCOUNT); form.bank_details.submit()")
+    notebook.ask(f"form.payment.fill({ORDER}, payment_currency='fUSDC-sepolia'); form.payment.submit()")
+    for name in ("Payer", "Bank details", "Payment"):
+        step(notebook, name).click()
+        notebook.page.locator("button:visible", has_text="Keep this in the notebook").click()
+        expect(
+            notebook.page.get_by_text("Kept below this form. Save the notebook.").locator("visible=true")
+        ).to_be_visible()
+    outputs = notebook.save()["cells"][0]["outputs"]
+    kept = [output["data"] for output in outputs if "text/html" in output["data"]]
+    texts = ["".join(data["text/plain"]) for data in kept]
+    secrets = [typed[name] for name in ("ssn", "account_number", "email", "phone", "last_name", "date_of_birth")]
+    notebook.reload()
+    notebook.page.locator("button:visible", has_text="Keep this in the notebook").click()
+    line = notebook.page.locator(".keep code:visible")
+    expect(line).to_have_text("form.payment.keep()")
+    notebook.rewrite(WALK, str(line.text_content()))
+    notebook.run_cell(1)
+
+    assert 2 == empty
+    assert ["Payer (sandbox)", "Bank details (sandbox)", "Payment (sandbox)"] == [text.split("\n")[0] for text in texts]
+    assert ["agreement_status: not_started" in texts[0], "••••4550" in texts[1], "LOOK" in texts[2]] == [True] * 3
+    assert [] == [secret for secret in secrets if secret in json.dumps(kept, ensure_ascii=False)]
+    assert "LOOK" in notebook.output(1)
+
+
+@pytest.mark.browser_all
+@code(PAYER)
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        ("probe.kernel().restart()", "The kernel was restarted"),
+        ("probe.panel().sessionContext.shutdown()", "The kernel was shut down"),
+        ("probe.kernel().requestExecute({code: 'import os; os._exit(1)'}) && 0", "The kernel was restarted"),
+    ],
+    ids=["restart", "shutdown", "crash"],
+)
+def test_a_form_that_lost_its_kernel_claims_nothing(notebook: NotebookPage, loss: str, told: str) -> None:
+    """It says what happened; what was typed can be read and copied, and no value is said to be held."""
+    notebook.control("City").fill("Albany")
+    notebook.control("Social security number").fill(TYPED_PAYER["ssn"])
+    notebook.control("City").focus()
+    notebook.wait_idle()
+    notebook.page.evaluate(loss)
+    expect(notebook.page.get_by_role("alert").get_by_text(GONE)).to_have_text(f"{told}, {GONE}")
+    notebook.control("City").press("x")
+    live = notebook.page.locator(FIELDS).evaluate_all(
+        "all => all.filter(each => !each.disabled && !each.readOnly).length"
+    )
+    shown = notebook.page.locator(".payerkit").first.evaluate(
+        "form => [...form.elements].map(each => each.placeholder)"
+    )
+    if notebook.page.get_by_role("button", name="Ok", exact=True).is_visible():
+        notebook.page.get_by_role("button", name="Ok", exact=True).click()
+    notebook.page.evaluate("probe.panel().sessionContext.startKernel().then(() => 0)")
+    notebook.page.wait_for_function("probe.idle()")
+
+    assert ("Albany", 0) == (notebook.control("City").input_value(), live)
+    assert not [text for text in shown if text and "not shown" in text]
+
+
+@pytest.mark.browser_all
+def test_a_reopened_notebook_says_that_the_cell_has_to_run(lab: Jupyter, browser: Browser, folder: Path) -> None:
+    """Saved widget state without its kernel is a title and what to do; a form beside it, of a live kernel, is drawn."""
+    write_notebook(folder / "dead.ipynb", PAYER, WALK)
+    write_notebook(folder / "alive.ipynb", PAYER)
+    with lab.open(browser, "dead.ipynb", save_state=True) as page:
+        page.run_all()
+        page.save()
+    with lab.open(browser, "dead.ipynb", save_state=True) as page:
+        told = page.page.get_by_text("Not connected to a kernel, so it holds no values. Run the cell again.")
+        expect(told).to_have_count(2)
+        expect(page.page.locator(FIELDS)).to_have_count(0)
+        assert ["Payer", "Walkthrough"] == [each.locator("..").locator("b").text_content() for each in told.all()]
+        assert [] == page.violations()
+        page._command("docmanager:open", path="alive.ipynb", factory="Notebook")
+        page.page.wait_for_function("probe.panel()?.context.path === 'alive.ipynb' && probe.ready() && probe.idle()")
+        page.run_cell(0, expect=14)
+        shown = page.run_cell(0, expect=14)  # the first time, a kernel imports everything
+        lab._end_kernel("alive.ipynb")
+
+        assert shown.ms < 1400  # else it waited for code that the dead one had asked for
+
+
+@pytest.mark.browser_all
+@code(PAYER)
+def test_a_busy_kernel_is_told(notebook: NotebookPage) -> None:
+    """A form takes nothing before it knows what the kernel holds, says so, and comes alive with the kernel."""
+    shown = notebook.page.locator("form").nth(1)
+    notebook.ask("form.fill(city='Albany')")
+    notebook.rewrite(PAYER, "import time\ndisplay(form)\ntime.sleep(4)")
+    notebook.page.evaluate("probe.panel().content.activeCellIndex = 1; probe.command(['notebook:run-cell', {}]); 0")
+    expect(notebook.page.get_by_text("The kernel is busy. The form waits for it.").last).to_be_visible()
+    shown.locator("input[name=city]").click(force=True)
+    before = notebook.page.evaluate("document.activeElement.name ?? ''")
+    expect(shown.locator("input[name=city]")).to_have_value("Albany")
+    shown.locator("input[name=city]").click()
+
+    assert "" == before
+    expect(shown.locator("input[name=city]")).to_be_focused()
+    expect(notebook.page.get_by_text("The kernel is busy.").last).to_be_hidden()
+
+
+NESTED = (
+    "import ipywidgets as w\nw.VBox([PaymentForm(client)])",
+    "w.Tab([PaymentForm(client), PayerForm(client)], selected_index=1)",
+    "w.Accordion([BankDetailsForm(client, 'user-1')], selected_index=0)",
+)
+KEYS = ["b", "m", "x", "d", "d", "1", "ArrowDown", "Escape", "Control+a", "Shift+Enter"]
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_no_key_of_a_nested_form_reaches_the_notebook(browser: Browser, tmp_path: Path, app: App) -> None:
+    """In boxes of ipywidgets, in both applications, keys stay on every control, with a list open, too."""
+    write_notebook(tmp_path / "nested.ipynb", START, *NESTED)
+    with Jupyter(tmp_path, app=app) as server, server.open(browser, "nested.ipynb") as page:
+        page.run_cell(0)
+        for cell, fields in enumerate((4, 14, 8), start=1):
+            page.run_cell(cell, expect=fields)
+        page.page.locator("input[name=currency]").press_sequentially("u")
+        expect(page.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
+        taken = {}
+        controls = page.page.locator(FIELDS).element_handles()
+        for control in controls:
+            control.focus()
+            before = page.cells()
+            for key in KEYS:
+                page.page.keyboard.press(key)
+            if page.cells() != before:
+                taken[control.evaluate("each => each.outerHTML")] = (before, page.cells())
+
+        assert {} == taken
+        assert len(controls) >= 28
