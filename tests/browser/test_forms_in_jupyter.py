@@ -196,65 +196,6 @@ def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
-@form_of("walk")
-def test_the_walkthrough_opens_form_after_form(notebook: NotebookPage) -> None:
-    """Bank details wait for the payer, and the box, ticked with the keyboard, makes the payer the holder."""
-    expect(notebook.page.get_by_text("Onboard the payer first.").first).to_be_visible()
-    notebook.ask(f"form.payer.fill({TYPED_PAYER!r})")
-    notebook.control("Onboard payer").click()
-    expect(notebook.page.get_by_text("Onboard the payer first.")).to_have_count(0)
-    notebook.control("Next step: Bank details").click()
-    expect(notebook.page.get_by_text("for typed-001")).to_be_visible()
-    expect(notebook.control("Holder type")).to_have_value("")
-    box = notebook.page.get_by_role("checkbox", name="The payer is also the account holder")
-    notebook.control("Bank name").press("Tab")
-    expect(box).to_be_focused()
-    notebook.page.keyboard.press("Space")
-    expect(notebook.control("Account holder")).to_have_value("Zanzibar Quartermaine")
-    expect(notebook.page.get_by_text("8 fields filled in.")).to_be_visible()
-    expect(box).to_be_checked()
-    city = notebook.page.locator("input[name=city]:visible")
-    city.fill("Elsewhere")
-    box.click()
-    expect(notebook.control("Account holder")).to_have_value("")
-
-    expect(city).to_have_value("Elsewhere")
-    assert "'False Elsewhere'" == notebook.ask(
-        "f'{form.bank_details.holder_is_payer} {form.bank_details._entries.visible_values()[\"city\"]}'"
-    )
-
-
-@pytest.mark.browser_all
-@form_of("payment")
-def test_real_money_is_told_before_the_button_is_pressed(notebook: NotebookPage) -> None:
-    """The environment is in the header, and the note is part of the field's description, for screen readers, too."""
-    expect(notebook.page.locator(".payerkit .title")).to_have_text("Payment Sandbox ")
-    type_into(notebook, "Payment currency", "USDC-mainnet")
-    expect(notebook.page.get_by_text("USDC-mainnet is a token of Ethereum, not of a test network")).to_be_visible()
-    described = str(notebook.control("Payment currency").get_attribute("aria-describedby")).split()
-    words = [notebook.page.locator(f"#{each}").text_content() for each in described]
-
-    assert "moves real money, although the service is a sandbox." in " ".join(map(str, words))
-    type_into(notebook, "Payment currency", "fUSDC-sepolia")
-    expect(notebook.page.get_by_text("moves real money")).to_have_count(0)
-
-
-@pytest.mark.browser_all
-@form_of("payer")
-def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
-    """Ctrl+Enter sends the value that is being typed, not the one before."""
-    notebook.ask(f"form.fill({TYPED_PAYER!r})")
-    city = notebook.control("City")
-    city.focus()
-    city.press("ControlOrMeta+a")
-    city.press_sequentially("Buffalo")
-    city.press("Control+Enter")
-    expect(notebook.page.get_by_text("not started").first).to_be_visible()
-
-    assert "Buffalo" in notebook.ask("form._entries.visible_values()['city']")
-
-
-@pytest.mark.browser_all
 @form_of("slow")
 def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     """An answer that comes while somebody types elsewhere does not take the focus away."""
