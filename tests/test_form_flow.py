@@ -92,7 +92,7 @@ def wait_for_threads() -> None:
 def start_sending(browser: Browser, gate: Gate) -> dict[str, Any]:
     """Press the buttons that send, and wait until the request is there; return what the form shows by then."""
     browser.post("action", action="submit")
-    shown = browser.messages[-1]["content"]
+    shown: dict[str, Any] = browser.messages[-1]["content"]
     if shown["phase"] == "review":
         shown = browser.post("action", action="send")
     assert gate.arrived.wait(20)

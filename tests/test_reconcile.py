@@ -107,7 +107,7 @@ class ScriptedClient(Client):
         super().__init__(SERVICE, "key-of-a-test")
         self.script, self.pace = script, Pace(None, clock=clock.now)
 
-    def send(self, call: Any) -> Any:
+    def send(self, call: Any, **_: Any) -> Any:
         """Return the scripted response."""
         response = self.script.respond(call.operation)
         if isinstance(response, PayerkitError):

@@ -131,7 +131,7 @@ def test_a_wait_is_counted_down(notebook: NotebookPage) -> None:
     page = notebook.page
     notebook.control("Initiate payment").click()
     notebook.control("Send").click()
-    expect(page.get_by_text("Free again in")).to_be_visible()
+    expect(page.get_by_text("You can try again in")).to_be_visible()
     expect(notebook.control("Send")).to_have_attribute("aria-disabled", "true")
     notebook.control("Send").click(force=True)
     notebook.wait_idle()

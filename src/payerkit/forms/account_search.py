@@ -76,7 +76,7 @@ class AccountSearch:
             return Banner("info", title)
         if self.verdict == "not_yet":
             left = max(0.0, self._last + RECONCILE_AFTER - self._clock())
-            line = "An account can take a moment to appear. Look again as soon as the button is free."
+            line = "An account can take a moment to appear."
             return Banner.of("warning", "No new account yet.", line, free_at=time.monotonic() + left)
         seen = f"{_described(found)} may be it." if found else "The list may be cut off."
         advice = "Compare the accounts below with what you sent, and decide."

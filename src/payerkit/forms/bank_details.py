@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -242,10 +242,11 @@ class BankDetailsForm(Form):
         stored = job.send(payment_detail_call(client_user_id, RequestBody.of(request), read))
         job.early = [stored]
         try:
-            return [stored, *map(PaymentDetail.read, job.send(payment_details_call(client_user_id)))]
+            records = job.send(payment_details_call(client_user_id))
         except (PayerkitError, KeyboardInterrupt):
             # The account is stored. An error would make the user send it again.
-            return job.early
+            return [stored]
+        return [stored, *map(PaymentDetail.read, records)]
 
     def _response(self, outcome: Sequence[PaymentDetail]) -> PaymentDetail:
         stored, *listed = outcome
@@ -275,7 +276,8 @@ class BankDetailsForm(Form):
         names = [name for name in _COLUMNS if any(name in account for account in accounts)]
         rows = [[_cell(name, account.get(name, "")) for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
-        return html.grid(head, rows, caption=f"{len(rows)} account{'s' * (len(rows) != 1)}")
+        caption = f"{len(rows)} account{'s' * (len(rows) != 1)}"
+        return html.grid(head, rows, caption=caption) if names else html.title(caption)
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
         """Return the look at the accounts, and, once it showed what it can, what a person may decide."""
@@ -291,7 +293,7 @@ class BankDetailsForm(Form):
     def _run_action(self, action: str) -> Job | None:
         if action in {"list", "look"}:
             call = payment_details_call(str(self._client_user_id))
-            take = self._show_list if action == "list" else self._show_look
+            take: Callable[[Any], None] = self._show_list if action == "list" else self._show_look
             return Job(self._client, lambda job: job.send(call), take, "Looking at the accounts")
         if action == "new":
             fields = self._entries.fields.items()
@@ -327,7 +329,8 @@ def _ids_before(client_user_id: str, job: Job) -> frozenset[str] | None:
     Raises NotSent and RateLimited: then the account could not be sent, either.
     """
     try:
-        return frozenset(ids_of(job.send(payment_details_call(client_user_id))))
+        records = job.send(payment_details_call(client_user_id))
+        return frozenset(ids_of(records))
     except (NotSent, RateLimited):
         raise
     except PayerkitError:

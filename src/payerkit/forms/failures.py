@@ -36,7 +36,7 @@ def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pau
     if isinstance(error, RateLimited):
         wait = max(error.retry_after or 0.0, pause)
         title = "Too many requests. Nothing was changed."
-        line = "Try again as soon as the button is free." if wait else "Wait a little, then try again."
+        line = "" if wait else "Wait a little, then try again."  # the banner counts the seconds
         return Banner.of("warning", title, line, details=error.message, free_at=time.monotonic() + wait)
     if isinstance(error, Refused):
         return _refusal(error, problems)

@@ -64,7 +64,7 @@ def forms_code() -> PageCode:
     return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
 
 
-class _Done(traitlets.Bool):
+class _Done(traitlets.Bool[bool, bool]):
     """Whether a form is done, which waits for a form that is being sent."""
 
     def get(self, obj: Any, cls: Any = None) -> Any:
@@ -575,7 +575,7 @@ class Form(PageWidget):
         findings = self._entries.findings() if phase in {"open", "review"} else Findings()
         values = {name: value for name, value in self._entries.visible_values().items() if name in names}
         fields = self._entries.fields
-        view = {
+        view: dict[str, Any] = {
             "phase": "sending" if is_sending else "locked" if phase == "open" and self.waits_for else phase,
             "action_count": self._action_count,
             "subject": self._subject(),

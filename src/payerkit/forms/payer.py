@@ -210,8 +210,8 @@ def _status_table(status: PayerStatus) -> str:
         if part.status
     ]
     if status.is_compliant is not None:
-        kind, words = ("success", "yes") if status.is_compliant else ("neutral", "not yet")
-        rows.append(("Compliant", html.chip(kind, words)))
+        chip = html.chip("success", "yes") if status.is_compliant else html.chip("neutral", "not yet")
+        rows.append(("Compliant", chip))
     others = {"kyc_status", "agreement_status", "is_compliant"}
     rows += [
         (field.title or name, html.escape(_words(str(value))))

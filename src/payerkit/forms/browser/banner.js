@@ -19,20 +19,19 @@ const drawBanner = ({ go, act, free, timeout }) => {
     return div('sub', time, note, ...canStop ? [button('Stop', '', () => act('stop'))] : []);
   };
   const countDown = (wait) => {
-    const time = setAttributes(div(''), { 'aria-live': 'polite' });
+    const time = div(''), end = setAttributes(div(''), { 'aria-live': 'polite' }); // what counts every second is not announced
     free(false);
     count((passed) => {
       if (passed < wait) {
-        // Announced once: what counts down every second would never be silent.
-        if (!passed) time.textContent = `Free again in ${wait} s.`;
-        time.firstChild.data = `Free again in ${wait - passed} s.`;
+        time.textContent = `You can try again in ${wait - passed} s.`;
         return;
       }
       clearInterval(clock);
-      time.textContent = 'You can try again now.';
+      time.textContent = '';
+      end.textContent = 'You can try again now.';
       free(true);
     });
-    return time;
+    return div('', time, end);
   };
   const link = (text, name) => {
     const line = create('button', { type: 'button', class: 'link' }, text);
