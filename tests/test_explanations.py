@@ -298,7 +298,7 @@ def test_the_form_says_whose_move_it_is(shared: payerkit.Client) -> None:
     banner = browser.press("refresh")["banner"]
 
     assert "Status updated." == banner["title"]
-    assert banner["lines"][0][0].startswith("The payer's move. Have the payer sign the agreement")
+    assert banner["lines"][0][0].startswith("The payer's move. Send the payer the link to the agreement.")
 
 
 def test_a_form_asks_for_no_call() -> None:

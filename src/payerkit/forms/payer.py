@@ -226,11 +226,14 @@ def _words(status: str) -> str:
 
 
 _IN_FORM = {
-    "; create_payer() returns it": ", which is below",
-    "create_payer() returns the link": "the link is below",
+    "Have the payer sign the agreement; create_payer() returns the link. Then call update_agreement().": (
+        'Send the payer the link to the agreement. When it is signed, press "The payer has signed".'
+    ),
+    "; create_payer() returns it": "",
+    "; create_payer() returns the link": ": the link is below",
     "Call create_payer() again": "Send the form again",
     "Call create_payer() for the link and": "Send the form again for the link, and",
-    "call update_agreement()": 'press "The payer has signed"',
+    "Ask again in": "Refresh the status in",
     ": create_payment_detail(), if": ", if",
 }
 """What the explanation of a status says to somebody who writes Python, and what a form says instead."""

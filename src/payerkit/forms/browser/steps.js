@@ -7,7 +7,7 @@ const drawSteps = (parts, model) => {
     step.button.append(create('span', {}, spec.title), state);
     return step;
   });
-  const nextButton = button('', 'go next', () => go(steps[steps.indexOf(current) + 1]));
+  const nextButton = button('', 'next', () => go(steps[steps.indexOf(current) + 1]));
   const list = create('ol', { class: 'steps' }, ...steps.map((step) => create('li', {}, step.button)));
   const node = create('section', { class: 'payerkit walk', 'aria-label': model.get('label') }, list, ...steps.map((step) => step.form.node), div('row', nextButton));
   let current = steps.find(({ name }) => name === model.get('step')) ?? steps[0];
@@ -25,6 +25,8 @@ const drawSteps = (parts, model) => {
     const next = steps[steps.indexOf(current) + 1];
     nextButton.hidden = !current.outcome || !next || next.lock;
     nextButton.textContent = next ? `Next step: ${next.title}` : '';
+    // One button at a time is the one to press: the form's own, if it has one.
+    nextButton.classList.toggle('go', !current.form.node.querySelector('.actions .go'));
   };
   const go = (step) => {
     current = step;
