@@ -18,7 +18,7 @@ USUAL_FIELDS = ("account_number", "iban", "swift_bic", "bank_code", "branch_code
 def asked_fields(currency: str, rails: str | None) -> tuple[str, ...]:
     """Return the optional fields that an account may need: the published ones, else `USUAL_FIELDS`.
 
-    None for text that is no currency.
+    Empty for text that is no currency.
     """
     needs = _needs(currency, rails)
     if needs is None:
@@ -26,6 +26,12 @@ def asked_fields(currency: str, rails: str | None) -> tuple[str, ...]:
     names = dict.fromkeys(name for group in needs for name in group)
     # Where only documents are published, the account has a number all the same.
     return tuple(names) if {"account_number", "iban"} & names.keys() else ("account_number", *names)
+
+
+@lru_cache(1024)
+def needed_fields_alone(currency: str, rails: str | None) -> tuple[str, ...]:
+    """Return the published fields that an account usually needs and no other field can stand for."""
+    return tuple(group[0] for group in _needs(currency, rails) or () if len(group) == 1)
 
 
 @lru_cache(1024)

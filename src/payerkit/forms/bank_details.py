@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from payerkit import html
-from payerkit.checks.needs import asked_fields, needs_text
+from payerkit.checks.needs import asked_fields, needed_fields_alone, needs_text
 from payerkit.checks.one import check_bank_details
 from payerkit.checks.requirements import listed_rails
 from payerkit.client import Client, RequestBody
@@ -206,7 +206,7 @@ class BankDetailsForm(Form):
         box = None if self._offered is None else (self._filled is not None, self._box_text)
         values = self._entries.visible_values()
         currency, rails = values["currency"], values["rails"]
-        needs = (asked_fields(currency, rails), needs_text(currency, rails))
+        needs = (asked_fields(currency, rails), needed_fields_alone(currency, rails), needs_text(currency, rails))
         return super()._view(names) | {"box": box, "needs": needs}
 
     def _make_spec(self, title: str) -> dict[str, Any]:

@@ -97,5 +97,6 @@ const addCombobox = (field, form) => {
       close();
     }
   });
+  window.addEventListener('resize', close, { signal: form.signal });
   window.addEventListener('scroll', (event) => popup.hidden || popup.contains(event.target) || close(), { capture: true, signal: form.signal });
 };

@@ -2,16 +2,16 @@
 // rails, with the others behind "More fields". A field that has a value, an error or the focus is never hidden.
 // Returns the nodes to add, `arrange`, and `setNeeds`, which takes what the currency needs from Python.
 const arrangeFields = ({ optional = [] }, fields, say) => {
-  let showAll, needed = [], needsText = '', wasArranged;
+  let showAll, asked = [], needed = [], needsText = '', wasArranged;
   const advice = div('help');
   const arrange = () => {
     const holder = fields.beneficiary_type?.input.value, appeared = [];
     let hideable = 0, needsType = false;
     for (const name in fields) {
       const field = fields[name], { box, only } = field, wasHidden = box.hidden;
-      const applies = !only || only === holder, isNeeded = needed.includes(name), isHideable = optional.includes(name) && !isNeeded;
+      const applies = !only || only === holder, isHideable = optional.includes(name) && !asked.includes(name);
       field.setHolder(holder);
-      box.classList.toggle('needed', isNeeded || (applies && !!only));
+      box.classList.toggle('needed', needed.includes(name) || (applies && !!only));
       box.hidden = !(applies && (showAll || !isHideable)) && !field.isInUse();
       if (wasHidden && !box.hidden) appeared.push(field.label);
       hideable += applies && isHideable;
@@ -24,7 +24,7 @@ const arrangeFields = ({ optional = [] }, fields, say) => {
     moreButton.hidden = !hideable;
     setAttributes(moreButton, { 'aria-expanded': !!showAll });
   };
-  const setNeeds = (needs) => { [needed, needsText] = needs; };
+  const setNeeds = (needs) => { [asked, needed, needsText] = needs; };
   const moreButton = button('', '', () => {
     showAll = !showAll;
     arrange();
