@@ -492,6 +492,7 @@ def test_real_money_is_told_as_soon_as_the_currency_is_chosen(client: Client) ->
     assert ["USDCn-matic is a token of Polygon"] == [note.text.partition(",")[0] for note in chosen["payment_currency"]]
     assert notes == {"payment_currency": [tuple(note[:3]) for note in chosen["payment_currency"]]}
     assert ("review", "Send anyway") == (review["phase"], review["buttons"][0][0])
+    assert "1 warning below. Change the answer, or send anyway." == review["banner"]["title"]
     assert ({}, "done", {}) == (other, sent["phase"], sent["notes"])
     assert "moves real money" in sent["panel"]
 

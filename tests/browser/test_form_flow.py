@@ -83,7 +83,7 @@ def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
     expect(page.get_by_role("heading", name="Check your answers")).to_be_focused()
     expect(page.get_by_text("Albany")).to_be_visible()
     notebook.control("Send").press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Account added.")
+    expect(page.locator(".banner [role=status]")).to_contain_text("Account added.")
 
     expect(page.locator(".banner")).to_be_focused()
     assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
@@ -100,9 +100,9 @@ def test_a_person_stops_waiting_and_looks(notebook: NotebookPage) -> None:
     expect(notebook.control("City")).to_be_hidden()
     alive = notebook.ask("form")
     notebook.control("Stop").click()
-    expect(page.get_by_role("status")).to_contain_text("It is not known whether the account was stored.")
+    expect(page.locator(".banner [role=status]")).to_contain_text("It is not known whether the account was stored.")
     notebook.control("Look at the accounts").click()
-    expect(page.get_by_role("status")).to_contain_text("1 new account: ••••3489, approved.")
+    expect(page.locator(".banner [role=status]")).to_contain_text("1 new account: ••••3489, approved.")
 
     assert "<BankDetailsForm: sending>" == alive  # the kernel is free
     assert ("'1'", "True") == (notebook.ask("form.result.id"), notebook.ask("form.done"))

@@ -46,7 +46,7 @@ def test_the_pages_open_and_the_buttons_work(notebook: NotebookPage) -> None:
     notebook.page.bring_to_front()
     notebook.control("The payer has signed").click()
 
-    expect(notebook.page.get_by_role("status")).to_contain_text("The agreement is recorded.")
+    expect(notebook.page.locator(".banner [role=status]")).to_contain_text("The agreement is recorded.")
     expect(notebook.page.get_by_role("row", name="Agreement")).to_contain_text("completed")
     expect(notebook.control("The payer has signed")).to_have_count(0)
 
@@ -102,7 +102,7 @@ def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> No
     held_back = notebook.ask("form.result")
     notebook.control("Send anyway").click()
 
-    expect(notebook.page.get_by_role("status")).to_contain_text("Payer onboarded, with 1 warning.")
+    expect(notebook.page.locator(".banner [role=status]")).to_contain_text("Payer onboarded, with 1 warning.")
     assert "" == held_back.strip().removeprefix("None")
 
 

@@ -83,6 +83,12 @@ def attention_banner(attention: Literal["errors", "warnings"], findings: Finding
     return Banner("error", f"{needs}. Nothing was sent.", lines)
 
 
+def review_banner(findings: Findings) -> Banner | None:
+    """Return a banner that announces the warnings beside the answers; None without any."""
+    count = count_warnings(findings)
+    return Banner("warning", f"{count} below. Change the answer, or send anyway.") if count else None
+
+
 def _line(finding: Finding, entries: Entries) -> Line:
     """Return a line of a banner that leads to the field of a finding."""
     if finding.field not in entries.fields:

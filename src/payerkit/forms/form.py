@@ -32,7 +32,7 @@ from payerkit.forms import lookups
 from payerkit.forms.answers import form_answers
 from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_sections
 from payerkit.forms.entries import Entries
-from payerkit.forms.failures import attention_banner, failure_banner
+from payerkit.forms.failures import attention_banner, failure_banner, review_banner
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
 from payerkit.forms.job import FormLock, Job
 from payerkit.forms.kept import KeptResult, ReservedOutput, display_widget, name_of
@@ -668,8 +668,8 @@ class Form(PageWidget):
         """Do what a button of the form does."""
         try:
             if action == "submit" and self.is_reviewed:
-                self._checked(anyway=True)
-                self._state = replace(self._state, phase="review")
+                findings, _ = self._checked(anyway=True)
+                self._state = FormState("review", banner=review_banner(findings))
             elif action in {"submit", "anyway", "send", "again"}:
                 self._start(self._begin(anyway=action != "submit", page=page))
             elif action == "back":

@@ -164,7 +164,9 @@ const drawForm = (spec, model, signal, loss) => {
     }
     body.hidden = phase !== 'open';
     actions.hidden = phase === 'locked' || !actions.children.length;
-    form.dataset.phase = phase;
+    // What to do about an unknown outcome is not below all that was sent.
+    const next = phase === 'unknown' ? answers.node : spoken;
+    if (actions.nextSibling !== next) next.before(actions);
     // A user who has moved on to another cell keeps the focus there.
     if (view.page === id && view.focus && mayFocus) focus(view.focus);
     // What is hidden keeps the focus until the next frame, and then loses it to the page.
