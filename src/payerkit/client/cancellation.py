@@ -24,6 +24,11 @@ class Cancellation:
         """True once the calls were stopped."""
         return self._stopped.is_set()
 
+    @property
+    def has_left(self) -> bool:
+        """True if a write may have left, and nothing proves that it had no effect."""
+        return self._has_left
+
     def stop(self) -> bool:
         """Stop the calls: no write leaves from now on. Return False, and stop nothing, if one has left already."""
         with self._lock:

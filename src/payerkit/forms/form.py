@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from payerkit.client import Client, check_client
-from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
+from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms import lookups
 from payerkit.forms.answers import form_answers
@@ -272,16 +272,21 @@ class Form(PageWidget):
             >>> payment is form.result
             True
         """
-        with self._settled() as had_job:
-            if self._is_done:
-                raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
-            if had_job and self._error is not None:
-                raise self._error
-            try:
-                self._job = job = self._begin(anyway=anyway)
-            finally:
-                self._refresh_pages()
-        error = self._run(job)
+        job: Job | None = None
+        try:
+            with self._settled() as had_job:
+                if self._is_done:
+                    raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
+                if had_job and self._error is not None:
+                    raise self._error
+                try:
+                    self._job = job = self._begin(anyway=anyway)
+                finally:
+                    self._refresh_pages()
+            error = self._run(job)
+        finally:
+            if job is not None and self._job is job:  # an interrupt came in between: nobody else would end it
+                self._end(job, None, None)
         if error is not None:
             raise error
         return self.result
@@ -409,10 +414,11 @@ class Form(PageWidget):
 
     def _start(self, job: Job) -> None:
         """Run a job in a thread of its own, so that the kernel stays free."""
-        self._job, job.is_threaded = job, True
+        job.is_threaded = True
         # With the context, what the thread sends belongs to the same cell or message as what started it.
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._run_safely, job), name="payerkit-form", daemon=True).start()
+        self._job = job  # it runs, and waits for the lock before it ends
 
     def _run_safely(self, job: Job) -> None:
         """Run a job. Raises nothing: in a thread, nobody would see it."""
@@ -431,8 +437,13 @@ class Form(PageWidget):
             outcome = job.work(job)
             end = partial(job.on_done, outcome)
         except (PayerkitError, KeyboardInterrupt) as error:
-            problem = error.with_traceback(None)  # its frames hold the request
-            end = partial(self._fail, job, problem)
+            # An interrupt of the client's says itself what it proves; any other one only if nothing left.
+            if isinstance(error, PayerkitError) or not job.has_left:
+                problem = error.with_traceback(None)  # its frames hold the request
+                end = partial(self._fail, job, problem)
+            elif job.early is None:
+                problem = InterruptedCall("The form was interrupted after the request had left.")
+                end = partial(self._fail, job, problem)
         finally:
             self._end(job, end, problem)
         return problem
@@ -442,6 +453,9 @@ class Form(PageWidget):
 
         end: takes it over; None after a defect.
         """
+        if end is None and job.has_left:  # what failed here proves nothing about the service
+            unknown = UnknownOutcome("The form failed after the request had left.")
+            end = partial(self._fail, job, unknown) if job.early is None else partial(job.on_done, job.early)
         with self._lock:
             job.has_ended = True
             if job.is_abandoned and self._unknown is not job:
@@ -495,9 +509,12 @@ class Form(PageWidget):
         self._sent_findings = findings
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
-        self._state = self._state_of(self._result)
-        # Last, because an observer may raise, and that must not look as if nothing was sent.
-        self.set_trait("done", True)
+        # Whatever fails from here on must not look as if nothing was sent.
+        self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
+        try:
+            self._state = self._state_of(self._result)
+        finally:
+            self.set_trait("done", True)  # last, because an observer may raise
 
     def _fail(self, job: Job, error: PayerkitError | KeyboardInterrupt) -> None:
         """Keep the error of a job, and show it with what to do."""
@@ -531,7 +548,9 @@ class Form(PageWidget):
     def _show_defect(self, error: BaseException) -> None:
         """Show an error that nobody foresaw, without its message, which may quote a value."""
         self._error = error
-        banner = Banner.of("error", "Unexpected error.", "See form.error, and report it.", details=type(error).__name__)
+        known = {"done": "It was sent: form.result is the response.", "unknown": self.unknown_outcome}
+        said = (known.get(self._state.phase, ""), "See form.error, and report it.")
+        banner = Banner.of("error", "Unexpected error.", *said, details=type(error).__name__)
         self._state = replace(self._state, attention="", banner=banner)
 
     def _reopen(self, *, clear: bool = False) -> None:
@@ -607,37 +626,50 @@ class Form(PageWidget):
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
         # With the lock, so that no thread shows its outcome before the reply that says that it runs.
         with self._lock:
+            if not self._is_message(message):
+                self._post(self._view())
+                return
             try:
                 reply = self._reply(message)
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
                 self._show_defect(error)
                 reply = self._view()
-            self._post({**reply, "page": message.get("page") if isinstance(message, Mapping) else None})
+            self._post({**reply, "page": message.get("page")})
+
+    def _is_message(self, message: Any) -> bool:
+        """Return True for a message of a page that this form understands; any other one changes nothing."""
+        if not isinstance(message, Mapping) or not isinstance(message.get("touched"), Mapping):
+            return False
+        field = self._entries.fields.get(str(message.get("name")))
+        known = {
+            "use": field is not None,
+            "search": field is not None and bool(field.lookup) and isinstance(message.get("text"), str),
+            "tick": "box" in self.spec["forms"][0],
+        }
+        kind = message.get("type")
+        return isinstance(kind, str) and known.get(kind, kind in {"ready", "change", "action", "keep"})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the values of a message, do what it requests, and return the reply."""
-        touched = {name: value for name, value in message["touched"].items() if name in self._entries.fields}
+        kind, fields = message["type"], self._entries.fields
+        touched = {name: value for name, value in message["touched"].items() if name in fields}
+        taken = message.get("taken")
         for name, value in touched.items():
-            self._touch(name, self._meant(name, value) if name in message.get("taken", ()) else value)
-        if message["type"] == "use" and message["name"] in self._entries.fields:
+            self._touch(name, self._meant(name, value) if isinstance(taken, list) and name in taken else value)
+        if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
         changed = {*touched, *(self._follow() if self._takes_values else ())}
-        match message["type"]:
+        match kind:
             case "ready":
-                return self._view(self._entries.fields if self._entries else ())
+                return self._view(fields if self._entries else ())
             case "change" | "use":
-                view = self._view(changed)
-                # The page may wait for an action: only the reply to that one ends the wait. Likewise a box.
-                del view["action_count"]
-                view.pop("box", None)
-                return view
+                return self._change_view(changed)
             case "search":
-                name = message["name"]
-                found = lookups.search(self._entries.fields[name].lookup, str(message["text"]))
-                return {"name": name, "search_id": message["search_id"], **found._asdict()}
-            case "action":
-                return self._act(message)
+                if changed:  # a field that was left by a click into this one
+                    self._post({**self._change_view(changed), "page": message.get("page")})
+                found = lookups.search(fields[message["name"]].lookup, message["text"])
+                return {"name": message["name"], "search_id": message.get("search_id"), **found._asdict()}
             case "keep":
                 mark = self._reserved.fill(self.keep()) if self._is_done else ""
                 return {"kept": {"mark": mark, "code": f"{name_of(self, f'kept_{self.name}')}.keep()"}}
@@ -645,16 +677,26 @@ class Form(PageWidget):
                 # A page may not be up to date: the view corrects it.
                 with suppress(InvalidInput):
                     if self._takes_values:
-                        self._tick(is_ticked=message["is_ticked"] is True)
-                return self._view(self._entries.fields)
-        raise ValueError("unknown type of message")
+                        self._tick(is_ticked=message.get("is_ticked") is True)
+                return self._view(fields)
+        return self._act(message)
+
+    def _change_view(self, changed: Collection[str]) -> dict[str, Any]:
+        """Return the view after some values changed.
+
+        The page may wait for an action: only the reply to that one ends the wait. Likewise a box.
+        """
+        view = self._view(changed)
+        del view["action_count"]
+        view.pop("box", None)
+        return view
 
     def _act(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run the action of a button, and return the view with what to focus."""
         # A page that had not seen the last action must not start one: a second click, or another tab.
         if message.get("action_count") != self._action_count:
             return self._view(self._entries.fields)
-        action, focus = str(message["action"]), ""
+        action, focus = str(message.get("action")), ""
         if self._job is not None:
             if action == "stop" and self._job.is_threaded:
                 self._stop(self._job)
@@ -695,7 +737,10 @@ class Form(PageWidget):
 
     def _meant(self, name: str, text: Any) -> Any:
         """Return the code that a text means, or the text itself if there is none, or several."""
-        found = lookups.search(self._entries.fields[name].lookup, str(text))
+        lookup = self._entries.fields[name].lookup
+        if not lookup or not isinstance(text, str):
+            return text
+        found = lookups.search(lookup, text)
         return found.options[found.match][0] if found.match >= 0 else text
 
     def _touch(self, name: str, value: Any) -> None:

@@ -58,6 +58,11 @@ class Job:
         """Make a call, which `stop` stops."""
         return self._client.send(call, cancellation=self._cancellation)
 
+    @property
+    def has_left(self) -> bool:
+        """True if it sends the values, and they may have left."""
+        return self.is_sending and self._cancellation.has_left
+
     def stop(self) -> bool:
         """Stop it if nothing was written yet, and say whether; in any case the form does not wait for it any more."""
         self.is_abandoned = True

@@ -1,0 +1,177 @@
+"""Forms under attack: interrupts, defects, odd messages, and values that change while an outcome is unknown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import payerkit
+from far_end import FarEnd, close, reply
+from form_browser import Browser
+from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
+from payerkit.client import Client
+from payerkit.errors import InterruptedCall, UnknownOutcome
+from payerkit.forms.form import Form
+from payerkit.forms.form_state import FormState
+from payerkit.forms.job import Job
+from published import BANK_DETAILS, PAYER
+from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title, wait_for_threads
+
+
+class Defect(Exception):
+    """A mistake in a form."""
+
+
+@pytest.mark.parametrize("error", [Defect("a defect"), MemoryError(), KeyboardInterrupt()])
+def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
+    connected: Callable[..., Client], error: BaseException
+) -> None:
+    """Whatever fails once the account was sent, the form never looks as if it could be sent again at once."""
+
+    class Broken(BankDetailsForm):
+        def _call(self, request: Any, job: Job) -> Any:
+            super()._call(request, job)
+            job.early = None
+            raise error
+
+    with FarEnd([listed(), STORED, listed()]) as far_end:
+        form = Broken(connected(far_end.url), "user-123")
+        form.fill(BANK_DETAILS)
+        browser = Browser(form)
+        browser.submit()
+        wait_for_threads()
+        shown = browser.messages[-1]["content"]
+
+    assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
+    assert "It is not known whether the account was stored." in json.dumps(shown["banner"])
+
+
+def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(connected: Callable[..., Client]) -> None:
+    """From Python, too: the cell gets InterruptedCall, not a plain interrupt after which one would send again."""
+
+    class Slow(PaymentForm):
+        def _call(self, request: Any, job: Job) -> Any:
+            super()._call(request, job)
+            raise KeyboardInterrupt
+
+    with FarEnd([reply(200, json.dumps({"transactions": []}))]) as far_end:
+        form = Slow(connected(far_end.url))
+        form.fill(ORDER)
+        with pytest.raises(InterruptedCall):
+            form.submit(anyway=True)
+
+    assert "unknown" == form._state.phase
+
+
+def test_a_defect_after_the_account_was_stored_shows_it(connected: Callable[..., Client]) -> None:
+    """What the service confirmed is the result, whatever fails afterwards."""
+
+    class Broken(BankDetailsForm):
+        def _call(self, request: Any, job: Job) -> Any:
+            super()._call(request, job)
+            raise Defect
+
+    with FarEnd([listed(), STORED, listed()]) as far_end:
+        form = Broken(connected(far_end.url), "user-123")
+        form.fill(BANK_DETAILS)
+        with pytest.raises(Defect):
+            form.submit()
+
+    assert ("done", "1", True) == (form._state.phase, form.result.id, form.done)
+
+
+@pytest.mark.parametrize("kind", [PayerForm, PaymentForm])
+def test_a_response_that_cannot_be_shown_counts_as_sent(shared: Client, kind: type[Form]) -> None:
+    """A defect in the picture of a response leaves a form that is done, says so, and can be used on."""
+
+    class Broken(kind):  # type: ignore[misc, valid-type]
+        def _state_of(self, _response: Any) -> FormState:
+            raise Defect
+
+    form = Broken(shared)
+    form.fill({**PAYER, "clientUserId": "adversary-defect"} if kind is PayerForm else ORDER)
+    browser = Browser(form)
+    shown = browser.submit()
+    shown = browser.press("anyway") if shown["phase"] == "open" else shown
+    wait_for_threads()
+    shown = browser.messages[-1]["content"]
+
+    assert ("done", "Unexpected error.") == (shown["phase"], title(shown))
+    assert "It was sent: form.result is the response." in json.dumps(shown["banner"])
+    assert (True, True) == (form.done, form.result is not None)
+    assert "open" == browser.press("edit")["phase"]
+
+
+def test_an_interrupt_before_sending_leaves_the_form_usable(shared: Client) -> None:
+    """An interrupt between the check and the request leaves nothing that cells would wait for."""
+    form = PaymentForm(shared)
+    form.fill(ORDER)
+    interrupts = [KeyboardInterrupt()]
+
+    def interrupt(_content: object) -> None:
+        if form._job is not None and interrupts:
+            raise interrupts.pop()
+
+    form.show_in(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        form.submit(anyway=True)
+
+    assert (None, False) == (form._job, form.done)
+    assert form.submit(anyway=True) is form.result
+
+
+ODD: list[Any] = [
+    None,
+    "text",
+    [],
+    {},
+    {"type": "action", "action": "send"},  # without touched
+    {"type": "action", "action": ["send"], "touched": []},
+    {"type": ["send"], "touched": {}},
+    {"type": "dance", "touched": {}},
+    {"type": "change", "touched": {"city": "Paris"}, "taken": 5},
+    {"type": "change", "touched": {"city": 5, "nonsense": "x"}, "taken": ["city", "nonsense", {}]},
+    {"type": "change", "touched": {"city": "Paris"}, "taken": ["city"]},  # no field with codes
+    {"type": "use", "touched": {}, "name": ["city"]},
+    {"type": "use", "touched": {}},
+    {"type": "search", "touched": {}, "name": "city", "text": "x"},  # no field with codes
+    {"type": "search", "touched": {}, "name": "country"},
+    {"type": "search", "touched": {}, "name": "country", "text": "x" * 100_000},
+    {"type": "tick", "touched": {}, "is_ticked": True},
+    {"type": "tick", "touched": {}},
+    {"type": "action", "touched": {}},
+    {"type": "action", "touched": {}, "action": {}, "action_count": []},
+    {"type": "action", "touched": {}, "action": "__init__", "action_count": 0},
+    {"type": "keep", "touched": {}},
+]
+
+
+@pytest.mark.parametrize("kind", [PayerForm, PaymentForm, Walkthrough])
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_odd_messages_change_nothing(shared: Client, kind: type[Any], odd: Any) -> None:
+    """No exception, no action, no error that somebody would have to read."""
+    widget = kind(shared)
+    form = widget.payer if kind is Walkthrough else widget
+    name = {"form": form.name} if isinstance(odd, dict) else {}
+    state = form._state
+    widget._handle_msg(
+        {"content": {"data": {"method": "custom", "content": odd | name if name else odd}}, "buffers": []}
+    )
+
+    assert (None, None, False, None) == (form.error, form.result, form.done, form._job)
+    assert state == form._state
+
+
+def test_a_field_that_is_left_by_a_click_into_another_one_shows_its_note(shared: Client) -> None:
+    """A search takes the values of a message along: what follows from them is shown, not only the options."""
+    form = BankDetailsForm(shared, "user-123")
+    browser = Browser(form)
+    browser.post("search", {"currency": "EUR", "city": None}, name="country", text="", search_id=1)
+    view, found = (message["content"] for message in browser.messages[-2:])
+
+    assert ("page", "local", True) == (view["page"], view["values"]["rails"], "city" in view["notes"])
+    assert "action_count" not in view
+    assert found["options"]
