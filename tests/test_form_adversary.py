@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import payerkit
 from far_end import FarEnd, close, reply
 from form_browser import Browser
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
-from payerkit.errors import InterruptedCall, UnknownOutcome
+from payerkit.errors import InterruptedCall, InvalidInput
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import FormState
 from payerkit.forms.job import Job
@@ -21,11 +21,11 @@ from published import BANK_DETAILS, PAYER
 from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title, wait_for_threads
 
 
-class Defect(Exception):
+class DefectError(Exception):
     """A mistake in a form."""
 
 
-@pytest.mark.parametrize("error", [Defect("a defect"), MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [DefectError("a defect"), MemoryError(), KeyboardInterrupt()])
 def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
     connected: Callable[..., Client], error: BaseException
 ) -> None:
@@ -72,12 +72,12 @@ def test_a_defect_after_the_account_was_stored_shows_it(connected: Callable[...,
     class Broken(BankDetailsForm):
         def _call(self, request: Any, job: Job) -> Any:
             super()._call(request, job)
-            raise Defect
+            raise DefectError
 
     with FarEnd([listed(), STORED, listed()]) as far_end:
         form = Broken(connected(far_end.url), "user-123")
         form.fill(BANK_DETAILS)
-        with pytest.raises(Defect):
+        with pytest.raises(DefectError):
             form.submit()
 
     assert ("done", "1", True) == (form._state.phase, form.result.id, form.done)
@@ -89,7 +89,7 @@ def test_a_response_that_cannot_be_shown_counts_as_sent(shared: Client, kind: ty
 
     class Broken(kind):  # type: ignore[misc, valid-type]
         def _state_of(self, _response: Any) -> FormState:
-            raise Defect
+            raise DefectError
 
     form = Broken(shared)
     form.fill({**PAYER, "clientUserId": "adversary-defect"} if kind is PayerForm else ORDER)
@@ -175,3 +175,95 @@ def test_a_field_that_is_left_by_a_click_into_another_one_shows_its_note(shared:
     assert ("page", "local", True) == (view["page"], view["values"]["rails"], "city" in view["notes"])
     assert "action_count" not in view
     assert found["options"]
+
+
+def test_what_was_sent_stays_what_was_sent(connected: Callable[..., Client]) -> None:
+    """Values that a cell changes while an outcome is unknown are not shown as sent, and are looked at first."""
+    with FarEnd([listed(), close, listed(), listed(), listed()]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        sent = browser.submit()["answers"]
+        form.fill(account_number="987654321098")
+        unknown = browser.messages[-1]["content"]
+        assert form._search is not None
+        for at in (1e9, 2e9):
+            form._search._clock = lambda at=at: at
+            browser.press("look")
+        shown = browser.press("again")
+
+        assert 1 == len([each for each in far_end.ledger if each.method == "POST"])
+
+    assert ("unknown", sent) == (unknown["phase"], unknown["answers"])
+    assert "review" == shown["phase"]
+    assert "••••1098" in json.dumps(shown["answers"], ensure_ascii=False)
+
+
+def test_values_that_change_after_an_unknown_outcome_are_shown(connected: Callable[..., Client]) -> None:
+    """A payer may be sent again, but another one only by a person who sees the fields."""
+    with FarEnd([close]) as far_end:
+        form = PayerForm(connected(far_end.url))
+        form.fill(PAYER)
+        browser = Browser(form)
+        browser.submit()
+        form.fill(client_user_id="another")
+        shown = browser.messages[-1]["content"]
+
+    assert ("open", "The outcome of the previous request is still unknown.") == (shown["phase"], title(shown))
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        (close, "It is not known whether the account of user-123 was stored."),
+        (STORED, "The account of user-123 was stored."),
+        (reply(400, '{"message": "no"}'), "The account of user-123 was not stored."),
+    ],
+)
+def test_another_payer_does_not_hide_what_became_of_an_account(
+    connected: Callable[..., Client], response: Any, told: str
+) -> None:
+    """The id of the payer changes while an account is being sent: the form is cleared, and says what became of it."""
+    gate = Gate(response)
+    with FarEnd([listed(), gate, listed()]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        threading.Timer(0.05, gate.open).start()
+        form.client_user_id = "user-456"
+        shown = browser.messages[-1]["content"]
+
+    assert ("open", told) == (shown["phase"], title(shown))
+    assert 0 == len(form._entries.secrets)
+
+
+def test_a_stopped_look_does_not_take_over_the_search(connected: Callable[..., Client]) -> None:
+    """A list that comes after *Stop* does not change what the account that is being sent by then is compared with."""
+    first, second = Gate(listed()), Gate(close)
+    with FarEnd([first, listed(), second]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, first)
+        browser.post("action", action="stop")
+        form.fill(account_number="987654321098")
+        browser.post("action", action="submit")
+        browser.post("action", action="send")
+        assert second.arrived.wait(20)
+        search, compared = form._search, form._search and form._search._compare
+        first.open()
+        second.open()
+        wait_for_threads()
+
+    assert (search, compared) == (form._search, form._search and form._search._compare)
+    assert "unknown" == form._state.phase
+
+
+def test_a_cell_that_waits_sends_nothing_after_a_stop(connected: Callable[..., Client]) -> None:
+    """Somebody stops the form while a cell waits to send it: the cell sends nothing either."""
+    gate = Gate(listed())
+    with FarEnd([gate, STORED]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        threading.Timer(0.05, lambda: browser.post("action", action="stop")).start()
+        with pytest.raises(InvalidInput, match="stopped"):
+            form.submit()
+        gate.open()
+        wait_for_threads()
+
+        assert ["GET"] == [each.method for each in far_end.ledger]

@@ -104,14 +104,31 @@ class BankDetailsForm(Form):
     @client_user_id.setter
     def client_user_id(self, client_user_id: str | None) -> None:
         client_user_id = check_id(client_user_id, "client_user_id")
-        with self._settled():
+        with self._settled() as job:
             # Values of one payer must not be stored for another.
             if self._client_user_id not in {None, client_user_id}:
+                left = self._left_behind(job)
                 self._reopen(clear=True)
                 self._accounts, self._offered, self._search = (), None, None
+                self._state = FormState(banner=left)
             self._client_user_id = client_user_id
             self.waits_for = ""
             self._refresh_pages()
+
+    def _left_behind(self, job: Job | None) -> Banner | None:
+        """Return what to say of a payer whose form is cleared: what became of an account that was sent just now.
+
+        job: what the form did until then, whose outcome nobody has seen.
+        """
+        payer = visible(str(self._client_user_id))
+        if self._unknown is not None:
+            advice = f"Look at the accounts of {payer} before you send it again."
+            return Banner.of("warning", f"It is not known whether the account of {payer} was stored.", advice)
+        if job is None or not job.is_sending or job.is_abandoned:
+            return None
+        if self._is_done:
+            return Banner("info", f"The account of {payer} was stored.")
+        return Banner("warning", f"The account of {payer} was not stored.")
 
     @property
     def holder_is_payer(self) -> bool:
@@ -234,10 +251,13 @@ class BankDetailsForm(Form):
 
     def _call(self, request: BankDetails, job: Job) -> Sequence[PaymentDetail]:
         """Store the account, and return all accounts of the payer, the new one first."""
-        client_user_id = str(self._client_user_id)
-        if self._search is None:
-            self._search = AccountSearch(_ids_before(client_user_id, job))
-        self._search.note_sending(request)
+        client_user_id, search = str(self._client_user_id), self._search
+        if search is None:
+            search = AccountSearch(_ids_before(client_user_id, job))
+        with self._lock:
+            if not job.is_abandoned:  # else it sends nothing, and the search may be another job's by now
+                self._search = search
+                search.note_sending(request)
         read = partial(PaymentDetail.read, sent=request)
         stored = job.send(payment_detail_call(client_user_id, RequestBody.of(request), read))
         job.early = [stored]

@@ -210,16 +210,16 @@ class Form(PageWidget):
         return None
 
     @contextmanager
-    def _settled(self) -> Iterator[bool]:
-        """Hold the lock as soon as the form does nothing with the service; yield whether it did.
+    def _settled(self) -> Iterator[Job | None]:
+        """Hold the lock as soon as the form does nothing with the service; yield what it did, None for nothing.
 
         Whoever has the lock already is part of what the form does, and does not wait.
         """
         is_inside = self._lock.is_held
         with self._lock:
-            had_job = self._job is not None and not is_inside
+            job = None if is_inside else self._job
             self._lock.wait_for(lambda: self._job is None or is_inside)
-            yield had_job
+            yield job
 
     @without_internal_frames
     def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
@@ -243,7 +243,7 @@ class Form(PageWidget):
         with self._settled():
             self._entries.fill(given, fields)
             self._follow()
-            if self._is_done:
+            if self._is_done or (self._state.phase == "unknown" and self.may_repeat):
                 self._reopen()
             self._note_change()
             self._refresh_pages()
@@ -274,11 +274,13 @@ class Form(PageWidget):
         """
         job: Job | None = None
         try:
-            with self._settled() as had_job:
+            with self._settled() as before:
                 if self._is_done:
                     raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
-                if had_job and self._error is not None:
+                if before is not None and self._error is not None:
                     raise self._error
+                if before is not None and before.is_abandoned:
+                    raise InvalidInput("Somebody stopped the form. Nothing was sent now.")
                 try:
                     self._job = job = self._begin(anyway=anyway)
                 finally:
@@ -364,7 +366,9 @@ class Form(PageWidget):
         """Return what sends the values. Raises InvalidInput, which the form shows, too, if they cannot be sent."""
         findings, request = self._checked(anyway=anyway)
         work = partial(self._call, request)
-        return Job(self._client, work, partial(self._finish, findings), "Sending", is_sending=True, page=page)
+        job = Job(self._client, work, partial(self._finish, findings), "Sending", is_sending=True, page=page)
+        job.answers = form_answers(self._entries, findings)
+        return job
 
     def _checked(self, *, anyway: bool) -> tuple[Findings, RequestModel]:
         """Return the findings and the request. Raises InvalidInput, which the form shows, too."""
@@ -561,15 +565,21 @@ class Form(PageWidget):
             self._result = self._error = self._unknown = None
         elif was_done and any(field.is_secret for field in self._entries.fields.values()):
             self._state = FormState(banner=_ENTER_SECRETS)
-        elif self._unknown is not None:
-            self._state = FormState(banner=Banner("warning", _STILL_UNKNOWN))
+        else:
+            self._state = self._open_state()
         self.set_trait("done", False)
+
+    def _open_state(self) -> FormState:
+        """Return the state of a form that shows its fields."""
+        return FormState() if self._unknown is None else FormState(banner=Banner("warning", _STILL_UNKNOWN))
 
     def _note_change(self) -> None:
         """After a value changed, remove what the banner says of others, and show the fields; errors stay listed."""
+        if self._state.phase == "unknown" and self._unknown is not None:
+            self._unknown.is_outdated = True
         if self._state.phase in {"open", "review"}:
             stays = self._state.attention == "errors" and self._entries.findings().errors
-            self._state = FormState(attention="errors" if stays else "")
+            self._state = replace(self._open_state(), attention="errors" if stays else "")
 
     def _buttons(self) -> tuple[Button, ...]:
         """Return the buttons that the form has now."""
@@ -608,8 +618,9 @@ class Form(PageWidget):
             "panel": "" if is_sending or not self._state.html else f'<div class="pk">{self._state.html}</div>',
             "buttons": self._buttons(),
         }
-        if is_sending or phase in {"review", "unknown"}:
-            view["answers"] = form_answers(self._entries, findings)
+        sent = job if is_sending else self._unknown if phase == "unknown" else None
+        if sent is not None or phase == "review":
+            view["answers"] = form_answers(self._entries, findings) if sent is None else sent.answers
         return view
 
     def _banner(self, findings: Findings) -> dict[str, Any] | None:
@@ -701,7 +712,7 @@ class Form(PageWidget):
             if action == "stop" and self._job.is_threaded:
                 self._stop(self._job)
         elif action == "change" and self._state.phase == "review":
-            self._state, focus = FormState(), str(message.get("field"))
+            self._state, focus = self._open_state(), str(message.get("field"))
         elif offers(self._buttons(), action):
             self._press(action, message.get("page"))
         return self._view(self._entries.fields) | {"focus": focus or self._focus()}
@@ -709,14 +720,15 @@ class Form(PageWidget):
     def _press(self, action: str, page: str | None) -> None:
         """Do what a button of the form does."""
         try:
-            if action == "submit" and self.is_reviewed:
+            is_outdated = self._unknown is not None and self._unknown.is_outdated
+            if self.is_reviewed and (action == "submit" or (action == "again" and is_outdated)):
                 findings, _ = self._checked(anyway=True)
                 self._state = FormState("review", banner=review_banner(findings))
             elif action in {"submit", "anyway", "send", "again"}:
                 self._start(self._begin(anyway=action != "submit", page=page))
             elif action == "back":
                 self._action_count += 1
-                self._state = FormState()
+                self._state = self._open_state()
             else:
                 self._action_count += 1
                 self._error = None

@@ -97,5 +97,9 @@ def name_of(widget: PageWidget, otherwise: str) -> str:
             parts = (part for part, each in vars(value).items() if each is widget and not part.startswith("_"))
             if part := next(parts, ""):
                 return f"{name}.{part}"
-    shell.push({otherwise: widget})
-    return otherwise
+    # Never the name of something else, such as what another form got.
+    free = otherwise
+    while free in shell.user_ns:
+        free = f"{free}_"
+    shell.push({free: widget})
+    return free
