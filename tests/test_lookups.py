@@ -61,6 +61,14 @@ def test_the_best_match_comes_first(lookup: str, text: str, expected: str) -> No
         ("countries", " ", None),
         ("fiat", "$", None),  # seven currencies
         ("fiat", "won", "KRW"),
+        ("fiat", "korea", None),  # the won of the South, too
+        ("fiat", "dollars", None),
+        ("fiat", "rupees", None),
+        ("fiat", "congo", None),  # two countries, two francs
+        ("fiat", "the", None),  # a fund, by a word of its description
+        ("fiat", "us dollars", "USD"),
+        ("countries", "yen", None),  # inside of Jan Mayen
+        ("countries", "on us", "US"),  # not Russia, whose name has both
         ("tokens", "usdc", None),  # the same symbol on many networks
         ("tokens", "usdc base", "USDC-base"),  # Base itself, not Base Sepolia
         ("tokens", "req", "REQ-mainnet"),  # a symbol that one network has

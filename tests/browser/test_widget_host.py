@@ -138,6 +138,26 @@ def test_a_form_that_lost_its_kernel_claims_nothing(notebook: NotebookPage, loss
     assert not [text for text in shown if text and "not shown" in text]
 
 
+HANGING = START + (
+    "from far_end import FarEnd, hang\nend = FarEnd([hang]).__enter__()\n"
+    "form = PayerForm(connect(end.url, api_key='key'))\nform.fill(TYPED_PAYER)\nform"
+)
+
+
+@pytest.mark.browser_all
+@code(HANGING)
+def test_a_kernel_that_is_lost_while_it_sends_leaves_no_false_belief(notebook: NotebookPage) -> None:
+    """What had left may have been done, and nobody will say so any more: the form does."""
+    notebook.page.get_by_role("button", name="Onboard payer").click()
+    expect(notebook.page.get_by_role("button", name="Stop")).to_be_visible()
+    notebook.page.evaluate("probe.kernel().restart()")
+    expect(notebook.page.get_by_role("alert").get_by_text(GONE)).to_be_visible()
+    expect(notebook.page.locator(".payerkit .banner")).to_contain_text(
+        "It is not known whether the payer was registered."
+    )
+    notebook.wait_idle()
+
+
 @pytest.mark.browser_all
 def test_a_reopened_notebook_says_that_the_cell_has_to_run(lab: Jupyter, browser: Browser, folder: Path) -> None:
     """Saved widget state without its kernel is a title and what to do; a form beside it, of a live kernel, is drawn."""

@@ -19,7 +19,7 @@ _FIRST_SYMBOLS = ("USDC", "USDT", "ETH", "DAI")
 _FIRST_NETWORKS = ("mainnet", "matic", "base", "arbitrum-one", "optimism", "bsc")
 """What is used most; everything else follows in the order of its code."""
 
-_FUNDS = frozenset(
+FUNDS = frozenset(
     "BOV CHE CHW CLF COU MXV USN UYI UYW XAD XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX".split()  # noqa: SIM905 - a list to read
 )
 """Codes of ISO 4217 for funds, metals, units of account and tests, in which no bank keeps an ordinary account."""
@@ -101,7 +101,7 @@ def _fiat() -> Iterator[Code]:
 
 def _use_of_fiat(code: str) -> tuple[int | str, ...]:
     """Return the place of a currency: those that the operator lists, the usual ones first, the others, then funds."""
-    group = 2 if code in _FUNDS else 0 if listed_rails(code) else 1
+    group = 2 if code in FUNDS else 0 if listed_rails(code) else 1
     return 0, group, _place(_FIRST_CURRENCIES, code), code
 
 

@@ -132,6 +132,7 @@ class Form(PageWidget):
             "environment": self._client.environment,
             "sections": form_sections(self.model),
             "timeout": self._client.timeout.total,
+            "unknown": (self.unknown_outcome, self.unknown_outcome_advice),
         }
 
     @classmethod

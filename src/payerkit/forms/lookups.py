@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from payerkit.checks.codes import Code, codes, find_code, name_of
+from payerkit.checks.codes import FUNDS, Code, codes, find_code, name_of
 from payerkit.checks.texts import fold
 
 __all__ = ["MAX_OPTIONS", "Suggestions", "name_of", "search"]
@@ -32,10 +32,20 @@ def search(lookup: str, text: str) -> Suggestions:
     words = folded.split()
     found = [each for each in codes(lookup) if all(word in each.text for word in words)]
     exact = find_code(lookup, text)
+    if exact is not None and exact not in found:  # meant without a word of the text, such as "on"
+        found.append(exact)
     found.sort(key=lambda each: (each is not exact, _rank(each, folded)))  # a stable sort: codes are sorted by use
-    is_clear = bool(words) and bool(found) and (exact is not None or len(found) == 1)
+    is_clear = bool(words) and (exact is not None or (len(found) == 1 and _is_meant(found[0], folded)))
     options = [(each.code, each.name) for each in found[:MAX_OPTIONS]]
     return Suggestions(options, 0 if is_clear else -1, len(found) - len(options))
+
+
+def _is_meant(code: Code, text: str) -> bool:
+    """Return True unless the only code that contains a text is met by chance: inside a word, or as a fund."""
+    return code.code not in FUNDS and _rank(code, text) < _INSIDE
+
+
+_INSIDE = 4
 
 
 def _rank(code: Code, text: str) -> int:

@@ -107,7 +107,11 @@ const draw = ({ model, el }) => {
     ask(ANY);
   });
   const copy = button('Copy rows', '', () => send({ type: 'copy' }));
-  const save = button('Save as CSV', '', () => send({ type: 'save', path: path.value, replace: !!toReplace }));
+  let savedTo = '';
+  const save = button('Save as CSV', '', () => {
+    savedTo = path.value;
+    send({ type: 'save', path: savedTo, replace: !!toReplace });
+  });
   const askToReplace = (name) => {
     toReplace = name;
     save.textContent = name ? `Replace ${name}` : 'Save as CSV';
@@ -154,6 +158,7 @@ const draw = ({ model, el }) => {
     if (message.rows) show(message);
     else if (message.error) say(message.error, 'error');
     else if (message.exists) {
+      if (path.value !== savedTo) return say(''); // another name was typed meanwhile
       askToReplace(message.exists);
       say(`${message.exists} is there already. Replace it, or enter another name.`, 'warning');
     } else {

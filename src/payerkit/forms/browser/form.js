@@ -4,7 +4,7 @@
 // `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is gone. Returns the form's
 // node, its heading, and `receive`, which takes the messages for this form.
 const drawForm = (spec, model, signal, loss) => {
-  const { name: formName, title, environment, sections, timeout, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
+  const { name: formName, title, environment, sections, timeout, unknown, box: [boxSection, boxHelp, boxLabel] = [] } = spec;
   const id = 'f' + Math.random().toString(36).slice(2);
   const fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
@@ -208,8 +208,10 @@ const drawForm = (spec, model, signal, loss) => {
   });
   // What somebody typed stays there to be read, and nothing says that a value is held.
   loss.signal.addEventListener('abort', () => {
+    // Nobody will say any more what became of what had left.
+    const isUnknown = phase === 'unknown' || (form.ariaBusy && phase !== 'done');
     stopWaiting();
-    banner.show();
+    banner.show(isUnknown ? { kind: 'warning', title: unknown[0], lines: [[unknown[1], '']] } : undefined);
     for (const name in fields) fields[name].setHeld?.();
   });
   update({});
