@@ -97,6 +97,7 @@ def test_other_networks_have_other_addresses(payee: str, currency: str, expected
         ("0", "error", "amount_zero", "Nothing"),
         ("0.00", "error", "amount_zero", "Nothing"),
         ("10.005", "warning", "amount_decimals", "which is 2"),
+        ("10.500", "warning", "amount_decimals", "Read as 10.5, not as 10500"),  # as many write ten thousand
         ("", "error", "empty", "Empty"),
     ],
 )
@@ -112,7 +113,8 @@ def test_amounts_that_are_none(amount: str, severity: str, code: str, words: str
     ("amount", "currency"),
     [
         ("10.50", "USD"),
-        ("10.500", "USD"),  # idle zeros
+        ("10.5000", "USD"),  # idle zeros
+        ("10.500", "USDC-base"),  # tokens have more decimals
         (10, "USD"),
         (Decimal("10.5"), "USD"),
         ("0.000001", "USDC-base"),

@@ -115,6 +115,7 @@ def test_countries(typed: str, expected: str | None) -> None:
         ("$10", IN_DOLLARS, "10"),
         ("10 USD", IN_DOLLARS, "10"),
         ("usd 1,234.5", IN_DOLLARS, "1234.5"),
+        ("1.234 USD", IN_DOLLARS, None),  # a thousand to many, and the API reads it as one
         ("+10", IN_DOLLARS, "10"),
         (".5", IN_DOLLARS, "0.5"),
         ("10.", IN_DOLLARS, "10"),

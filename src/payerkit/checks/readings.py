@@ -181,6 +181,7 @@ _GROUPED = {
 }
 """Numbers with groups, by their separator: of thousands, with a comma also of lakhs."""
 
+_IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}").fullmatch
 _DECIMAL_COMMA = re.compile("[0-9]+,[0-9]+").fullmatch
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'"})
 _WITH_CURRENCY = re.compile(r"([^0-9.,+\s-]+)?\s*([0-9.,' ]*[0-9][.]?)\s*([^0-9.,+\s-]+)?").fullmatch
@@ -193,6 +194,8 @@ def _read_amount(text: str, record: _Values) -> str | None:
         return None
     before, number, after = match.groups()
     if any(word and not _is_currency(word, record) for word in (before, after)) or (before and after):
+        return None
+    if _IN_THOUSANDS(number.strip()):  # one, or a thousand: only a person knows
         return None
     return _only(_numbers(number))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any, get_args
 
 from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, unwrap_secret
@@ -155,10 +156,15 @@ class Entries:
     def visible_values(self) -> dict[str, str]:
         """Return the values of all fields but secret ones; "" for an empty field."""
         visible = (name for name, field in self.fields.items() if not field.is_secret)
-        return {name: str(self._values.get(name, "")) for name in visible}
+        return {name: _as_sent(self._values.get(name, "")) for name in visible}
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __repr__(self) -> str:
         return f"<{len(self)} of {len(self.fields)} fields>"
+
+
+def _as_sent(value: Any) -> str:
+    """Return a value as text, a decimal number as it is sent: 1000, not 1E+3."""
+    return f"{value:f}" if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < 100 else str(value)

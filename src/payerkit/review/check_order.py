@@ -193,6 +193,11 @@ def _check_amount(order: _CheckedOrder) -> Iterator[Finding]:
         yield order_finding(_wrong_amount(amount))
     elif invoice is not None and -int(number.normalize().as_tuple().exponent) > invoice.decimals:
         yield order_finding("amount_decimals", currency=invoice.id, decimals=invoice.decimals)
+    elif invoice is not None and invoice.kind == "fiat" and invoice.decimals < 3 and _IN_THOUSANDS(amount):
+        yield order_finding("amount_decimals.thousands", read=f"{number.normalize():f}", other=amount.replace(".", ""))
+
+
+_IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}").fullmatch
 
 
 def _wrong_amount(amount: str) -> str:
