@@ -194,6 +194,36 @@ def test_a_file_needs_a_name(path: str) -> None:
         pages(FRAME).save({}, path)
 
 
+@pytest.mark.parametrize(
+    ("path", "words"), [("~nobody-here/x.csv", "no such user"), (".", "is a folder"), ("/dev/null", "or a device")]
+)
+def test_a_file_is_a_file(path: str, words: str) -> None:
+    """Neither a folder nor a device is written to, nor offered to be replaced."""
+    with pytest.raises(InvalidInput, match=words):
+        pages(FRAME).save({}, path, replace=True)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([None, "b", "c", "d", "e"], dtype="string"),
+        pd.Index([None, 2, 3, 4, 5], dtype="Int64"),
+        pd.Index([np.nan, 2, 3, 4, 5]),
+        pd.Index(["a"] * 5),
+        pd.Index([1, "b", None, 2.5, ("x", 1)], dtype="object"),
+        pd.MultiIndex.from_product([["x"], [1, 2, 3, 4, 5]]),
+    ],
+)
+def test_rows_have_any_labels(index: pd.Index[Any], tmp_path: Path) -> None:
+    """Missing, repeated and mixed labels can be shown, searched, copied and saved."""
+    shown = pages(FRAME.set_axis(index))
+
+    assert 5 == len(shown.page({})["rows"])
+    assert shown.page({"text": "2"})["found"] <= 1
+    assert 6 == len(shown.copy({})["text"].splitlines())
+    assert shown.save({}, str(tmp_path / "rows.csv"))["told"].startswith("Saved 5 rows")
+
+
 # Reports and plans
 
 
@@ -284,6 +314,10 @@ def test_a_reply_goes_to_the_page_that_asked() -> None:
             "File: enter the name of a file, such as report.csv. Nothing was written.",
         ),
         ({"type": "save", "wanted": {}, "path": "/dev/null/x"}, "The file cannot be written: Not a directory."),
+        (
+            {"type": "save", "wanted": {}, "path": 5},
+            "File: enter the name of a file, such as report.csv. Nothing was written.",
+        ),
     ],
 )
 def test_a_message_never_raises(message: Any, error: str) -> None:

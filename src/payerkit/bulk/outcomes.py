@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
 from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts
@@ -165,4 +166,6 @@ def code_of(reason: str) -> str:
 
 def shown_id(value: Any) -> Any:
     """Return a client user id, or a row's label, which may be one, as it may be shown."""
-    return value if value is None else visible(str(mask("clientUserId", value)))
+    if value is None or value is pd.NA:
+        return value
+    return visible(str(mask("clientUserId", value)))

@@ -134,9 +134,7 @@ class RowPages:
         Return the name of the file as `exists`, and write nothing, if there is one that is not to be replaced. Raises
         InvalidInput for a path that cannot be one, and OSError if the file cannot be written.
         """
-        if not path.strip() or "\0" in path:
-            raise InvalidInput("File: enter the name of a file, such as report.csv. Nothing was written.")
-        file = Path(path.strip()).expanduser().absolute()
+        file = _file_at(path)
         if file.exists() and not replace:
             return {"exists": visible(file.name)}
         rows = self.find(Query.of(wanted))
@@ -181,7 +179,7 @@ class RowPages:
         labels = self._frame.index
         if pd.api.types.is_numeric_dtype(labels):
             number = pd.to_numeric(text, errors="coerce")
-            return np.asarray(labels == number, bool)
+            return np.asarray(pd.Series(labels == number).fillna(value=False), bool)
         return np.asarray(self._label_texts.str.contains(text, case=False, regex=False), bool)
 
     @cached_property
@@ -256,6 +254,19 @@ class RowPages:
                 frame.index, frame["state"], frame["reason"], self._note(rows.tolist()), *columns, strict=True
             )
         ]
+
+
+def _file_at(path: str) -> Path:
+    """Return where to write. Raises InvalidInput for a path that cannot be a file."""
+    if not path.strip() or "\0" in path:
+        raise InvalidInput("File: enter the name of a file, such as report.csv. Nothing was written.")
+    try:
+        file = Path(path.strip()).expanduser().absolute()
+    except RuntimeError:  # "~somebody"
+        raise InvalidInput("File: there is no such user. Give a path without ~. Nothing was written.") from None
+    if file.exists() and not file.is_file():
+        raise InvalidInput(f"File: {visible(file.name)} is a folder, or a device. Enter another name.")
+    return file
 
 
 def _cell(value: Any) -> str:

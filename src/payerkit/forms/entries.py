@@ -167,4 +167,6 @@ class Entries:
 
 def _as_sent(value: Any) -> str:
     """Return a value as text, a decimal number as it is sent: 1000, not 1E+3."""
-    return f"{value:f}" if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < 100 else str(value)
+    return (
+        f"{value:f}" if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < 100 else str(value)
+    )

@@ -76,7 +76,10 @@ class RowBrowser(PageWidget):
             case "copy":
                 return self._rows.copy(wanted)
             case "save":
-                return self._rows.save(wanted, str(message["path"]), replace=message.get("replace") is True)
+                path = message["path"]
+                return self._rows.save(
+                    wanted, path if isinstance(path, str) else "", replace=message.get("replace") is True
+                )
         raise ValueError("unknown type of message")
 
     def __repr__(self) -> str:
