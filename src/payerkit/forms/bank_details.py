@@ -334,7 +334,7 @@ class BankDetailsForm(Form):
         if search is None or self._unknown is None:
             return
         self._accounts = [PaymentDetail.read(record) for record in records]
-        found = search.look(records)
+        found = search.look(records, is_over=self._unknown.has_ended)
         if search.verdict == "found":
             self._unknown.on_done([PaymentDetail.read(found[0]), *self._accounts])
             self._state = self._listed(search.banner(found))
