@@ -267,3 +267,24 @@ def test_a_cell_that_waits_sends_nothing_after_a_stop(connected: Callable[..., C
         wait_for_threads()
 
         assert ["GET"] == [each.method for each in far_end.ledger]
+
+
+def test_a_late_refusal_of_the_second_request_proves_nothing_about_the_first(
+    connected: Callable[..., Client],
+) -> None:
+    """Sent twice, stopped, and refused then: the outcome of the first request is still unknown, and said to be."""
+    gate = Gate(reply(400, '{"message": "no"}'))
+    with FarEnd([close, gate]) as far_end:
+        form = PayerForm(connected(far_end.url))
+        form.fill(PAYER)
+        browser = Browser(form)
+        browser.submit()
+        browser.post("action", action="again")
+        assert gate.arrived.wait(20)
+        browser.post("action", action="stop")
+        gate.open()
+        wait_for_threads()
+        shown = browser.messages[-1]["content"]
+
+    assert ("open", "The service refused it. Nothing was changed.") == (shown["phase"], title(shown))
+    assert "The outcome of the previous request is still unknown." in [text for text, _ in shown["banner"]["lines"]]

@@ -470,7 +470,7 @@ class Form(PageWidget):
                 self._job = None
             try:
                 if job.is_abandoned:
-                    self._take_late(end, problem)
+                    self._take_late(job, end, problem)
                 elif end is not None:
                     end()
             finally:
@@ -478,11 +478,11 @@ class Form(PageWidget):
                 page = {"page": job.page, "focus": self._focus()} if job.page and not job.is_abandoned else {}
                 self._post(self._view(self._entries.fields) | page)
 
-    def _take_late(self, end: Callable[[], None] | None, problem: BaseException | None) -> None:
+    def _take_late(self, job: Job, end: Callable[[], None] | None, problem: BaseException | None) -> None:
         """Take over the outcome of a request that nobody waited for any more, unless values are being entered again."""
         if self._state.phase == "unknown" and end is not None:
             end()
-            is_known = self._unknown is None
+            is_known = self._unknown is not job
             banner = self._state.banner or Banner("info", "")
         else:
             is_known = end is not None and not isinstance(problem, UnknownOutcome)
@@ -490,7 +490,8 @@ class Form(PageWidget):
                 "warning", "The previous request succeeded." if problem is None else "The previous request failed."
             )
         if is_known:
-            self._unknown = None
+            if self._unknown is job:
+                self._unknown = job.earlier
             line = Line("This is the outcome of the request that you stopped waiting for.")
             self._state = replace(self._state, banner=replace(banner, lines=(*banner.lines, line)))
 
@@ -525,7 +526,8 @@ class Form(PageWidget):
         """Keep the error of a job, and show it with what to do."""
         self._error = error
         if job.is_sending and isinstance(error, UnknownOutcome):
-            self._unknown = job
+            if self._unknown is not job:
+                job.earlier, self._unknown = self._unknown, job
             lines = [self.unknown_outcome_advice]
             if job.is_abandoned and not job.has_ended:
                 lines.append("If the response still comes, the form shows it.")
@@ -533,7 +535,7 @@ class Form(PageWidget):
             self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons())
             return
         if self._unknown is job:
-            self._unknown, self._state = None, FormState()
+            self._unknown, self._state = job.earlier, FormState()
         self._show_failure(error)
 
     def _show_failure(self, error: BaseException) -> None:

@@ -34,6 +34,7 @@ class Job:
         early: The outcome as far as it is known before the work ends, if the values were sent by then.
         is_abandoned: True once it was stopped: the form does not wait for it any more.
         is_outdated: True once values were changed that it had sent, while its outcome was unknown.
+        earlier: The job before it whose outcome is unknown, too.
         answers: The summary of what it sends.
         started: The `time.monotonic()` at which it began.
     """
@@ -53,6 +54,7 @@ class Job:
         self.label, self.is_sending, self.page = label, is_sending, page
         self.is_threaded = self.is_abandoned = self.has_ended = self.is_outdated = False
         self.early: Any = None
+        self.earlier: Job | None = None
         self.answers: list[tuple[str, list[tuple[Any, ...]]]] = []
         self.started = time.monotonic()
         self._cancellation = Cancellation()
