@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from far_end import FarEnd, close, reply
+from far_end import Behaviour, FarEnd, close, reply
 from form_browser import Browser
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
@@ -186,7 +187,7 @@ def test_what_was_sent_stays_what_was_sent(connected: Callable[..., Client]) -> 
         unknown = browser.messages[-1]["content"]
         assert form._search is not None
         for at in (1e9, 2e9):
-            form._search._clock = lambda at=at: at
+            form._search._clock = partial(float, at)
             browser.press("look")
         shown = browser.press("again")
 
@@ -288,3 +289,35 @@ def test_a_late_refusal_of_the_second_request_proves_nothing_about_the_first(
 
     assert ("open", "The service refused it. Nothing was changed.") == (shown["phase"], title(shown))
     assert "The outcome of the previous request is still unknown." in [text for text, _ in shown["banner"]["lines"]]
+
+
+def test_observers_of_two_forms_do_not_wait_for_each_other(connected: Callable[..., Client]) -> None:
+    """A payer and an account are sent at once, and what observes one form reads the other: both end."""
+    status = reply(200, json.dumps({"kycStatus": "not_started"}))
+    payer, account = Gate(status), Gate(STORED)
+    posts: Iterator[Behaviour] = iter([status, payer])
+
+    def behave(connection: Any, request: Any) -> bool | None:
+        if request.method == "GET":
+            return listed()(connection, request)
+        behaviour: Behaviour = account if "payment-details" in request.target else next(posts)
+        return behaviour(connection, request)
+
+    with FarEnd([behave]) as far_end:
+        walk = Walkthrough(connected(far_end.url))
+        walk.payer.fill(PAYER)
+        walk.payer.submit()
+        walk.bank_details.fill(BANK_DETAILS)
+        seen: list[object] = []
+        walk.bank_details.observe(lambda _: seen.append(walk.payer.result), "done")
+        start_sending(Browser(walk.bank_details), account)
+        walk.payer.fill(PAYER, client_user_id="another")
+        start_sending(Browser(walk.payer), payer)
+        payer.open()
+        threads = [each for each in threading.enumerate() if each.name == "payerkit-form"]
+        threading.Timer(0.2, account.open).start()
+        for thread in threads:
+            thread.join(5)
+
+    assert [False, False] == [thread.is_alive() for thread in threads]
+    assert (2, "another") == (len(seen), walk.bank_details.client_user_id)

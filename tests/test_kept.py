@@ -122,6 +122,18 @@ def test_the_line_to_run_names_the_form(client: Client, shell: InteractiveShell)
     assert ("payer_form.keep()", "walk.payer.keep()") == (code_to_keep(form), code_to_keep(walk.payer))
 
 
+def test_two_forms_without_a_name_get_two(client: Client, shell: InteractiveShell) -> None:
+    """The line of one form never keeps the response of another, nor takes a name that a cell uses."""
+    forms = [PayerForm(client), PayerForm(client)]
+    shell.user_ns["kept_payer"] = "of the user"
+    lines = list(map(code_to_keep, forms))
+
+    assert ["kept_payer_.keep()", "kept_payer__.keep()"] == lines
+    assert ("of the user", *forms) == tuple(
+        shell.user_ns[name] for name in ("kept_payer", "kept_payer_", "kept_payer__")
+    )
+
+
 def test_without_ipython_the_line_is_an_example(client: Client) -> None:
     """Where no IPython runs, as in marimo, nobody knows the variable."""
     assert "form.keep()" == code_to_keep(PayerForm(client))

@@ -64,6 +64,15 @@ def forms_code() -> PageCode:
     return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
 
 
+class _Told(threading.local):
+    """Whether this thread tells observers of a form: those wait for no other thread that does."""
+
+    is_told = False
+
+
+_told = _Told()
+
+
 class _Done(traitlets.Bool[bool, bool]):
     """Whether a form is done, which waits for a form that is being sent."""
 
@@ -112,6 +121,7 @@ class Form(PageWidget):
         self._lock = FormLock()
         self._job: Job | None = None
         self._unknown: Job | None = None
+        self._teller: int | None = None
         self._action_count = 0
         self._state = FormState()
         self._sent_findings = Findings()
@@ -216,11 +226,33 @@ class Form(PageWidget):
 
         Whoever has the lock already is part of what the form does, and does not wait.
         """
-        is_inside = self._lock.is_held
+        is_inside, is_told = self._lock.is_held, _told.is_told
         with self._lock:
             job = None if is_inside else self._job
-            self._lock.wait_for(lambda: self._job is None or is_inside)
+            self._lock.wait_for(lambda: is_inside or (self._job is None and (is_told or self._teller is None)))
             yield job
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock; tell observers that the form is done only after it is released: they may wait for others."""
+        try:
+            with self._lock:
+                yield
+        finally:
+            if self._teller == threading.get_ident():
+                self._tell()
+
+    def _tell(self) -> None:
+        """Tell observers that the form is done, unless somebody opened it again by now."""
+        outer, _told.is_told = _told.is_told, True
+        try:
+            with self.hold_trait_notifications(), self._lock:
+                self.set_trait("done", self._is_done)
+        finally:
+            _told.is_told = outer
+            with self._lock:
+                self._teller = None
+                self._lock.notify_all()
 
     @without_internal_frames
     def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
@@ -461,7 +493,7 @@ class Form(PageWidget):
         if end is None and job.has_left:  # what failed here proves nothing about the service
             unknown = UnknownOutcome("The form failed after the request had left.")
             end = partial(self._fail, job, unknown) if job.early is None else partial(job.on_done, job.early)
-        with self._lock:
+        with self._changing():
             job.has_ended = True
             if job.is_abandoned and self._unknown is not job:
                 return
@@ -515,12 +547,10 @@ class Form(PageWidget):
         self._sent_findings = findings
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
+        self._teller = threading.get_ident()
         # Whatever fails from here on must not look as if nothing was sent.
         self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
-        try:
-            self._state = self._state_of(self._result)
-        finally:
-            self.set_trait("done", True)  # last, because an observer may raise
+        self._state = self._state_of(self._result)
 
     def _fail(self, job: Job, error: PayerkitError | KeyboardInterrupt) -> None:
         """Keep the error of a job, and show it with what to do."""
@@ -639,7 +669,7 @@ class Form(PageWidget):
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
         # With the lock, so that no thread shows its outcome before the reply that says that it runs.
-        with self._lock:
+        with self._changing():
             if not self._is_message(message):
                 self._post(self._view())
                 return
