@@ -118,7 +118,7 @@ def test_every_part_has_its_floor() -> None:
     assert parts == {name for names in FLOORS for name in names}
 
 
-@pytest.mark.parametrize("folder", ["bulk", "policy", "review", "signing"])
+@pytest.mark.parametrize("folder", ["bulk", "forms", "policy", "review", "signing", "widgets"])
 def test_every_module_is_in_the_map_of_its_folder(folder: str) -> None:
     """A reader finds each module of a large folder by its subject, and none that is gone."""
     named = re.findall(

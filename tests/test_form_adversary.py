@@ -287,7 +287,7 @@ def test_a_late_refusal_of_the_second_request_proves_nothing_about_the_first(
         wait_for_threads()
         shown = browser.messages[-1]["content"]
 
-    assert ("open", "The service refused it. Nothing was changed.") == (shown["phase"], title(shown))
+    assert ("open", "The service refused the request. Nothing was changed.") == (shown["phase"], title(shown))
     assert "The outcome of the previous request is still unknown." in [text for text, _ in shown["banner"]["lines"]]
 
 

@@ -353,7 +353,7 @@ def test_no_account_after_two_looks_may_be_sent_again(connected: Callable[..., C
 
     assert ["No new account yet."] * 2 == [title(look) for look in looks[:2]]
     assert 9 <= looks[0]["banner"]["wait"] <= 10
-    assert "No new account after 2 looks. Send again." == title(looks[2])
+    assert "No new account after 2 looks. Send it again." == title(looks[2])
     assert [["Look at the accounts"]] * 2 + [["Send again", "Look again", "Edit"]] == [labels(look) for look in looks]
     assert ("done", "1", "GPGGGPG") == (sent["phase"], form.result.id, methods)
 
@@ -418,7 +418,7 @@ def test_a_rate_limit_counts_down(connected: Callable[..., Client]) -> None:
         (NotSent("POST /x could not be sent (refused)."), "error", "The service cannot be reached. Nothing was sent."),
         (RateLimited("Too many requests."), "warning", "Too many requests. Nothing was changed."),
         (WrongKey("The key (401)."), "error", "The service does not accept the key. Nothing was changed."),
-        (Refused("It refused (400). It says: no."), "error", "The service refused it. Nothing was changed."),
+        (Refused("It refused (400). It says: no."), "error", "The service refused the request. Nothing was changed."),
         (KeyboardInterrupt(), "error", "Interrupted. Nothing was sent."),
     ],
 )
@@ -586,4 +586,4 @@ def test_an_account_search_compares_what_was_sent() -> None:
     other = search.look([RECORD | {"accountNumber": "999999999999"}])
     own = search.look([RECORD])
 
-    assert ([], [RECORD], "found") == (other, own, search.verdict)
+    assert ([], [RECORD], "found") == (other, own, search.state)

@@ -723,7 +723,7 @@ def test_two_addresses_are_not_mixed(client: Client, typed: str) -> None:
 
     others = {name: value for name, value in HOLDER.items() if name not in ADDRESS}
     assert others | {typed: "DE"} == without
-    told = "3 fields filled in. The address stays as it is, since part of it was there: complete it."
+    told = "3 fields filled in. Part of an address was there already, so it stays: complete it."
     assert (True, told) == tuple(ticked["box"])
     assert HOLDER == filled(form)
 

@@ -134,12 +134,6 @@ def rails_unusual(currency: str, rails: str | None) -> bool | str:
     return " or ".join(sorted(listed)) if (rails or "local") not in listed else False
 
 
-def needed_fields(currency: str, rails: str | None) -> tuple[tuple[str, ...], ...] | None:
-    """Return groups of fields, of which a currency needs one each on its rails; None if they are not published."""
-    row = find_requirement(currency, rails)
-    return None if row is None else row.needs
-
-
 def currency_unlisted(currency: str) -> bool:
     """Return True if a currency is active but not listed by the operator, so that its requirements are unknown."""
     return currency.upper() in fiat_currencies() and not listed_rails(currency)

@@ -134,21 +134,9 @@ class SchemaField:
     business_example: str = ""
     option_titles: tuple[str, ...] = ()
 
-    def applies(self, holder: str) -> bool:
-        """Return True if this type of payer or holder has the field; "" (not known yet) has what both have."""
-        return self.applies_to in {"", holder}
-
     def title_for(self, holder: str) -> str:
         """Return the title for a type of payer or holder, "" for an unknown one."""
         return (holder == "business" and self.business_title) or self.title
-
-    def help_for(self, holder: str) -> str:
-        """Return the help for a type of payer or holder, "" for an unknown one."""
-        return (holder == "business" and self.business_help) or self.help
-
-    def example_for(self, holder: str) -> str:
-        """Return the example for a type of payer or holder, "" for an unknown one."""
-        return (holder == "business" and self.business_example) or self.example
 
     @property
     def full_help(self) -> str:

@@ -1,4 +1,4 @@
-"""Find out whether an account was stored whose request got no response, by looking at the accounts of the payer."""
+"""Find out whether an account was stored although its request got no response: look at the payer's accounts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from payerkit.models import BankDetails
 from payerkit.retry import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.wire import our_name
 
-Verdict = Literal["not_yet", "found", "absent", "unclear"]
-"""What the looks showed: too little so far, the account, no such account, or what only a person can decide."""
+SearchState = Literal["not_yet", "found", "absent", "unclear"]
+"""Too few looks so far, the account is there, it is not there, or only a person can decide."""
 
 Record = Mapping[str, Any]
 
@@ -36,14 +36,14 @@ class AccountSearch:
         self._compare: Callable[[Record], Grade] | None = None
         self._last = clock()
         self._looks = 0
-        self.verdict: Verdict = "not_yet"
+        self.state: SearchState = "not_yet"
 
     def note_sending(self, request: BankDetails) -> None:
-        """Note what is sent now: looks at the accounts begin anew."""
+        """Note the account that is sent now. Earlier looks do not count for it."""
         values = {our_name(name): value for name, value in request.to_dict(reveal=True).items()}
         # A closure: an attribute would show the values in a debugger's list of variables.
         self._compare = partial(_grade, lambda: values)
-        self._last, self._looks, self.verdict = self._clock(), 0, "not_yet"
+        self._last, self._looks, self.state = self._clock(), 0, "not_yet"
 
     def look(self, records: Sequence[Record], *, is_over: bool = True) -> list[Record]:
         """Take one look at the accounts of the payer, and return those that may be the one that was sent.
@@ -56,37 +56,37 @@ class AccountSearch:
         same = [record for record, grade in zip(new, grades, strict=True) if grade in {Grade.SAME, Grade.NUMBER}]
         perhaps = [record for record, grade in zip(new, grades, strict=True) if grade is Grade.PERHAPS]
         if same and is_known:
-            self.verdict = "found"
+            self.state = "found"
         elif same or perhaps or (len(records) >= _PAGE and len(records) % 5 == 0):
-            self.verdict = "unclear"
+            self.state = "unclear"
         else:
             self._count_missing(is_over=is_over)
         return same or perhaps
 
     def _count_missing(self, *, is_over: bool) -> None:
-        """Count a look that showed no such account, unless it came too early to tell anything."""
+        """Count a look that showed no such account, unless it came too early to prove anything."""
         now = self._clock()
         if is_over and now - self._last >= RECONCILE_AFTER:
             self._looks, self._last = self._looks + 1, now
-        self.verdict = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
+        self.state = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
 
     def banner(self, found: Sequence[Record]) -> Banner:
-        """Return what the last look showed. found: what it returned."""
-        if self.verdict == "found":
+        """Return the banner about the last look. found: the accounts that it returned."""
+        if self.state == "found":
             return _found_banner(found)
-        if self.verdict == "absent":
-            title = f"No new account after {self._looks} looks. Send again."
-            return Banner("info", title)
-        if self.verdict == "not_yet":
+        if self.state == "absent":
+            return Banner("info", f"No new account after {self._looks} looks. Send it again.")
+        if self.state == "not_yet":
             left = max(0.0, self._last + RECONCILE_AFTER - self._clock())
             line = "An account can take a moment to appear."
-            return Banner.of("warning", "No new account yet.", line, free_at=time.monotonic() + left)
+            return Banner.of("warning", "No new account yet.", line, retry_at=time.monotonic() + left)
         seen = f"{_described(found)} may be it." if found else "The list may be cut off."
         advice = "Compare the accounts below with what you sent, and decide."
         return Banner.of("warning", "The accounts do not show whether it was stored.", seen, advice)
 
 
 def _found_banner(found: Sequence[Record]) -> Banner:
+    """Return the banner about an account that was found, or several of them."""
     count = "1 new account" if len(found) == 1 else f"{len(found)} new accounts"
     title = f"{count}: {_described(found)}."
     if len(found) == 1:

@@ -35,7 +35,7 @@ _WHOSE_ACCOUNT = (
 )
 _BOX_LABEL = "The payer is also the account holder"
 _ADDRESS = {"address_line1", "address_line2", "city", "state", "postal_code", "country"}
-_ADDRESS_STAYS = " The address stays as it is, since part of it was there: complete it."
+_ADDRESS_STAYS = " Part of an address was there already, so it stays: complete it."
 _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", "iban", "status", "id")
 
 
@@ -44,7 +44,7 @@ class BankDetailsForm(Form):
 
     The account is registered under the payer, and belongs to the payee: the form asks for the data of the account
     holder. It shows the required fields, those that the currency usually needs on its rails, and every field with a
-    value. It chooses the usual rails of the currency, unless somebody chooses others. Each submission stores one more
+    value. It chooses the usual rails of the currency, unless you choose others. Each submission stores one more
     account.
 
     Args:
@@ -150,7 +150,7 @@ class BankDetailsForm(Form):
             self._refresh_pages()
 
     def offer_holder(self, payer: PayerForm) -> None:
-        """Offer a payer's data for the account holder; nothing is filled in until somebody says that both are the same.
+        """Offer a payer's data for the account holder; nothing is filled in until `holder_is_payer` is True.
 
         The data offered before are forgotten, and what was filled in from them is removed, unless it was changed.
 
@@ -186,7 +186,7 @@ class BankDetailsForm(Form):
         else:
             if self._is_done:
                 self._reopen()
-            # Half an address completed from another one would be the address of nobody.
+            # Part of one address with part of another is no address.
             stays = self._entries.has_any(_ADDRESS)
             offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
             self._filled = self._entries.fill_empty(offered)
@@ -200,7 +200,7 @@ class BankDetailsForm(Form):
             self._followed_currency = ""
 
     def _follow(self) -> set[str]:
-        """Choose the rails that are usual for another currency, unless somebody chose rails."""
+        """Choose the usual rails of a new currency, unless others were entered."""
         currency = self._entries.visible_values()["currency"].upper()
         if currency == self._followed_currency or not self._entries.is_free("rails"):
             return set()
@@ -216,9 +216,9 @@ class BankDetailsForm(Form):
         return notes
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
-        """Return what every page shows, with the fields that the currency needs.
+        """Return the view of the form, with the fields that the currency needs.
 
-        The box, and what it did, is only there if a payer's data are at hand.
+        The box, with the text beside it, is only there if a payer's data were offered.
         """
         box = None if self._offered is None else (self._filled is not None, self._box_text)
         values = self._entries.visible_values()
@@ -300,15 +300,15 @@ class BankDetailsForm(Form):
         return html.grid(head, rows, caption=caption) if names else html.title(caption)
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
-        """Return the look at the accounts, and, once it showed what it can, what a person may decide."""
+        """Return the button that looks at the accounts; after enough looks, also those to send again or to go on."""
         found = Button("It is there: add another account", "new")
         look = Button("Look at the accounts", "look", kind="primary")
-        if self._search is None or self._search.verdict == "not_yet":
+        if self._search is None or self._search.state == "not_yet":
             return (look,)
-        again = Button("Send again", "again", kind="primary" if self._search.verdict == "absent" else "")
-        look = look._replace(label="Look again", kind="" if self._search.verdict == "absent" else "primary")
+        again = Button("Send again", "again", kind="primary" if self._search.state == "absent" else "")
+        look = look._replace(label="Look again", kind="" if self._search.state == "absent" else "primary")
         edit = Button("Edit", "edit")
-        return (again, look, edit) if self._search.verdict == "absent" else (look, again, found)
+        return (again, look, edit) if self._search.state == "absent" else (look, again, found)
 
     def _run_action(self, action: str) -> Job | None:
         if action in {"list", "look"}:
@@ -329,13 +329,13 @@ class BankDetailsForm(Form):
         self._state = self._listed(Banner("info", "Account list updated."))
 
     def _show_look(self, records: Sequence[dict[str, Any]]) -> None:
-        """Say what a look at the accounts shows of a request whose outcome is unknown."""
+        """Show the accounts, and whether the one with the unknown outcome is among them."""
         search = self._search
         if search is None or self._unknown is None:
             return
         self._accounts = [PaymentDetail.read(record) for record in records]
         found = search.look(records, is_over=self._unknown.has_ended)
-        if search.verdict == "found":
+        if search.state == "found":
             self._unknown.on_done([PaymentDetail.read(found[0]), *self._accounts])
             self._state = self._listed(search.banner(found))
         else:

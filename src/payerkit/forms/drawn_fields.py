@@ -1,4 +1,4 @@
-"""What a form shows of its fields: the rows that the browser draws, and the notes beside them."""
+"""The fields of a form as the browser draws them, and the notes beside them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_FOURS = {"account_number", "iban", "rib_number"}
 
 
 class Note(NamedTuple):
-    """A note beside a field: what was found, the source of a warning, and the label of a button that corrects it."""
+    """A note beside a field: the finding, the source of a warning, and the label of a button that corrects it."""
 
     severity: str
     text: str
@@ -35,7 +35,7 @@ def form_sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, 
 
 
 def _drawn_field(name: str, field: SchemaField) -> tuple[Any, ...]:
-    """Return a field as the browser reads it; a last item says what only some fields have."""
+    """Return a field as the browser reads it; the last item is for properties that only some fields have."""
     example = "" if field.options else field.example
     row = (name, field.title, _kind(name, field), field.required, field.help, example)
     of_business = (field.business_title, field.business_help, field.business_example)

@@ -59,7 +59,7 @@ class Entries:
                 self._trimmed[name] = info
 
     def choose(self, name: str, value: str) -> None:
-        """Set a value that nobody entered; a person who enters another one has the last word. "" clears it."""
+        """Set a value as the choice of the form, which an entered one replaces; "" clears it."""
         self.set_value(name, value)
         if value:
             self.chosen.add(name)
@@ -140,7 +140,7 @@ class Entries:
 
     @property
     def held(self) -> dict[str, str]:
-        """What may be shown of the secret fields that have a value: the last four characters of an account, or ""."""
+        """The secret fields that have a value: an account number with its last four characters, others with ""."""
         shown = {name: mask(name, unwrap_secret(self._values[name])) for name in self.secrets}
         return {name: text if self.fields[name].masking == "account" else "" for name, text in shown.items()}
 

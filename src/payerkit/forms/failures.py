@@ -1,4 +1,4 @@
-"""What a form says of a call that failed: what happened and what to do, for whoever filled it in."""
+"""The banners of a form that has errors, or whose request failed: what happened, and what to do."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from payerkit.errors import (
     WrongKey,
 )
 from payerkit.findings import Finding, Findings
+from payerkit.forms.advice import in_form
 from payerkit.forms.drawn_fields import count_warnings, form_message
 from payerkit.forms.entries import Entries
 from payerkit.forms.form_state import Banner, Line
 
 _SAYS = " It says: "
-"""What stands before the words of the service in the message of a refusal."""
+"""Separates the words of the service from the rest of the message of a refusal."""
 
 
 def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pause: float = 0.0) -> Banner:
-    """Return what to say of a call that failed. problems: those of single fields. pause: seconds of the client's."""
+    """Return the banner about a request that failed.
+
+    problems: lines about single fields. pause: seconds for which the client sends nothing.
+    """
     if not isinstance(error, PayerkitError):
         return Banner.of("error", "Interrupted. Nothing was sent.")
     if isinstance(error, InvalidInput):
@@ -37,7 +41,7 @@ def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pau
         wait = max(error.retry_after or 0.0, pause)
         title = "Too many requests. Nothing was changed."
         line = "" if wait else "Wait a little, then try again."  # the banner counts the seconds
-        return Banner.of("warning", title, line, details=error.message, free_at=time.monotonic() + wait)
+        return Banner.of("warning", title, line, details=error.message, retry_at=time.monotonic() + wait)
     if isinstance(error, Refused):
         return _refusal(error, problems)
     title = "The service failed. Nothing was changed."
@@ -45,6 +49,7 @@ def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pau
 
 
 def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
+    """Return the banner about a request that the service refused, with its words."""
     _, _, says = error.message.partition(_SAYS)
     lines = problems or ((Line(f"It says: {says}"),) if says else ())
     if isinstance(error, WrongKey):
@@ -52,25 +57,9 @@ def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
     elif isinstance(error, NotFound) and "payer" in (error.request or ""):
         title = "The service does not know this payer. Nothing was changed."
     else:
-        title = "The service refused it. Nothing was changed."
-    advice = () if problems else (Line(_in_form(error.advice)),)
+        title = "The service refused the request. Nothing was changed."
+    advice = () if problems else (Line(in_form(error.advice)),)
     return Banner("error", title, (*lines, *advice), details=error.message)
-
-
-_IN_FORM = {
-    "Nothing was changed. ": "",  # the title says it
-    "Create the payer first, with create_payer().": "Onboard the payer first.",
-    "call again": "send it again",
-    "Call again": "Send it again",
-}
-"""What an error says to somebody who writes Python, and what a form says instead."""
-
-
-def _in_form(advice: str) -> str:
-    """Return what to do for somebody who uses the form and calls no functions."""
-    for call, words in _IN_FORM.items():
-        advice = advice.replace(call, words)
-    return advice
 
 
 def attention_banner(attention: Literal["errors", "warnings"], findings: Findings, entries: Entries) -> Banner:

@@ -4,12 +4,12 @@ Browser (the scripts in `browser/`) and kernel exchange custom messages, because
 notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
 - To the kernel: `type` ("ready", "change", "search", "use", "action", "tick" or "keep"), `page` (the sender), `touched`
-  (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text stands for the
-  code that it means), and the parameters of the type.
-- To the browser: the view of the form, which all pages show; or the options that a search found; or where the response
-  was `kept`. `page` names the page that a message replies to.
+  (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
+  replaced by the code that it means), and the parameters of the type.
+- To the browser: the view of the form, for all pages; or the options that a search found; or the place where the
+  response was `kept`. `page` names the page that a message replies to.
 
-What a button does with the service runs in a thread (`job.Job`), so that the kernel stays free. Until it ends the form
+The requests of a button are a `job.Job`. It runs in a thread, so that the kernel stays free. Until it ends, the form
 takes no values, and `result`, `error`, `findings` and `done` wait for it.
 """
 
@@ -35,7 +35,7 @@ from payerkit.forms.entries import Entries
 from payerkit.forms.failures import attention_banner, failure_banner, review_banner
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
 from payerkit.forms.job import FormLock, Job
-from payerkit.forms.kept import KeptResult, ReservedOutput, display_widget, name_of
+from payerkit.forms.kept import KeptResult, ReservedOutput, display_widget, notebook_name
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
@@ -74,7 +74,7 @@ _told = _Told()
 
 
 class _Done(traitlets.Bool[bool, bool]):
-    """Whether a form is done, which waits for a form that is being sent."""
+    """The trait `done` of a form; reading it waits as long as the form is being sent."""
 
     def get(self, obj: Any, cls: Any = None) -> Any:
         with obj._settled():  # noqa: SLF001 - of its own class
@@ -110,8 +110,9 @@ class Form(PageWidget):
     may_repeat: ClassVar[bool] = True
     """Whether it does no harm to send again while the outcome of the last request is unknown."""
     unknown_outcome: ClassVar[str]
-    """What is unknown if no response came, as a sentence."""
+    """A sentence that says what is unknown if no response came."""
     unknown_outcome_advice: ClassVar[str]
+    """What to do then."""
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
@@ -135,7 +136,7 @@ class Form(PageWidget):
         self.observe(lambda _: self._refresh_pages(), "waits_for")
 
     def _make_spec(self, title: str) -> dict[str, Any]:
-        """Return what the browser needs to draw the form."""
+        """Return the parts of the form, without values, as the browser draws them."""
         return {
             "name": self.name,
             "title": title,
@@ -150,16 +151,16 @@ class Form(PageWidget):
         return forms_code()
 
     def show_in(self, outlet: Callable[[dict[str, Any]], None]) -> None:
-        """Send the messages for pages to an outlet, too, such as a widget that shows this form among others."""
+        """Send the messages for pages to an outlet, too, such as a widget that shows this form and others."""
         self._outlets.append(outlet)
 
     def _ipython_display_(self) -> None:
-        """Show the form in a notebook, with a place below it for what somebody keeps."""
+        """Show the form in a notebook, with a place below it for a response that is kept."""
         display_widget(self)
         self.reserve_output()
 
     def reserve_output(self) -> None:
-        """Reserve a place for what somebody keeps among the outputs of the cell that runs."""
+        """Reserve a place for a response that is kept, among the outputs of the cell that runs."""
         self._reserved.reserve()
 
     def _post(self, content: Mapping[str, Any]) -> None:
@@ -168,15 +169,15 @@ class Form(PageWidget):
             send({**content, "form": self.name})
 
     def _checker(self) -> Callable[..., Findings] | None:
-        """Return what checks the values; None for the model's schema alone."""
+        """Return the function that checks the values; None for the model's schema alone."""
         return type(self).check
 
     def _call(self, request: Any, job: Job) -> Any:
-        """Send a request and return the outcome. Called without the lock: it changes nothing of the form."""
+        """Send a request and return its outcome. Called without the lock, so it must not change the form."""
         raise NotImplementedError
 
     def _response(self, outcome: Any) -> Any:
-        """Take over what `_call` returned, and return the response in it."""
+        """Take over the outcome that `_call` returned, and return the response in it."""
         return outcome
 
     def _state_of(self, response: Any) -> FormState:
@@ -188,7 +189,7 @@ class Form(PageWidget):
         return (Button("Send again", "again", kind="primary"), Button("Edit", "edit"))
 
     def _subject(self) -> str:
-        """Return whom the form is about, shown beside its title."""
+        """Return the id of the payer that the form is about, shown beside its title; "" for none."""
         return ""
 
     def _outcome(self) -> str:
@@ -216,15 +217,15 @@ class Form(PageWidget):
         raise NotImplementedError
 
     def _run_action(self, action: str) -> Job | None:
-        """Run the action of a button: "edit" keeps the values, "new" clears them. Return what is left for a thread."""
+        """Run the action of a button, and return its job, if any. "edit" keeps the values, "new" clears them."""
         self._reopen(clear=action == "new")
         return None
 
     @contextmanager
     def _settled(self) -> Iterator[Job | None]:
-        """Hold the lock as soon as the form does nothing with the service; yield what it did, None for nothing.
+        """Wait until no job runs, and hold the lock then; yield the job that ran, None if there was none.
 
-        Whoever has the lock already is part of what the form does, and does not wait.
+        A thread that has the lock already is part of the job, and does not wait.
         """
         is_inside, is_told = self._lock.is_held, _told.is_told
         with self._lock:
@@ -313,7 +314,7 @@ class Form(PageWidget):
                 if before is not None and self._error is not None:
                     raise self._error
                 if before is not None and before.is_abandoned:
-                    raise InvalidInput("Somebody stopped the form. Nothing was sent now.")
+                    raise InvalidInput("The form was stopped in the browser. Nothing was sent now.")
                 try:
                     self._job = job = self._begin(anyway=anyway)
                 finally:
@@ -396,7 +397,7 @@ class Form(PageWidget):
         return self._state.phase == "done"
 
     def _begin(self, *, anyway: bool, page: str | None = None) -> Job:
-        """Return what sends the values. Raises InvalidInput, which the form shows, too, if they cannot be sent."""
+        """Return the job that sends the values. Raises InvalidInput, which the form shows, too."""
         findings, request = self._checked(anyway=anyway)
         work = partial(self._call, request)
         job = Job(self._client, work, partial(self._finish, findings), "Sending", is_sending=True, page=page)
@@ -450,7 +451,7 @@ class Form(PageWidget):
         return findings
 
     def _start(self, job: Job) -> None:
-        """Run a job in a thread of its own, so that the kernel stays free."""
+        """Run a job in a thread of its own."""
         job.is_threaded = True
         # With the context, what the thread sends belongs to the same cell or message as what started it.
         context = contextvars.copy_context()
@@ -458,7 +459,7 @@ class Form(PageWidget):
         self._job = job  # it runs, and waits for the lock before it ends
 
     def _run_safely(self, job: Job) -> None:
-        """Run a job. Raises nothing: in a thread, nobody would see it."""
+        """Run a job. Raises nothing, since an exception of a thread would not be seen."""
         try:
             self._run(job)
         except Exception as error:  # noqa: BLE001 - shown, and kept as `error`
@@ -467,7 +468,7 @@ class Form(PageWidget):
                 self._refresh_pages()
 
     def _run(self, job: Job) -> PayerkitError | KeyboardInterrupt | None:
-        """Run a job in the calling thread, take over how it ended, and return its error."""
+        """Run a job in the calling thread, take over its outcome or error, and return the error."""
         problem: PayerkitError | KeyboardInterrupt | None = None
         end: Callable[[], None] | None = None
         try:
@@ -486,9 +487,9 @@ class Form(PageWidget):
         return problem
 
     def _end(self, job: Job, end: Callable[[], None] | None, problem: BaseException | None) -> None:
-        """Take over how a job ended, and show it; also of one that was stopped, if its outcome is still unknown.
+        """Take over the end of a job, and show it. A job that was stopped counts only while its outcome is unknown.
 
-        end: takes it over; None after a defect.
+        end: takes over the outcome or error; None after a defect.
         """
         if end is None and job.has_left:  # what failed here proves nothing about the service
             unknown = UnknownOutcome("The form failed after the request had left.")
@@ -511,7 +512,7 @@ class Form(PageWidget):
                 self._post(self._view(self._entries.fields) | page)
 
     def _take_late(self, job: Job, end: Callable[[], None] | None, problem: BaseException | None) -> None:
-        """Take over the outcome of a request that nobody waited for any more, unless values are being entered again."""
+        """Take over the outcome of a request that was stopped; only mention it if values are being entered again."""
         if self._state.phase == "unknown" and end is not None:
             end()
             is_known = self._unknown is not job
@@ -528,20 +529,20 @@ class Form(PageWidget):
             self._state = replace(self._state, banner=replace(banner, lines=(*banner.lines, line)))
 
     def _stop(self, job: Job) -> None:
-        """Stop what runs: before a request left, nothing was sent; afterwards the form only stops waiting."""
+        """Stop a job. If a request has left, the form only stops waiting for the response."""
         nothing_left, self._job = job.stop(), None
         self._action_count += 1
         if job.early is not None:
             job.on_done(job.early)
         elif job.is_sending and not nothing_left:
-            self._fail(job, UnknownOutcome("The form was told to stop waiting, and no response had come by then."))
+            self._fail(job, UnknownOutcome("Waiting was stopped before a response came."))
         else:
             nothing = "Nothing was sent." if job.is_sending else "Nothing was changed." if nothing_left else ""
             self._state = replace(self._state, banner=Banner("info", f"Stopped. {nothing}".rstrip()))
         self._lock.notify_all()
 
     def _finish(self, findings: Findings, outcome: Any) -> None:
-        """Take over the outcome of what was sent."""
+        """Take over the outcome of values that were sent."""
         self._unknown, self._error = None, None
         self._result = self._response(outcome)
         self._sent_findings = findings
@@ -553,7 +554,7 @@ class Form(PageWidget):
         self._state = self._state_of(self._result)
 
     def _fail(self, job: Job, error: PayerkitError | KeyboardInterrupt) -> None:
-        """Keep the error of a job, and show it with what to do."""
+        """Keep the error of a job, and show it with advice."""
         self._error = error
         if job.is_sending and isinstance(error, UnknownOutcome):
             if self._unknown is not job:
@@ -569,7 +570,7 @@ class Form(PageWidget):
         self._show_failure(error)
 
     def _show_failure(self, error: BaseException) -> None:
-        """Show what to do about an error; the fields that the service names are marked, and shown again."""
+        """Show an error with advice; fields that the service names are marked, and can be corrected."""
         self._error = error
         problems = error.fields if isinstance(error, PayerkitError) else ()
         others = self._entries.add_service_messages(problems)
@@ -583,7 +584,7 @@ class Form(PageWidget):
         self._state = replace(self._state, phase="open" if marked else self._state.phase, attention="", banner=banner)
 
     def _show_defect(self, error: BaseException) -> None:
-        """Show an error that nobody foresaw, without its message, which may quote a value."""
+        """Show an unexpected error without its message, which may quote a value."""
         self._error = error
         known = {"done": "It was sent: form.result is the response.", "unknown": self.unknown_outcome}
         said = (known.get(self._state.phase, ""), "See form.error, and report it.")
@@ -607,7 +608,7 @@ class Form(PageWidget):
         return FormState() if self._unknown is None else FormState(banner=Banner("warning", _STILL_UNKNOWN))
 
     def _note_change(self) -> None:
-        """After a value changed, remove what the banner says of others, and show the fields; errors stay listed."""
+        """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed."""
         if self._state.phase == "unknown" and self._unknown is not None:
             self._unknown.is_outdated = True
         if self._state.phase in {"open", "review"}:
@@ -627,11 +628,11 @@ class Form(PageWidget):
         return self._state.buttons
 
     def _refresh_pages(self) -> None:
-        """Show the form as it is now, with all values but secrets, on every page."""
+        """Show the form as it is now on every page, with all values but secrets."""
         self._post(self._view(self._entries.fields))
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
-        """Return what every page shows, with the values of the named fields; what is held of secrets is masked."""
+        """Return the view of the form, with the values of the named fields; secrets are masked."""
         job, phase = self._job, self._state.phase
         is_sending = job is not None and job.is_sending
         findings = self._entries.findings() if phase in {"open", "review"} else Findings()
@@ -657,7 +658,7 @@ class Form(PageWidget):
         return view
 
     def _banner(self, findings: Findings) -> dict[str, Any] | None:
-        """Return what stands above the fields, as the browser reads it."""
+        """Return the banner, as the browser reads it."""
         if self._job is not None:
             return self._job.to_view()
         if self._state.attention == "errors":
@@ -668,7 +669,7 @@ class Form(PageWidget):
 
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
-        # With the lock, so that no thread shows its outcome before the reply that says that it runs.
+        # With the lock, so that a thread shows its outcome only after the reply that says that it runs.
         with self._changing():
             if not self._is_message(message):
                 self._post(self._view())
@@ -716,7 +717,7 @@ class Form(PageWidget):
                 return {"name": message["name"], "search_id": message.get("search_id"), **found._asdict()}
             case "keep":
                 mark = self._reserved.fill(self.keep()) if self._is_done else ""
-                return {"kept": {"mark": mark, "code": f"{name_of(self, f'kept_{self.name}')}.keep()"}}
+                return {"kept": {"mark": mark, "code": f"{notebook_name(self, f'kept_{self.name}')}.keep()"}}
             case "tick":
                 # A page may not be up to date: the view corrects it.
                 with suppress(InvalidInput):
@@ -736,8 +737,8 @@ class Form(PageWidget):
         return view
 
     def _act(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the action of a button, and return the view with what to focus."""
-        # A page that had not seen the last action must not start one: a second click, or another tab.
+        """Run the action of a button, and return the view with the part to focus."""
+        # A page that has not seen the last action must not start one: after a second click, or in another tab.
         if message.get("action_count") != self._action_count:
             return self._view(self._entries.fields)
         action, focus = str(message.get("action")), ""
@@ -751,7 +752,7 @@ class Form(PageWidget):
         return self._view(self._entries.fields) | {"focus": focus or self._focus()}
 
     def _press(self, action: str, page: str | None) -> None:
-        """Do what a button of the form does."""
+        """Do the action of a button that the form has now."""
         try:
             is_outdated = self._unknown is not None and self._unknown.is_outdated
             if self.is_reviewed and (action == "submit" or (action == "again" and is_outdated)):

@@ -1,4 +1,4 @@
-"""The part of a form that is not its fields: where it stands, what its banner says, and its buttons."""
+"""The state of a form beside its values: its phase, its banner and its buttons."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ButtonKind = Literal["", "primary", "copy"]
 class Button(NamedTuple):
     """A button of a form: its label, and either the action that it starts or the page that it opens.
 
-    about: what it is about, for screen readers, where several have the same label.
+    about: the subject of the button, for screen readers, where several have the same label.
     """
 
     label: str
@@ -43,21 +43,21 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """What a form says above its fields.
+    """The message above the fields of a form.
 
-    details: what helps whoever looks into a failure, folded. free_at: the `time.monotonic()` from which on it makes
-    sense to send again.
+    details: technical details of a failure, folded. retry_at: the `time.monotonic()` from which on sending again may
+    succeed.
     """
 
     kind: Kind
     title: str
     lines: tuple[Line, ...] = ()
     details: str = ""
-    free_at: float = -math.inf
+    retry_at: float = -math.inf
 
     @classmethod
     def of(cls, kind: Kind, title: str, *lines: str, **more: Any) -> Banner:
-        """Return a banner whose lines lead to no field; empty ones are left out."""
+        """Return a banner with lines that lead to no field; empty ones are left out."""
         return cls(kind, title, tuple(Line(line) for line in lines if line), **more)
 
     def to_view(self) -> dict[str, Any]:
@@ -67,14 +67,14 @@ class Banner:
             view["lines"] = [(visible_lines(line.text), line.field) for line in self.lines]
         if self.details:
             view["details"] = visible_lines(self.details)
-        if (wait := math.ceil(self.free_at - time.monotonic()) if math.isfinite(self.free_at) else 0) > 0:
+        if (wait := math.ceil(self.retry_at - time.monotonic()) if math.isfinite(self.retry_at) else 0) > 0:
             view["wait"] = wait
         return view
 
 
 @dataclass(frozen=True, slots=True)
 class FormState:
-    """The part of a form that is not its fields.
+    """The state of a form beside its values.
 
     attention: the fields that the banner lists, with errors or with warnings. html: the response, escaped. buttons:
     those of a form that is done, or whose outcome is unknown.

@@ -1,4 +1,4 @@
-"""Something that a form does with the service: sending it, or what one of its buttons starts."""
+"""The requests that a form makes when it is sent, or when a button is pressed, and the lock that goes with them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class FormLock(threading.Condition):
     @property
     def is_held(self) -> bool:
         """Return True if the calling thread has it."""
-        return bool(self._is_owned())  # type: ignore[attr-defined]  # a condition needs to know, and says it to nobody
+        return bool(self._is_owned())  # type: ignore[attr-defined]  # a condition knows, but has no public name for it
 
 
 class Job:
-    """What a form does with the service while it takes no values.
+    """Requests that a form makes; meanwhile it takes no values.
 
-    work: does it, and returns its outcome; it runs without the form's lock. on_done: takes the outcome over into the
-    form, with the lock. label: what is being done. is_sending: it sends the values. page: the page whose button started
-    it, or None.
+    work: makes them, and returns the outcome; it runs without the form's lock. on_done: takes the outcome over into the
+    form, with the lock. label: says what is being done. is_sending: it sends the values. page: the page whose button
+    started it, or None.
 
     Attributes:
-        is_threaded: True if it runs in a thread of the form, so that it can be stopped.
+        is_threaded: True if it runs in a thread of the form, and so can be stopped.
         has_ended: True once the work is over.
-        early: The outcome as far as it is known before the work ends, if the values were sent by then.
-        is_abandoned: True once it was stopped: the form does not wait for it any more.
+        early: The outcome as far as it is known before the work ends; None until the values were sent.
+        is_abandoned: True once it was stopped, and the form no longer waits for it.
         is_outdated: True once values were changed that it had sent, while its outcome was unknown.
         earlier: The job before it whose outcome is unknown, too.
         answers: The summary of what it sends.
@@ -60,7 +60,7 @@ class Job:
         self._cancellation = Cancellation()
 
     def send(self, call: Call[T]) -> T:
-        """Make a call, which `stop` stops."""
+        """Make a call that `stop` can stop."""
         return self._client.send(call, cancellation=self._cancellation)
 
     @property
@@ -69,11 +69,11 @@ class Job:
         return self.is_sending and self._cancellation.has_left
 
     def stop(self) -> bool:
-        """Stop it if nothing was written yet, and say whether; in any case the form does not wait for it any more."""
+        """Stop the job, and return True if no write had left. The form no longer waits for it in any case."""
         self.is_abandoned = True
         return self._cancellation.stop()
 
     def to_view(self) -> dict[str, Any]:
-        """Return what the browser needs to say that it runs."""
+        """Return the banner that says that it runs, as the browser reads it."""
         seconds = int(time.monotonic() - self.started)
         return {"kind": "sending", "title": f"{self.label} …", "seconds": seconds, "can_stop": self.is_threaded}

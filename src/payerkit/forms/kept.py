@@ -1,4 +1,4 @@
-"""What a form leaves in the notebook when somebody keeps its response: an ordinary output, masked."""
+"""The response of a form as an ordinary output of the notebook, masked, which stays when the notebook is saved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from payerkit.widgets.page_widget import PageWidget
 class KeptResult:
     """A response to keep in a notebook, masked. Notebooks show it as a picture, `print` as text.
 
-    picture: HTML. text: the same for a terminal, and for where a notebook is read without its pictures.
+    picture: HTML. text: the same for terminals, and for readers that show no pictures.
     """
 
     picture: str
@@ -41,13 +41,13 @@ class KeptResult:
 
 
 def picture_of_payer(client_user_id: str | None, picture: str, sent: Findings) -> str:
-    """Return the picture of a payer's record, with the payer's id, masked, and what was found before it was sent."""
+    """Return the picture of a payer's record, with the payer's id, masked, and the findings before it was sent."""
     payer = html.table([("Payer", html.escape(mask("clientUserId", client_user_id)))], caption="")
     return payer + picture + (sent._repr_html_() if sent else html.small("Checked before it was sent: no findings."))
 
 
 def text_of_payer(client_user_id: str | None, lines: Iterable[str], sent: Findings) -> str:
-    """Return the same as text."""
+    """Return the same record as text."""
     payer = f"payer: {mask('clientUserId', client_user_id)}"
     return "\n".join([payer, *lines, f"Checked before it was sent: {sent}"])
 
@@ -67,7 +67,7 @@ class ReservedOutput:
         display({}, raw=True, display_id=self._display_id)
 
     def fill(self, result: KeptResult) -> str:
-        """Show a response there. Return a CSS class: a page that has an element of it shows the response."""
+        """Show a response there. Return a CSS class, by which a page finds out whether it shows the response."""
         self._count += 1
         mark = f"payerkit-kept-{self._display_id}-{self._count}"
         picture = f'<div class="{mark}">{result.picture}</div>'
@@ -83,8 +83,8 @@ def display_widget(widget: PageWidget) -> None:
     display(data, metadata=metadata, raw=True)
 
 
-def name_of(widget: PageWidget, otherwise: str) -> str:
-    """Return how a cell of the notebook calls a widget, such as `walk.payer`; one without a name gets one."""
+def notebook_name(widget: PageWidget, new_name: str) -> str:
+    """Return the name of a widget in the notebook, such as `walk.payer`; a widget without one gets the new name."""
     shell = get_ipython()
     if shell is None:
         return "form"
@@ -97,9 +97,8 @@ def name_of(widget: PageWidget, otherwise: str) -> str:
             parts = (part for part, each in vars(value).items() if each is widget and not part.startswith("_"))
             if part := next(parts, ""):
                 return f"{name}.{part}"
-    # Never the name of something else, such as what another form got.
-    free = otherwise
-    while free in shell.user_ns:
-        free = f"{free}_"
-    shell.push({free: widget})
-    return free
+    # Never the name of something else, such as another form.
+    while new_name in shell.user_ns:
+        new_name += "_"
+    shell.push({new_name: widget})
+    return new_name

@@ -16,9 +16,8 @@ MAX_OPTIONS = 40
 class Suggestions(NamedTuple):
     """What a search found, best first.
 
-    options: codes with their names, at most `MAX_OPTIONS`. match: the place of the option that Tab or Enter takes if
-    none is highlighted, since it is the only one or what the text says exactly; -1 if there is none. more: how many
-    more options there are.
+    options: codes with their names, at most `MAX_OPTIONS`. match: the place of the option that Tab or Enter
+    takes: the only one, or the one that the text names exactly; -1 for none. more: the number of further options.
     """
 
     options: list[tuple[str, str]]

@@ -14,6 +14,7 @@ from payerkit.client import RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import NotFound
 from payerkit.explanations import Explanation, status_chip
+from payerkit.forms.advice import in_form
 from payerkit.forms.drawn_fields import count_warnings
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
@@ -23,8 +24,6 @@ from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.base import Hidden
 from payerkit.wire import is_loopback
-
-_SIGNED = {"completed", "signed"}
 
 
 class PayerForm(Form):
@@ -82,7 +81,7 @@ class PayerForm(Form):
             >>> form.as_holder()["account_name"].get_secret_value()
             'John Doe'
         """
-        with self._lock:  # without waiting: a Walkthrough asks while it is told that the payer was sent
+        with self._lock:  # without waiting: a Walkthrough asks while the job that sent the payer ends
             values = self._entries.visible_values()
         holder = {name: values[source] for name, source in SHARED_FIELDS.items()}
         if values["beneficiary_type"] == "business":
@@ -137,7 +136,7 @@ class PayerForm(Form):
         return FormState("done", banner=banner, html=_status_table(status), buttons=self._next_steps(explanation))
 
     def _next_steps(self, explanation: Explanation) -> tuple[Button, ...]:
-        """Return the buttons in their order: first the step that is next, by whose move it is."""
+        """Return the buttons; the primary one is the next step, by whose move it is."""
         kyc, agreement = explanation.parts[:2]
         steps = []
         if not agreement.is_passed:
@@ -175,7 +174,7 @@ class PayerForm(Form):
         self._result, self._state = status, self._shown(status, "Status updated.")
 
     def _show_signed(self, outcome: tuple[bool, PayerStatus | None]) -> None:
-        """Show what became of a recorded agreement. The service says more, or, without a status, at least that much."""
+        """Show whether the service recorded the agreement. If its status cannot be read, it counts as completed."""
         is_recorded, status = outcome
         if status is not None:
             self._show_status(status)
@@ -223,27 +222,6 @@ def _status_table(status: PayerStatus) -> str:
 
 def _words(status: str) -> str:
     return status.replace("_", " ")
-
-
-_IN_FORM = {
-    "Have the payer sign the agreement; create_payer() returns the link. Then call update_agreement().": (
-        'Send the payer the link to the agreement. When it is signed, press "The payer has signed".'
-    ),
-    "; create_payer() returns it": "",
-    "; create_payer() returns the link": ": the link is below",
-    "Call create_payer() again": "Send the form again",
-    "Call create_payer() for the link and": "Send the form again for the link, and",
-    "Ask again in": "Refresh the status in",
-    ": create_payment_detail(), if": ", if",
-}
-"""What the explanation of a status says to somebody who writes Python, and what a form says instead."""
-
-
-def in_form(text: str) -> str:
-    """Return what to do next for somebody who uses the form and calls no functions."""
-    for call, words in _IN_FORM.items():
-        text = text.replace(call, words)
-    return text
 
 
 def _is_on_this_machine(url: str | None) -> bool:

@@ -21,10 +21,10 @@ from payerkit.widgets.page_widget import PageCode, PageWidget
 class Walkthrough(PageWidget):
     """Three steps, one form at a time: onboard a payer, add bank details, initiate and review a payment.
 
-    A list shows where one stands, what is done, and what is locked. Bank details are locked until the payer is
+    A list of the steps shows the current one, and which are done or locked. Bank details are locked until the payer is
     onboarded, since they are stored under the payer's id; a payment needs neither, so its step is always open. The
-    account is the payee's: nothing about its holder is taken from the payer, unless somebody ticks the box that says
-    that both are the same, or sets `walk.bank_details.holder_is_payer = True`.
+    account is the payee's: nothing about its holder is taken from the payer, unless you tick the box that says that
+    both are the same, or set `walk.bank_details.holder_is_payer = True`.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -72,13 +72,13 @@ class Walkthrough(PageWidget):
         return forms_code()
 
     def _ipython_display_(self) -> None:
-        """Show the forms in a notebook, with a place below them for what somebody keeps of each."""
+        """Show the forms in a notebook, with a place below them for each response that is kept."""
         display_widget(self)
         for form in self._forms.values():
             form.reserve_output()
 
     def _on_message(self, message: Any) -> None:
-        """Hand a message to the form that it is for; `form` is a page's word, and any other name is nobody's."""
+        """Hand a message to the form that it names; ignore one that names none."""
         form = self._forms.get(str(message.get("form"))) if isinstance(message, Mapping) else None
         if form is not None:
             form._on_message(message)  # noqa: SLF001 - the forms of a page share its messages
