@@ -106,7 +106,7 @@ def shown(left: TimeLeft, clock: HandClock, seconds: int, calls: float, **waits:
     told = []
     for _ in range(seconds):
         clock.time += 1
-        left.made(calls)
+        left.count_made(calls)
         told.append(left.look(**waits) or 0.0)
     return told
 
@@ -160,7 +160,7 @@ def test_a_pause_does_not_count_against_the_pace() -> None:
     left = TimeLeft(100, 5, clock.now)
     shown(left, clock, 60, 0, paused=10.0)
     clock.time += 1
-    left.made(5)
+    left.count_made(5)
 
     assert 19 == pytest.approx(left.look() or 0)
 

@@ -146,7 +146,7 @@ def test_the_wanted_rows_are_copied() -> None:
     copied = pages(frame).copy({"state": "done"})
 
     assert {
-        "told": "Copied 2 rows.",
+        "notice": "Copied 2 rows.",
         "text": "row\tstate\treason\tclient_user_id\na\tdone\t\t'=1+1\nc\tdone\t\tc\\td",
     } == copied
     assert "x@example.com" not in pages(frame).copy({})["text"]
@@ -157,7 +157,7 @@ def test_no_more_rows_are_copied_than_a_clipboard_takes() -> None:
     frame = pd.DataFrame({"state": ["done"] * 10_001, "reason": "", "client_user_id": "x"}, dtype="string")
     copied = pages(frame).copy({})
 
-    assert "Copied 10,000 rows of 10,001; save the rest as CSV." == copied["told"]
+    assert "Copied 10,000 rows of 10,001; save the rest as CSV." == copied["notice"]
     assert 10_001 == len(copied["text"].splitlines())
 
 
@@ -169,7 +169,7 @@ def test_the_wanted_rows_are_saved_for_their_owner(tmp_path: Path) -> None:
     with file.open(newline="") as opened:
         rows = list(csv.reader(opened))
 
-    assert {"told": f"Saved 2 rows in {file}. Only you may read it."} == told
+    assert {"notice": f"Saved 2 rows in {file}. Only you may read it."} == told
     assert ["row", *frame.columns] == rows[0]
     assert [["a", "done", "'=1+1"], ["c", "done", "'=1+1"]] == [row[:3] for row in rows[1:]]
     assert 0o600 == stat.S_IMODE(file.stat().st_mode)

@@ -12,6 +12,7 @@ from payerkit._tables import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
 from payerkit.wire import our_name
+from payerkit.wording import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ class Explanation:
         return " ".join(filter(None, [leading, step, again]))
 
     def _title(self) -> str:
-        words = f"{_THINGS.get(self.of, self.of)} {self.status.replace('_', ' ')}".strip()
+        words = f"{_THINGS.get(self.of, self.of)} {in_words(self.status)}".strip()
         return words[:1].upper() + words[1:]
 
     def __str__(self) -> str:
@@ -115,7 +116,7 @@ class Explanation:
 
 
 def _part_cells(part: Explanation) -> tuple[str, html.Html]:
-    """Return what a word is the status of; then its meaning, what to do and the source."""
+    """Return the cells of a part: what has the status; its meaning, what to do and the source."""
     source = html.small(part.basis)
     return _THINGS[part.of], html.Html(f"{html.escape(part.meaning)}{html.advice(part.next_step)}{source}")
 
@@ -126,8 +127,8 @@ def _part_status(part: Explanation) -> str:
 
 
 def status_chip(explanation: Explanation) -> html.Html:
-    """Return a status in words as a chip: passed, failed, checked by the service, or waiting for somebody to act."""
-    return html.chip(_kind(explanation), explanation.status.replace("_", " ") or "no status")
+    """Return a status in words as a chip: passed, failed, with the service, or with a person who has to act."""
+    return html.chip(_kind(explanation), in_words(explanation.status) or "no status")
 
 
 def _kind(explanation: Explanation) -> html.Kind:
@@ -306,7 +307,7 @@ def is_compliant(kyc_status: Any, agreement_status: Any, stated: Any = None) -> 
 def _explain_open(kyc: Explanation, agreement: Explanation) -> Explanation:
     """Return the explanation of a payer who is not compliant: what cannot change first, then what the payer can do."""
     still = [part for part in (kyc, agreement) if not part.is_passed]
-    label = ", ".join(f"{_THINGS[part.of]} {part.status.replace('_', ' ') or 'unknown'}" for part in (kyc, agreement))
+    label = ", ".join(f"{_THINGS[part.of]} {in_words(part.status) or 'unknown'}" for part in (kyc, agreement))
     if not still:
         return Explanation(
             of="payer",
@@ -380,7 +381,7 @@ def count_words(statuses: Iterable[str]) -> str:
     """Return how often each word occurs, such as "2 approved, 1 pending"; "none" without words."""
     counts: dict[str, int] = {}
     for status in statuses:
-        word = status.replace("_", " ") or "unknown"
+        word = in_words(status) or "unknown"
         counts[word] = counts.get(word, 0) + 1
     return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
 

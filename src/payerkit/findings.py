@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from payerkit import html
 from payerkit.errors import FieldProblem
+from payerkit.wording import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +124,7 @@ class Findings(tuple[Finding, ...]):
 
     def _repr_html_(self) -> str:
         rows = [
-            (html.chip(item.severity, item.severity), item.field.replace("_", " "), _what_and_why(item))
+            (html.chip(item.severity, item.severity), in_words(item.field), _what_and_why(item))
             for item in self._worst_first()
         ]
         head = ("severity", "field", "what is wrong, and what to do")
@@ -186,7 +187,7 @@ class PaymentFindings(Findings):
 def _about(finding: Finding) -> html.Html:
     """Return the transaction and the field that a finding about a payment is about, each on a line of its own."""
     step = _step_label(finding).replace(" ", "\N{NO-BREAK SPACE}")
-    lines = map(html.escape, filter(None, [step, finding.field.replace("_", " ")]))
+    lines = map(html.escape, filter(None, [step, in_words(finding.field)]))
     return html.Html(f'<div class="pk-narrow">{"<br>".join(lines)}</div>')
 
 

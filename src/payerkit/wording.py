@@ -1,4 +1,4 @@
-"""Words for counts and lists, as messages and cards have them."""
+"""Words for counts, lists and names, as messages and cards have them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from collections.abc import Iterable
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def in_words(name: str) -> str:
+    """Return a name of the code or of the service as words, such as "not sent" for "not_sent"."""
+    return name.replace("_", " ")
 
 
 def listed(words: Iterable[object], conjunction: str = "and") -> str:

@@ -86,7 +86,7 @@ def test_rows_are_copied_and_saved(notebook: NotebookPage, folder: Path) -> None
     page.keyboard.press("Enter")
     expect(status(notebook)).to_contain_text("Saved 16 rows in ")
     page.get_by_role("button", name="Save as CSV").click()
-    expect(status(notebook)).to_contain_text("found.csv is there already.")
+    expect(status(notebook)).to_contain_text("found.csv already exists.")
     page.get_by_role("button", name="Replace found.csv").click()
     expect(status(notebook)).to_contain_text("Saved 16 rows in ")
 

@@ -35,7 +35,7 @@ The modules, by subject (a test holds that each is named):
     What a person sees
         plan                     what would be sent, and what not and why
         progress                 the progress bar; run_display: that of a run
-        row_states               the state of each row meanwhile; time_left: how long the rest takes
+        row_states               the state of each row during a run; time_left: how long the rest takes
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
         reasons                  the reasons of a report or plan, grouped; row_pages: its rows, for a row browser

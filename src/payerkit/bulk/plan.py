@@ -19,7 +19,7 @@ from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
 from payerkit.errors import without_internal_frames
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
     from payerkit.widgets.row_browser import RowBrowser
@@ -33,7 +33,7 @@ _KINDS: dict[str, html.Kind] = {
     "warning": "warning",
     "to_send": "success",
 }
-"""What the colour of each state says, and of each severity of a finding; most urgent first."""
+"""The colour of each state, and of each severity of a finding; most urgent first."""
 
 
 @without_internal_frames
@@ -153,7 +153,7 @@ class Plan:
         rows = [
             (
                 f"{each.times:,}",
-                html.chip(_KINDS[each.kind], each.kind.replace("_", " ")),
+                html.chip(_KINDS[each.kind], in_words(each.kind)),
                 each.text,
                 first_labels(self.frame.index, each.rows),
             )

@@ -7,17 +7,17 @@ import time
 from collections.abc import Mapping
 from typing import Any, Self
 
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 _BAR = "{desc}{percentage:3.0f}%|{bar}| {elapsed}{postfix}"
-"""Without a rate and an end as tqdm knows them: it takes all items for alike, and no wait for known."""
+"""Without the rate and end of tqdm, which knows no waits, and takes all items to need the same time."""
 
 _PERIOD = 0.5
 """Seconds between two drawings, at least: in a notebook, each is a message to the browser."""
 
 
 class Progress:
-    """A tqdm bar that counts how many items are in which state; nothing if it is not shown.
+    """A tqdm bar that counts items by state; it does nothing unless it is shown.
 
     where: shown before the bar, such as the environment that the calls go to. unit: what is counted.
     """
@@ -36,13 +36,13 @@ class Progress:
     ) -> None:
         """Draw the present numbers, unless that was done a moment ago; from one thread, since tqdm is not to be shared.
 
-        counts: items by state. settled: how far the bar is; by default, all items that are counted. left: seconds.
-        now: Draw in any case.
+        counts: items by state. settled: the position of the bar, by default the number of counted items. left: the
+        seconds that are left. now: draw in any case.
         """
         if self._bar is None or (not now and time.monotonic() < self._drawn_at + _PERIOD):
             return
         counted = sum(counts.values())
-        states = [f"{count:,} {state.replace('_', ' ')}" for state, count in counts.items() if count]
+        states = [f"{count:,} {in_words(state)}" for state, count in counts.items() if count]
         numbers = f"{counted:,} of {count_of(self._total, self._unit)}{': ' * bool(states)}{', '.join(states)}"
         text = numbers if left is None else f"{numbers}, about {duration(left)} left"
         try:
@@ -54,7 +54,7 @@ class Progress:
         self._drawn_at = time.monotonic()
 
     def describe(self, text: str) -> None:
-        """Show what the run does now."""
+        """Show the present activity."""
         if self._bar is not None:
             self._bar.set_description(": ".join(filter(None, [self._where, text])), refresh=False)
 

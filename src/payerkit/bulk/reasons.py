@@ -1,4 +1,4 @@
-"""Why rows are as they are: each distinct reason is kept once, with the rows that have it."""
+"""The reasons of rows, grouped: each distinct one is kept once, with the rows that have it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Reasons:
         return type(self)(self.rows, numbers[self.numbers], [self.kinds[place] for place in places])
 
     def count(self, chosen: Flags | None = None) -> Rows:
-        """Return how many rows have each reason, or how many of the chosen ones. chosen: given for all rows."""
+        """Return how many rows have each reason. chosen: for each row, whether it counts; by default, all do."""
         numbers = self.numbers if chosen is None else self.numbers[chosen[self.rows]]
         return np.bincount(numbers, minlength=len(self.kinds))
 
@@ -93,7 +93,7 @@ class Reasons:
         return np.sort(self.rows[self.numbers == number])
 
     def first(self, count: int, kinds: Sequence[str]) -> Iterator[Reason]:
-        """Yield the first reasons of some kinds."""
+        """Yield the first reasons, so many, that are of some kinds."""
         times = self.count().tolist()
         chosen = [number for number, (kind, _) in enumerate(self.kinds) if kind in kinds][:count]
         for number in chosen:
@@ -101,6 +101,6 @@ class Reasons:
 
 
 def first_labels(labels: pd.Index[Any], rows: Rows) -> str:
-    """Return the labels of the first of some rows, as they may be shown."""
+    """Return the labels of the first of some rows, masked, with … for the others."""
     shown = [str(shown_id(label)) for label in labels.take(rows[:_FIRST])]
     return ", ".join([*shown, *["…"] * (len(rows) > _FIRST)])

@@ -25,7 +25,7 @@ from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
     from payerkit.widgets.row_browser import RowBrowser
@@ -74,7 +74,7 @@ _KINDS: dict[str, html.Kind] = {
     "warning": "warning",
     "done": "success",
 }
-"""What the colour of each state says, and of a warning that rows were sent with; most urgent first."""
+"""The colour of each state, and of a warning that rows were sent with; most urgent first."""
 
 _FACTS = ("user_id", "payment_details_id", "other_ids", "status", "kyc_status", "agreement_status")
 """Columns that a row browser shows in small print."""
@@ -82,7 +82,7 @@ _FACTS = ("user_id", "payment_details_id", "other_ids", "status", "kyc_status", 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What a report tells beside its rows.
+    """The part of a report beside its rows.
 
     stopped: why the run stopped early, "" if it did not. stored: how many payers and accounts of the table are stored,
     by step. strays: writes with unknown outcome in the journal that no row of the table explains.
@@ -257,14 +257,14 @@ class Report:
         shown = self.frame.iloc[rows]
         facts = zip(*(shown[name] for name in _FACTS), strict=True)
         texts = [
-            [f"{name.replace('_', ' ')}: {value}" for name, value in zip(_FACTS, row, strict=True) if _is_told(value)]
+            [f"{in_words(name)}: {value}" for name, value in zip(_FACTS, row, strict=True) if _is_given(value)]
             for row in facts
         ]
         return [" · ".join(filter(None, [found, *row])) for found, row in zip(shown["findings"], texts, strict=True)]
 
     def __str__(self) -> str:
         reasons = self._reasons().first(_SHOWN_REASONS, ("refused", "not_sent"))
-        lines = [f"{each.times:>7,}x {each.kind.replace('_', ' ')}: {visible(each.text)}" for each in reasons]
+        lines = [f"{each.times:>7,}x {in_words(each.kind)}: {visible(each.text)}" for each in reasons]
         return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
 
     __repr__ = __str__
@@ -272,7 +272,7 @@ class Report:
     def _repr_html_(self) -> str:
         advice = "".join(f"<div>{html.advice(line)}</div>" for line in self._advice())
         rows = [
-            (f"{each.times:,}", html.chip(_KINDS[each.kind], each.kind.replace("_", " ")), each.text, labels)
+            (f"{each.times:,}", html.chip(_KINDS[each.kind], in_words(each.kind)), each.text, labels)
             for each in self._reasons().first(_PICTURED_REASONS, [kind for kind in _KINDS if kind != "done"])
             if (labels := first_labels(self.frame.index, each.rows))
         ]
@@ -280,14 +280,14 @@ class Report:
         return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
 
 
-def _is_told(value: Any) -> bool:
-    """Return True for a cell that says something."""
+def _is_given(value: Any) -> bool:
+    """Return True for a cell that is not empty."""
     return value is not pd.NA and value != ""
 
 
 def _counted(count: int, state: str) -> str:
     """Return a state in words, with the number of its rows."""
-    return f"{count:,} {state.replace('_', ' ')}"
+    return f"{count:,} {in_words(state)}"
 
 
 def _filled(text: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""The rows of a report or plan, searched, filtered, sorted, and read by the page: what a row browser shows."""
+"""The rows of a report or plan for a row browser: searched, filtered, sorted, and read by the page."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from payerkit.bulk.reasons import Reasons
 from payerkit.bulk.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 _PAGE = 50
 """Rows of a page."""
 
 _MOST_COPIED = 10_000
-"""Rows that are copied at once. More are a file."""
+"""Rows that are copied at once; more have to be saved."""
 
 _MOST_REASONS = 100
-"""Reasons that are listed. A search finds the others."""
+"""Reasons that are listed; a search finds the others."""
 
 _LINKS = ["agreement_url", "kyc_url"]
 """Columns that are in no page and no copied text: a link lets its reader act as the payer."""
@@ -36,7 +36,7 @@ _LINKS = ["agreement_url", "kyc_url"]
 _ROW = "row"
 
 _NAMES = {"step"}
-"""Columns of names, which a page shows as words."""
+"""Columns of names with underscores, which a page shows as words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ class Query:
 class RowPages:
     """The rows of a frame, which has the columns `state` and `reason`; nothing is computed before it is asked for.
 
-    kinds: what the colour of each state says, and of each kind of reasons; most urgent first. columns: those of a page
-    after row, state and reason. find_reasons: returns the reasons of all rows. note: returns what else a page says of
-    some rows, "" for nothing.
+    kinds: the colour of each state and of each other kind of reason, most urgent first. columns: those of a page
+    after row, state and reason. find_reasons: returns the reasons of all rows. note: returns a line of small
+    print for each of some rows, "" for none.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class RowPages:
         return self._found[1]
 
     def copy(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the wanted rows as `text` for a spreadsheet, with a header, and what to say of it as `told`.
+        """Return the wanted rows as `text` for a spreadsheet, with a header, and a `notice` about it.
 
         Ids are masked as in a page; links are left out.
         """
@@ -125,11 +125,11 @@ class RowPages:
         lines = zip(map(str, map(shown_id, frame.index)), *cells, strict=True)
         head = "\t".join([_ROW, *map(str, frame.columns)])
         more = f" of {len(found):,}; save the rest as CSV" if len(found) > len(rows) else ""
-        told = f"Copied {count_of(len(rows), 'row')}{more}."
-        return {"text": "\n".join([head, *("\t".join(map(inert, line)) for line in lines)]), "told": told}
+        notice = f"Copied {count_of(len(rows), 'row')}{more}."
+        return {"text": "\n".join([head, *("\t".join(map(inert, line)) for line in lines)]), "notice": notice}
 
     def save(self, wanted: Mapping[str, Any], path: str, *, replace: bool = False) -> dict[str, Any]:
-        """Write the wanted rows as CSV, for their owner alone, and return what to say of it as `told`.
+        """Write the wanted rows as CSV, for their owner alone, and return a `notice` about it.
 
         Return the name of the file as `exists`, and write nothing, if there is one that is not to be replaced. Raises
         InvalidInput for a path that cannot be one, and OSError if the file cannot be written.
@@ -140,7 +140,7 @@ class RowPages:
         rows = self.find(Query.of(wanted))
         with open_for_owner(file) as opened:
             write_rows(self._frame.iloc[rows], opened)
-        return {"told": f"Saved {count_of(len(rows), 'row')} in {visible(str(file))}. Only you may read it."}
+        return {"notice": f"Saved {count_of(len(rows), 'row')} in {visible(str(file))}. Only you may read it."}
 
     # Filters
 
@@ -164,7 +164,7 @@ class RowPages:
         return flags
 
     def _with_text(self, text: str) -> Flags:
-        """Return an array: for each row, whether its label, its id or another text of it has a text in it."""
+        """Return an array: for each row, whether a text is part of its label, its id or another of its texts."""
         if not text:
             return self._all()
         if self._searched is None or self._searched[0] != text:
@@ -190,7 +190,7 @@ class RowPages:
         return np.ones(len(self), bool)
 
     def _count_states(self, query: Query) -> list[tuple[str, str, str, str, int]]:
-        """Return each state that occurs: its name, words, kind and mark, and how many rows have it."""
+        """Return each state that occurs: its name, words, colour and mark, and how many rows have it."""
         chosen = self._with_text(query.text) & self._with_reason(query.reason)
         occurs = np.bincount(self._states, minlength=len(self._kinds))
         numbers = np.bincount(self._states[chosen], minlength=len(self._kinds)).tolist()
@@ -201,9 +201,9 @@ class RowPages:
         ]
 
     def _state(self, state: str) -> tuple[str, str, str, str]:
-        """Return a state, or another kind of reasons, with its words, the kind of its colour and its mark."""
+        """Return a state, or another kind of reason, with its words, its colour and its mark."""
         kind = self._kinds[state]
-        return state, state.replace("_", " "), kind, html.MARKS[kind]
+        return state, in_words(state), kind, html.MARKS[kind]
 
     def _count_reasons(self, query: Query) -> dict[str, Any]:
         """Return the reasons of the rows with the text and state of a query: those with the most rows, and the rest."""
@@ -245,7 +245,7 @@ class RowPages:
         """Return rows as a page shows them: label, state, reason, note, and the cells of the other columns."""
         frame = self._frame.iloc[rows]
         columns = [
-            [_cell(value).replace("_", " ") if name in _NAMES else _cell(value) for value in frame[name]]
+            [in_words(_cell(value)) if name in _NAMES else _cell(value) for value in frame[name]]
             for name in self._columns
         ]
         return [

@@ -11,18 +11,18 @@ from payerkit.bulk.holder import Flags
 from payerkit.bulk.table import Step, Table
 
 _OPEN, _HALF = "", "payer stored"
-"""States that no report has: nothing is known of the row yet; its payer is stored, and its account is to come."""
+"""States that no report has: the row was not tried yet; or its payer is stored, and its account is to come."""
 
 _STATES = (_OPEN, _HALF, "done", "refused", "unknown", "not_sent", "waiting", "duplicate")
 _CODES: Mapping[str, int] = {state: code for code, state in enumerate(_STATES)}
 
 
 class RowStates:
-    """Counts the rows of a table by state, from what becomes of its tasks; safe to share by threads.
+    """Counts the rows of a table by state, from the states of its tasks; threads may share it.
 
     One task settles several rows: a payer that is refused, all rows of the payer; an account, all rows that ask for it.
-    A row that no run sends, such as one with an error, is not sent from the beginning. What is recorded of a task again
-    takes back what was recorded before.
+    A row that no run sends, such as one with an error, is not sent from the beginning. A later state of a
+    task replaces the earlier one.
     """
 
     def __init__(self, table: Table) -> None:
@@ -42,7 +42,7 @@ class RowStates:
         return np.isin(table.payers, table.payers[describes])
 
     def record(self, step: Step, row: int, state: str) -> None:
-        """Record what became of a task. row: one that sends it."""
+        """Record the state of a task. row: one that sends it."""
         payer = self._table.payers[row]
         rows = self._table.order[self._starts[payer] : self._starts[payer + 1]]
         rows = rows[self._is_open[rows]]
@@ -60,7 +60,7 @@ class RowStates:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of rows in each state that a report has, without those of which nothing is known yet."""
+        """The number of rows in each state that a report has, without the rows that were not tried yet."""
         numbers = self._numbers.tolist()
         return dict(zip(_STATES[2:], numbers[2:], strict=True))
 

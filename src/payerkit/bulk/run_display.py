@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: how many rows are in which state, and how long the rest takes."""
+"""The progress bar of a run: how many rows are in which state, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RunDisplay:
             self._rows, self._left = RowStates(table), TimeLeft(0, None, clock)
 
     def begin(self, payers: int, accounts: int, calls: int, rate: float | None) -> None:
-        """Announce how long a run takes that sends so many payers and accounts. rate: calls per second, at most."""
+        """Announce how long the run takes. calls: to be made for payers and accounts. rate: calls a second, at most."""
         if not self.shown:
             return
         if calls and rate is not None:
@@ -38,17 +38,17 @@ class RunDisplay:
         self._left = TimeLeft(calls, rate, self._clock)
 
     def note(self, step: Step, row: int, state: str) -> None:
-        """Note what became of the task of a row."""
+        """Note the state of the task of a row."""
         if self.shown:
             self._rows.record(step, row, state)
 
-    def made(self, calls: int) -> None:
-        """Note that calls were made, or are not needed; a negative number for more to come."""
+    def count_made(self, calls: int) -> None:
+        """Count calls that were made, or are not needed; a negative number for further calls."""
         if self.shown:
-            self._left.made(calls)
+            self._left.count_made(calls)
 
     def wait_until(self, due: float) -> None:
-        """Note when the run can look up what is unknown, on its clock; the run does not end earlier."""
+        """Note the time, on the run's clock, at which it can look up an unknown outcome; it does not end earlier."""
         self._due = max(self._due, due)
 
     def show(self) -> None:

@@ -1,4 +1,4 @@
-"""Files and texts that spreadsheets open: without formulas, and some for their owner alone."""
+"""Files and texts for spreadsheets, without formulas, and files that only their owner may read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import IO, Any
 import pandas as pd
 
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
-"""Characters with which a cell of a spreadsheet begins that is computed; in some languages, their wide forms, too."""
+"""Characters at the beginning of a cell that a spreadsheet computes; in some languages, their wide forms, too."""
 
 
 def inert(text: str) -> str:

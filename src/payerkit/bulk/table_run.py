@@ -21,7 +21,7 @@ from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client
 from payerkit.errors import PayerkitError
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 _JOURNAL_LOST = (
     "If you still have it, put it back and call again. Otherwise call again with a new one: accounts that the service "
@@ -79,7 +79,7 @@ class TableRun:
         if self._display.shown:
             self._announce()
         for step in self._table.steps:
-            self._display.describe(step.replace("_", " "))
+            self._display.describe(in_words(step))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
             self._reconcile(step)
         if "bank_details" in self._table.steps:
@@ -151,31 +151,31 @@ class TableRun:
     def _send_payer(self, batch: Batch) -> None:
         for row in self._unsent_rows(batch):
             self._note("payer", row, self._sender.send(self._tasks.task("payer", row)))
-            self._display.made(1)
+            self._display.count_made(1)
 
     def _send_accounts(self, batch: Batch) -> None:
         """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
         payer = self._table.payer_row(batch.rows[0])
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
-            self._display.made(self._count_calls(batch.step, self._count_unsent(batch)))
+            self._display.count_made(self._count_calls(batch.step, self._count_unsent(batch)))
             return
         rows = self._unsent_rows(batch)
         tasks = {row: self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows) if rows}
         unsent = {row: tasks[row] for row in rows}
         calls = self._count_calls(batch.step, len(unsent))
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
-            self._display.made(calls)
+            self._display.count_made(calls)
             return
-        self._display.made(calls - len(unsent))
+        self._display.count_made(calls - len(unsent))
         states = self._existing.sort_out([*tasks.values()], [*unsent.values()], listing)
         for row, task in unsent.items():
             self._note(
                 batch.step, row, states.get(task.key) or self._sender.send(task, is_repeat=listing.was_sent(task.key))
             )
-            self._display.made(1)
+            self._display.count_made(1)
 
     def _note(self, step: Step, row: int, state: str) -> None:
-        """Note what became of a task that was sent."""
+        """Show the state of a task that was tried."""
         self._display.note(step, row, state)
         if state == "unknown":
             self._display.wait_until(self._journal.now() + self._delay())
@@ -343,7 +343,7 @@ class TableRun:
         self._note_found(batch)
 
     def _note_found(self, batch: Batch) -> None:
-        """Note what the journal has of a batch's tasks now, which may take back what was noted before."""
+        """Show the states that the journal has for a batch's tasks now, in place of earlier ones."""
         if not self._display.shown:
             return
         for row in self._distinct(batch.step, batch.rows):

@@ -20,7 +20,7 @@ from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
 from payerkit.retry import is_non_negative
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 Until = Literal["compliant", "approved"]
 WaitState = Literal["reached", "final", "waiting", "unread"]
@@ -87,7 +87,7 @@ class WaitReport:
         names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
         columns = [*names, "whose_move", "what_to_do"]
         cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
-        head = [name.replace("_", " ") for name in columns]
+        head = [in_words(name) for name in columns]
         more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
         table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())

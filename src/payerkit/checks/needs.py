@@ -1,4 +1,4 @@
-"""What a bank account in a currency needs on its rails, in words and as fields of a form."""
+"""The fields that a bank account in a currency needs on its rails, by name and in words."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from payerkit.wire import wire_name
 
 @dataclass(frozen=True, slots=True)
 class OrderFindingKind:
-    """A row of `order_findings.tsv`. fields: what it may be about. text: the finding, with {} for what depends."""
+    """A row of `order_findings.tsv`. fields: its subjects. text: the finding, with {} for values of the order."""
 
     fields: tuple[str, ...]
     text: Finding
@@ -41,7 +41,7 @@ def _kind(row: dict[str, str]) -> OrderFindingKind:
 
 
 def order_finding(key: str, *, field: str = "", **values: object) -> Finding:
-    """Return the finding with a key. field: what it is about, if there are several. values: what {} stands for."""
+    """Return the finding with a key. field: one of its fields, if it has several. values: the texts for {}."""
     kind = _kinds()[key].text
     name = field or kind.field
     message, hint = kind.message.format(**values), kind.hint.format(**values)
@@ -55,7 +55,7 @@ def ignorable_order_codes() -> frozenset[str]:
 
 
 def all_order_findings(unnamed: str) -> Iterator[tuple[tuple[str, ...], Finding]]:
-    """Yield all findings of the table with their fields; a text stands for what depends on the order."""
+    """Yield all findings of the table with their fields; a text replaces the values of the order."""
     for kind in _kinds().values():
         message, hint = (re.sub(r"\{\w+\}", unnamed, text) for text in (kind.text.message, kind.text.hint))
         yield kind.fields, replace(kind.text, message=message, hint=hint)

@@ -1,7 +1,7 @@
 """The one value that a text can mean in a field, such as +12125551234 for (212) 555-1234 in the US.
 
-A reading is offered, never taken without a person's word. Where a text is right already, means nothing, or may mean
-several things, such as 03/04/1985, there is none.
+A reading is only offered: a person decides. There is none for a text that is right already, means nothing, or may mean
+several things, such as 03/04/1985.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from payerkit.checks.texts import compact, fold, inner_separators, other_digits,
 from payerkit.onchain.addresses import address_problem
 
 _MAX_LENGTH = 200
-"""Longer texts mean nothing here, and take time."""
+"""Longer texts have no reading, and would take time."""
 
 _Values = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def reading(schema: Schema, field_name: str, value: Any, record: Mapping[str, An
 
 
 def use_label(schema: Schema, field_name: str, read: str) -> str:
-    """Return what a button says that takes over a reading; it does not repeat a secret."""
+    """Return the label of a button that takes over a reading, without the text of a secret."""
     return f"Use {_SECRETLY[field_name] if schema.fields[field_name].is_secret else read}"
 
 
@@ -265,7 +265,7 @@ _BY_FORMAT: Mapping[str, Callable[[str, _Values], str | None]] = {
     "amount": _read_amount,
 }
 _SECRETLY = {"iban": "it without blanks", "routing_number": "it with its leading zero"}
-"""How a button calls the reading of a secret."""
+"""The words of a button in place of a secret reading."""
 
 _BY_NAME: Mapping[str, Callable[[str, _Values], str | None]] = {
     "iban": _without_separators,

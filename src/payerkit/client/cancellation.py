@@ -48,7 +48,7 @@ class Cancellation:
             self._has_left = True
 
     def take_back(self) -> None:
-        """Note that the write which left had no effect, as the response, or its failure, proves."""
+        """Note that the write which left is proven to have had no effect."""
         with self._lock:
             self._has_left = False
 

@@ -32,8 +32,8 @@ MAX_IDLE = 15.0
 class HttpRequest:
     """One request as it leaves.
 
-    sent: True once a byte of it may have left; the transport sets it. on_leave: called before the first byte; if it
-    raises, none leaves.
+    sent: True once a byte of it may have left; the transport sets it. on_leave: called before the first
+    byte leaves; none does if it raises.
     """
 
     method: str

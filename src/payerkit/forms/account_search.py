@@ -15,6 +15,7 @@ from payerkit.masking import mask_account
 from payerkit.models import BankDetails
 from payerkit.retry import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.wire import our_name
+from payerkit.wording import in_words
 
 SearchState = Literal["not_yet", "found", "absent", "unclear"]
 """Too few looks so far, the account is there, it is not there, or only a person can decide."""
@@ -118,5 +119,5 @@ def _describe(record: Record) -> str:
     named = {our_name(str(name)): value for name, value in record.items()}
     numbers = (named.get(name) for name in ("account_number", "iban", "rib_number"))
     number = next((mask_account(str(number)) for number in numbers if number), "")
-    words = [number or str(named.get("bank_name") or "an account"), str(named.get("status") or "").replace("_", " ")]
+    words = [number or str(named.get("bank_name") or "an account"), in_words(str(named.get("status") or ""))]
     return visible(", ".join(word for word in words if word))

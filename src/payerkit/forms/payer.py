@@ -24,6 +24,7 @@ from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.base import Hidden
 from payerkit.wire import is_loopback
+from payerkit.wording import in_words
 
 
 class PayerForm(Form):
@@ -213,15 +214,11 @@ def _status_table(status: PayerStatus) -> str:
         rows.append(("Compliant", chip))
     others = {"kyc_status", "agreement_status", "is_compliant"}
     rows += [
-        (field.title or name, html.escape(_words(str(value))))
+        (field.title or name, html.escape(in_words(str(value))))
         for name, field, value in status.present_fields()
         if name not in others and not name.endswith("_url")
     ]
     return html.table(rows, caption="Payer status")
-
-
-def _words(status: str) -> str:
-    return status.replace("_", " ")
 
 
 def _is_on_this_machine(url: str | None) -> bool:

@@ -93,7 +93,7 @@ class ApiModel(BaseModel):
         return html.picture(html.table(self.rows(), caption=self._caption()))
 
     def _caption(self) -> str:
-        """Return the heading of the table: what it is, in words."""
+        """Return the heading of the table: the name of the class in words."""
         first, *rest = re.findall("[A-Z][a-z]*", type(self).__name__)
         return " ".join([first, *map(str.lower, rest)])
 

@@ -210,7 +210,7 @@ class PayerStatus(Created):
 
 
 _STATUSES = {"kyc_status": "kyc", "agreement_status": "agreement"}
-"""What each status of a payer is the status of."""
+"""The statuses of a payer, by the words that `explain_word` knows for them."""
 
 
 def _page_link(name: str, url: str) -> str:

@@ -15,7 +15,7 @@ from payerkit.onchain.currencies import Currency, find_currency, find_token
 from payerkit.policy import policy_lines
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.further_tokens import read_token, token_members
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
     from payerkit.policy.address_book import AddressSource
@@ -243,7 +243,7 @@ class PaymentPolicy:
         }
         words = [count_of(count, name) for name, count in counts.items() if count]
         words += ["an address book"] if self.addresses is not None else []
-        words += [f"{name.replace('_', ' ')} {format_percentage(each)}" for name, each in self.percentages.items()]
+        words += [f"{in_words(name)} {format_percentage(each)}" for name, each in self.percentages.items()]
         words += ["a source of rates"] if self.rate_source else []
         return ", ".join(words) or "none"
 

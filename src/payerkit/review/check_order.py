@@ -1,4 +1,4 @@
-"""Check an order before it is sent: what its payee, amount and currencies cannot mean."""
+"""Check an order before it is sent: its payee, its amount and its currencies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from payerkit.review.review_amounts import peg_of
 from payerkit.wording import listed
 
 _MOST_DIGITS = 100
-"""Digits that an amount does not have; writing out more only takes time."""
+"""No amount has so many digits, and writing them out takes time."""
 
 _MOST_PROPOSALS = 4
 """Ids that a hint names, for a symbol that several networks have."""
@@ -50,7 +50,7 @@ def check_payment_order(
     Args:
         order: A `PaymentOrder`, or a dict or row with field names as here (`invoice_currency`) or on the wire
             (`invoiceCurrency`).
-        policy: What you agreed to once: its tokens count as known, and its address book tells the payees.
+        policy: What you agreed to once: its tokens count as known, and its address book names the known payees.
         ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
         environment: Where the order is to be sent, as `client.environment` has it; outside of "live", the findings
             say whether the payment would move real money all the same.
@@ -157,7 +157,7 @@ def _check_payee(order: _CheckedOrder) -> Iterator[Finding]:
 
 
 def _malformed(payee: str, network: Network | None) -> Finding:
-    """Return the finding about a payee that is no address: what it probably is."""
+    """Return the finding about a payee that is no address, by what it probably is."""
     digits = _HEX_DIGITS(payee)
     if digits and len(digits[1]) == 64:
         return order_finding("payee_form.key")
@@ -171,7 +171,7 @@ def _malformed(payee: str, network: Network | None) -> Finding:
 
 
 def _compare_with_book(order: _CheckedOrder) -> Iterator[Finding]:
-    """Tell whether the address book of the policy has the payee."""
+    """Yield the finding about a payee that the address book of the policy does not have."""
     book, network = order.policy.addresses, order.network
     if book is None or book.find(order.payee, None if network is None else network.name):
         return
@@ -239,7 +239,7 @@ def _check_payment_currency(order: _CheckedOrder) -> Iterator[Finding]:
 
 
 def _compare_with_peg(token: Currency, invoice: Currency | None) -> Iterator[Finding]:
-    """Tell of a token that stands for another currency than that of the invoice."""
+    """Yield the finding about a token that stands for another currency than that of the invoice."""
     peg, other = peg_of(token), None if invoice is None else peg_of(invoice)
     if peg is not None and invoice is not None and other is not None and peg != other:
         yield order_finding("peg_differs", currency=token.id, peg=peg, invoice=invoice.id)

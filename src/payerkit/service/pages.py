@@ -35,7 +35,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _PROVIDER = "Example Payment Provider"
-"""With whom a payer agrees, and who checks the payer's identity."""
+"""The invented provider with whom payers agree, and who checks their identity."""
 
 _MAX_FORM_BYTES = 1000
 

@@ -24,7 +24,7 @@ from payerkit.signing.calldata_digest import digest_of
 from payerkit.signing.clear_signing import clear_signing_lines
 from payerkit.signing.device import device_lines
 from payerkit.signing.payment_sentence import payment_sentence
-from payerkit.wording import count_of, listed
+from payerkit.wording import count_of, in_words, listed
 
 NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
 """What no check of calldata can know; cards say so under every verdict."""
@@ -207,7 +207,7 @@ def _about(found: list[Finding], *, many: bool) -> str:
     words = [_numbered("transaction", steps)] if many and steps else []
     words += [_numbered("payment", places)] if places else []
     field = found[0].field
-    words += [_FIELDS.get(field, field.replace("_", " "))] if field else []
+    words += [_FIELDS.get(field, in_words(field))] if field else []
     words += [f"{len(found)} times"] if len(found) > max(1, len(steps), len(places)) else []
     text = ", ".join(words)
     is_name = bool(words) and bool(re.search(r"[A-Z.\[]", words[0]))  # of a member, which is spelled as in the response

@@ -13,6 +13,7 @@ from payerkit.onchain.abi import AbiType, parse_signature
 from payerkit.onchain.deployments import Deployment, deployments
 from payerkit.onchain.functions import Function, functions
 from payerkit.onchain.networks import networks
+from payerkit.wording import in_words
 
 Json = dict[str, Any]
 
@@ -196,7 +197,7 @@ def _detail(name: str, path: str, paths: Mapping[str, str], unit: str) -> Json:
     if name == "max_rate_age" and is_converted:
         return {"path": path, "label": "Oldest rate", "format": "duration"}
     labels = {"paths_to_usd": "Fee limit paths", "skip_fee_limit": "Without fee limit", "path": "Path"}
-    label = labels.get(name, name.replace("_", " ").capitalize())
+    label = labels.get(name, in_words(name).capitalize())
     return {"path": path, "label": label, "format": "raw", "visible": "never"}
 
 

@@ -1,7 +1,7 @@
 // Tells a widget, and whoever looks at it, when its kernel is gone.
 const isText = (control) => control.matches('textarea, input:not([type="checkbox"], [type="radio"])');
 
-// What was typed can still be read and copied.
+// Text that was typed can still be read and copied.
 const disable = (el) => {
   for (const control of el.querySelectorAll('input, select, textarea, button')) control[isText(control) ? 'readOnly' : 'disabled'] = true;
 };

@@ -38,7 +38,7 @@ const load = async (model) => {
 // Hosts mark an element that is drawn without a kernel.
 const isCutOff = (el) => el.classList.contains('jupyter-widgets-disconnected');
 
-// What stands where a widget cannot be: its title, and why.
+// Draws a placeholder for a widget: its title, and why it is missing.
 const drawAbsence = (model, text) => {
   const absence = document.createElement('div'), title = document.createElement('b'), reason = document.createElement('div');
   absence.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border: 1px dashed; border-radius: 3px;

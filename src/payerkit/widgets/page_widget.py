@@ -52,7 +52,7 @@ class PageWidget(anywidget.AnyWidget):
 
     _esm = source(__package__, "loader.js")
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
-    label = traitlets.Unicode(read_only=True, help="Stands in its place without a kernel.").tag(sync=True)
+    label = traitlets.Unicode(read_only=True, help="The title, also without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -65,7 +65,7 @@ class PageWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _on_message(self, message: Any) -> None:
-        """Take a message of the code in a page."""
+        """Take a message that the code of the widget sends from a page."""
         raise NotImplementedError
 
     def _on_page_message(self, _widget: Any, message: Any, _buffers: Any) -> None:

@@ -1,5 +1,5 @@
 // Shows the rows of a report or plan by the page. The rows stay in the kernel: each page is asked for, and what it shows
-// is in no widget state. `wanted` says which rows, in which order. Of each type, the reply to the latest request counts.
+// is in no widget state. `wanted` has the filters and the order. Of each type, only the reply to the latest request counts.
 const ANY = { state: '', reason: -1, text: '' };
 
 const draw = ({ model, el }) => {
@@ -92,7 +92,7 @@ const draw = ({ model, el }) => {
     region.hidden = !view.rows.length;
     drawPager();
     const isAll = view.found === view.total;
-    say(isAll ? `${count(view.total)} rows.` : view.found ? `${count(view.found)} of ${count(view.total)} rows found.` : 'Nothing found. Take a filter back, or search for another text.');
+    say(isAll ? `${count(view.total)} rows.` : view.found ? `${count(view.found)} of ${count(view.total)} rows found.` : 'Nothing found. Remove a filter, or search for another text.');
     clear.hidden = isAll && !wanted.text;
   };
 
@@ -160,12 +160,12 @@ const draw = ({ model, el }) => {
     else if (message.exists) {
       if (path.value !== savedTo) return say(''); // another name was typed meanwhile
       askToReplace(message.exists);
-      say(`${message.exists} is there already. Replace it, or enter another name.`, 'warning');
+      say(`${message.exists} already exists. Replace it, or enter another name.`, 'warning');
     } else {
       askToReplace('');
       try {
         if (message.text) await toClipboard(message.text);
-        say(message.told, 'success');
+        say(message.notice, 'success');
       } catch {
         say('The browser does not let this page copy. Save the rows as CSV.', 'error');
       }

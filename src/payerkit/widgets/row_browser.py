@@ -10,13 +10,13 @@ import traitlets
 
 from payerkit.errors import PayerkitError
 from payerkit.widgets.page_widget import PageCode, PageWidget
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 _SCRIPTS = ("forms/browser/dom.js", "forms/browser/keys.js", "widgets/row_browser.js")
 
 
 class BrowsedRows(Protocol):
-    """What a row browser shows. wanted: which rows, in which order, as the page says."""
+    """The rows that a row browser shows. wanted: the filters and the order, as the page sends them."""
 
     @property
     def columns(self) -> list[str]:
@@ -28,10 +28,10 @@ class BrowsedRows(Protocol):
         """Return a page of rows, from a place on, and the filters with their counts."""
 
     def copy(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Return rows as `text` for a spreadsheet, and what to say of it as `told`."""
+        """Return rows as `text` for a spreadsheet, and a `notice` about it."""
 
     def save(self, wanted: Mapping[str, Any], path: str, *, replace: bool) -> dict[str, Any]:
-        """Write rows to a file, and return what to say of it as `told`; or that the file `exists`, and its name."""
+        """Write rows to a file, and return a `notice` about it; or, if the file `exists`, its name."""
 
 
 class RowBrowser(PageWidget):
@@ -47,7 +47,7 @@ class RowBrowser(PageWidget):
         self._rows, self._lock = rows, threading.Lock()  # a kernel with subshells handles messages in other threads
         super().__init__()
         self.set_trait("label", title)
-        columns = [(name, name.replace("_", " ")) for name in rows.columns]
+        columns = [(name, in_words(name)) for name in rows.columns]
         self.set_trait("spec", {"title": title, "columns": columns, "file": file})
 
     @classmethod
@@ -65,8 +65,8 @@ class RowBrowser(PageWidget):
             reply = {"error": f"The file cannot be written: {error.strerror or type(error).__name__}."}
         except Exception as error:  # noqa: BLE001 - shown
             reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
-        told = message if isinstance(message, Mapping) else {}
-        self.send({**reply, **{name: told.get(name) for name in ("type", "page", "request")}})
+        request = message if isinstance(message, Mapping) else {}
+        self.send({**reply, **{name: request.get(name) for name in ("type", "page", "request")}})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         wanted = message["wanted"]
