@@ -49,7 +49,7 @@ def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
     expect(number).to_have_attribute("placeholder", "••••6789")
 
     assert ("INR", "swift", "rails") == chosen
-    assert told == "Now also asked: Account number, SWIFT/BIC, IFSC."
+    assert told == "Fields added: Account number, SWIFT/BIC, IFSC."
     assert typed == ("0501 0012 3456 789", "text")
     assert number.input_value() == ""
     assert "050100123456789" in notebook.ask("form._entries._values['account_number'].get_secret_value()")
@@ -182,7 +182,7 @@ def test_a_secret_is_taken_and_not_shown_again(notebook: NotebookPage) -> None:
 
     assert "password" == hidden
     assert ("text", TYPED_PAYER["ssn"], "ssn") == shown
-    assert ("password", "", "held, not shown") == taken
+    assert ("password", "", "Entered, not shown") == taken
     assert "" == again
     assert "ssn" == focused(notebook)
 
@@ -234,7 +234,7 @@ def test_labels_and_fields_follow_the_type(notebook: NotebookPage) -> None:
     expect(notebook.control("Source of funds")).to_be_hidden()
 
     expect(notebook.control("Company")).to_be_visible()
-    assert "Now also asked: Company, Source of funds, Business activity." == told
+    assert "Fields added: Company, Source of funds, Business activity." == told
 
 
 @pytest.mark.browser_all
@@ -275,7 +275,7 @@ def test_a_list_has_arrows_and_an_end_that_is_told(notebook: NotebookPage) -> No
     currency = notebook.control("Payment currency")
     options = options_of(notebook, "Payment currency")
     notebook.control("Payment currency: show choices").click()
-    expect(notebook.page.locator(".foot").get_by_text("more: type on")).to_be_visible()
+    expect(notebook.page.locator(".foot").get_by_text("more: keep typing")).to_be_visible()
     count = options.count()
     chosen = notebook.page.locator("[role=option][aria-selected=true]")
     keys = ["ArrowDown", "ArrowDown", "ArrowUp", "End", "Home", "ArrowUp"]

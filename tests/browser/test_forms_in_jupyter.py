@@ -284,7 +284,7 @@ def test_a_reload_keeps_what_was_typed(notebook: NotebookPage) -> None:
     notebook.save()
     notebook.reload()
     expect(notebook.control("City")).to_have_value("Albany")
-    expect(notebook.control("Social security number")).to_have_attribute("placeholder", "held, not shown")
+    expect(notebook.control("Social security number")).to_have_attribute("placeholder", "Entered, not shown")
 
     expect(notebook.page.get_by_text("Not an e-mail address.")).to_be_visible()
 

@@ -48,6 +48,8 @@ _SCRIPTS = (
     "shown_fields",
     "banner",
     "answers",
+    "outbox",
+    "actions",
     "form",
     "keep",
     "steps",

@@ -1,10 +1,10 @@
-// Draws what a form says above its fields: errors that lead to their fields, that it is sending, what came back.
-// go(name): leads to a field. act(action): starts an action. free(isFree): told whether it makes sense to send again.
+// Draws the banner above the fields of a form: errors that lead to their fields, a request that is sent, its outcome.
+// go(name): leads to a field. act(action): starts an action. setReady(isReady): says whether sending may succeed now.
 const MARKS = { error: '✗', warning: '!', success: '✓', info: 'i', sending: '…' };
-const drawBanner = ({ go, act, free, timeout }) => {
+const drawBanner = ({ go, act, setReady, timeout }) => {
   const node = setAttributes(div('banner'), { tabindex: -1 });
   let shown, clock;
-  // Counts the seconds, and says every second what `say` returns.
+  // Calls `say` every second with the seconds that passed.
   const count = (say) => {
     const start = Date.now(), tick = () => say(Math.round((Date.now() - start) / 1000));
     clock = setInterval(tick, 1000);
@@ -20,7 +20,7 @@ const drawBanner = ({ go, act, free, timeout }) => {
   };
   const countDown = (wait) => {
     const time = div(''), end = setAttributes(div(''), { 'aria-live': 'polite' }); // what counts every second is not announced
-    free(false);
+    setReady(false);
     count((passed) => {
       if (passed < wait) {
         time.textContent = `You can try again in ${wait - passed} s.`;
@@ -29,7 +29,7 @@ const drawBanner = ({ go, act, free, timeout }) => {
       clearInterval(clock);
       time.textContent = '';
       end.textContent = 'You can try again now.';
-      free(true);
+      setReady(true);
     });
     return div('', time, end);
   };
@@ -44,7 +44,7 @@ const drawBanner = ({ go, act, free, timeout }) => {
     const isSame = shown && banner && node.dataset.title === banner.title;
     shown = now;
     clearInterval(clock);
-    free(true);
+    setReady(true);
     node.hidden = !banner;
     if (!banner) return;
     const { kind, title, lines = [], details, wait } = banner;

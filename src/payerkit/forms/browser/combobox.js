@@ -53,7 +53,7 @@ const addCombobox = (field, form) => {
     if (id !== searchId || !hasFocus(input)) return;
     list.replaceChildren(...options.map(([code, text], i) =>
       create('li', { id: list.id + i, role: 'option', 'data-code': code, 'data-name': text }, create('b', {}, code), ' ' + text)));
-    foot.textContent = !options.length ? 'Nothing found.' : more ? `and ${more} more: type on` : '';
+    foot.textContent = !options.length ? 'Nothing found.' : more ? `and ${more} more: keep typing` : '';
     isBrowsed = false;
     setOpen(true);
     list.scrollTop = 0;

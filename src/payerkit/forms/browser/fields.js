@@ -43,7 +43,7 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
   };
 
   let wasTouched;
-  // Python gets the new value, or null if there is none. A text that is taken stands for the code that it means.
+  // Python gets the new value, or null if it is unchanged. isTaken: the text is to be replaced by the code that it means.
   field.commit = (isTaken) => {
     form.queue(name, field.isEdited ? field.value() : null, isTaken);
     wasTouched = true;

@@ -7,8 +7,12 @@ const drawKeepRow = (formName, model, loss) => {
   const said = create('span', { class: 'help', role: 'status' }), line = create('code', {});
   const copyButton = button('Copy', '', async () => {
     getSelection().selectAllChildren(line);
-    await navigator.clipboard?.writeText(line.textContent);
-    said.textContent = 'Copied. Paste it into a new cell, and run that:';
+    try {
+      await navigator.clipboard.writeText(line.textContent);
+      said.textContent = 'Copied. Paste it into a new cell and run it:';
+    } catch {
+      said.textContent = 'Press Ctrl+C to copy this line, then paste it into a new cell and run it:';
+    }
   });
   const node = div('row keep', button('Keep this in the notebook', '', ask), said, line, copyButton);
   const say = (text, code) => {

@@ -1,4 +1,17 @@
-// Draws the forms of a widget: one, or the steps of a Walkthrough.
+// Draws the forms of a widget: one, or the steps of a Walkthrough. The scripts share one scope, in this order:
+// dom           builds elements
+// keys          keeps keys from the notebook, and hands them to the fields
+// combobox      suggestions below a field
+// secrets       hidden values and account numbers
+// fields        one field with its notes
+// shown_fields  which fields are shown
+// banner        the message above the fields
+// answers       the summary before sending
+// outbox        messages to Python
+// actions       the row of buttons
+// form          one form of all these
+// keep          the row that keeps a response in the notebook
+// steps         the list of the steps of a Walkthrough
 const draw = ({ model, el, loss }) => {
   const disposal = new AbortController();
   const parts = model.get('spec').forms.map((spec) => {

@@ -1,6 +1,6 @@
-// What the field of a secret has beyond others. It is emptied when it is left; what Python holds is shown masked, if at all.
-// A number of an account is visible while it is typed, and can be corrected afterwards, until it is sent or the page is
-// gone: `kept` is the only place that still has it, and no attribute of the page.
+// Makes a field secret. It is emptied when it is left, and then shows the value that Python holds, masked or not at all.
+// An account number is visible while it is typed, and can be corrected afterwards, until it is sent or the page is gone:
+// only the variable `kept` still has it, and no attribute of the page.
 const compact = (text) => text.replace(/\s/g, '');
 // A number with hyphens has groups of its own.
 const inFours = (text) => /^[0-9a-z]*$/i.test(text) ? text.replace(/.{4}(?=.)/g, '$& ') : text;
@@ -52,7 +52,7 @@ const addSecret = (field, kind, form) => {
   field.value = () => (isAccount ? compact(input.value) : input.value) || (isKeptShown ? '' : null);
   field.setHeld = (masked) => {
     field.held = masked;
-    input.placeholder = masked === undefined ? field.example && 'e.g. ' + field.example : masked || 'held, not shown';
+    input.placeholder = masked === undefined ? field.example && 'e.g. ' + field.example : masked || 'Entered, not shown';
     box.classList.toggle('held', masked !== undefined);
   };
   field.forget = () => {

@@ -17,7 +17,7 @@ const arrangeFields = ({ optional = [] }, fields, say) => {
       hideable += applies && isHideable;
       needsType ||= only && !holder;
     }
-    if (wasArranged && appeared.length) say(`Now also asked: ${appeared.join(', ')}.`);
+    if (wasArranged && appeared.length) say(`Fields added: ${appeared.join(', ')}.`);
     wasArranged = true;
     advice.textContent = needsText || (needsType ? 'Choose the type first: a person and a company are asked for different things.' : '');
     moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;

@@ -1,4 +1,4 @@
-// Shows one form of a Walkthrough at a time, below a list that says where one stands, what is done and what is locked.
+// Shows one form of a Walkthrough at a time, below a list that says which step is shown, and which are done or locked.
 const drawSteps = (parts, model) => {
   const steps = parts.map(({ spec, form }) => {
     const state = create('span', { class: 'help' });
