@@ -50,6 +50,30 @@ def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
     assert "It is not known whether the account was stored." in json.dumps(shown["banner"])
 
 
+def test_a_late_defect_does_not_look_like_success(connected: Callable[..., Client]) -> None:
+    """A request that was stopped and fails in the form later has an outcome that is still unknown."""
+
+    class Broken(PayerForm):
+        def _call(self, request: Any, job: Job) -> Any:
+            super()._call(request, job)
+            raise DefectError
+
+    gate = Gate(reply(200, "{}"))
+    with FarEnd([gate]) as far_end:
+        form = Broken(connected(far_end.url))
+        form.fill(PAYER)
+        browser = Browser(form)
+        start_sending(browser, gate)
+        browser.post("action", action="stop")
+        browser.press("edit")
+        gate.open()
+        wait_for_threads()
+        shown = browser.messages[-1]["content"]
+
+    assert "succeeded" not in json.dumps(shown["banner"])
+    assert form._unknown is not None
+
+
 def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(connected: Callable[..., Client]) -> None:
     """From Python, too: the cell gets InterruptedCall, not a plain interrupt after which one would send again."""
 

@@ -221,7 +221,7 @@ def test_rows_have_any_labels(index: pd.Index[Any], tmp_path: Path) -> None:
     assert 5 == len(shown.page({})["rows"])
     assert shown.page({"text": "2"})["found"] <= 1
     assert 6 == len(shown.copy({})["text"].splitlines())
-    assert shown.save({}, str(tmp_path / "rows.csv"))["told"].startswith("Saved 5 rows")
+    assert shown.save({}, str(tmp_path / "rows.csv"))["notice"].startswith("Saved 5 rows")
 
 
 # Reports and plans

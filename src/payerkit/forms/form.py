@@ -66,13 +66,13 @@ def forms_code() -> PageCode:
     return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
 
 
-class _Told(threading.local):
-    """Whether this thread tells observers of a form: those wait for no other thread that does."""
+class _ThreadState(threading.local):
+    """is_notifying: this thread notifies observers of a form, which wait for no other thread that does."""
 
-    is_told = False
+    is_notifying = False
 
 
-_told = _Told()
+_thread = _ThreadState()
 
 
 class _Done(traitlets.Bool[bool, bool]):
@@ -124,7 +124,7 @@ class Form(PageWidget):
         self._lock = FormLock()
         self._job: Job | None = None
         self._unknown: Job | None = None
-        self._teller: int | None = None
+        self._notifier: int | None = None
         self._action_count = 0
         self._state = FormState()
         self._sent_findings = Findings()
@@ -229,32 +229,32 @@ class Form(PageWidget):
 
         A thread that has the lock already is part of the job, and does not wait.
         """
-        is_inside, is_told = self._lock.is_held, _told.is_told
+        is_inside, is_notifying = self._lock.is_held, _thread.is_notifying
         with self._lock:
             job = None if is_inside else self._job
-            self._lock.wait_for(lambda: is_inside or (self._job is None and (is_told or self._teller is None)))
+            self._lock.wait_for(lambda: is_inside or (self._job is None and (is_notifying or self._notifier is None)))
             yield job
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Hold the lock; tell observers that the form is done only after it is released: they may wait for others."""
+        """Hold the lock, and notify observers of `done` once it is released, since they may wait for other forms."""
         try:
             with self._lock:
                 yield
         finally:
-            if self._teller == threading.get_ident():
-                self._tell()
+            if self._notifier == threading.get_ident():
+                self._notify()
 
-    def _tell(self) -> None:
-        """Tell observers that the form is done, unless somebody opened it again by now."""
-        outer, _told.is_told = _told.is_told, True
+    def _notify(self) -> None:
+        """Notify observers that the form is done, unless it was opened again."""
+        outer, _thread.is_notifying = _thread.is_notifying, True
         try:
             with self.hold_trait_notifications(), self._lock:
                 self.set_trait("done", self._is_done)
         finally:
-            _told.is_told = outer
+            _thread.is_notifying = outer
             with self._lock:
-                self._teller = None
+                self._notifier = None
                 self._lock.notify_all()
 
     @without_internal_frames
@@ -494,8 +494,11 @@ class Form(PageWidget):
         end: takes over the outcome or error; None after a defect.
         """
         if end is None and job.has_left:  # what failed here proves nothing about the service
-            unknown = UnknownOutcome("The form failed after the request had left.")
-            end = partial(self._fail, job, unknown) if job.early is None else partial(job.on_done, job.early)
+            if job.early is None:
+                problem = UnknownOutcome("The form failed after the request had left.")
+                end = partial(self._fail, job, problem)
+            else:
+                end = partial(job.on_done, job.early)
         with self._changing():
             job.has_ended = True
             if job.is_abandoned and self._unknown is not job:
@@ -550,7 +553,7 @@ class Form(PageWidget):
         self._sent_findings = findings
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
-        self._teller = threading.get_ident()
+        self._notifier = threading.get_ident()
         # Whatever fails from here on must not look as if nothing was sent.
         self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
         self._state = self._state_of(self._result)
