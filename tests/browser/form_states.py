@@ -1,0 +1,273 @@
+"""The states that a person meets a form in: how each comes about, and what shows that it has.
+
+Each is drawn by a cell against a sandbox or a service that fails as told, and reached as a person reaches it, by keys
+and clicks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from browser.jupyter_pages import OUTPUTS, NotebookPage, Theme
+
+THEMES: tuple[Theme, ...] = ("light", "dark", "contrast")
+WIDTHS = {1280: 1600, 700: 2200}
+"""The widths at which a state is looked at, with heights that show all of it."""
+
+LOOK = Path(__file__).with_suffix(".js").read_text("utf-8")
+
+TESTS = str(Path(__file__).parent.parent)
+START = f"""import json, sys
+sys.path.append({TESTS!r})
+from far_end import FarEnd, close, hang, reply
+from payerkit import *
+from payerkit.client import Client
+from published import *
+def service(*behaviours, timeout=5):
+    return Client(FarEnd(behaviours).__enter__().url, "key", timeout=timeout, retries=Retries(attempts=1))
+"""
+SANDBOX = f"{START}client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
+
+PAYER = f"{SANDBOX}form = PayerForm(client)\n"
+BANK = f"{SANDBOX}create_payer(client, PAYER)\nform = BankDetailsForm(client, 'user-123')\n"
+PAYMENT = f"{SANDBOX}form = PaymentForm(client)\n"
+WALK = f"{SANDBOX}form = Walkthrough(client)\n"
+
+FORM = ".payerkit"
+"""The root of each widget."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of a form.
+
+    source: of the cell that draws the form. reach: what a person does then; without it, Python did everything.
+    shows: a text that only this state shows.
+    """
+
+    name: str
+    source: str
+    shows: str
+    reach: Callable[[NotebookPage], None] | None = None
+
+    def show(self, page: NotebookPage) -> None:
+        """Draw the form in the first cell of a page, and bring it into this state."""
+        page.theme("light")
+        page.page.set_viewport_size({"width": 1280, "height": WIDTHS[1280]})
+        page.rewrite(f"{self.source}form", "1 + 1")
+        page.run_cell(0)
+        expect(page.page.locator(f"{OUTPUTS} {FORM}").first).to_be_visible()
+        page.wait_idle()
+        if self.reach:
+            self.reach(page)
+        expect(form(page).get_by_text(self.shows).filter(visible=True).first).to_be_visible()
+
+
+def find_problems(page: NotebookPage, state: State, pictures: Path | None = None) -> dict[str, list[str]]:
+    """Return what is wrong with a state as it is shown, each with the themes and widths in which it is.
+
+    A folder for pictures gets one of each width in light and dark.
+    """
+    found: dict[str, list[str]] = {}
+    if state.reach and page.page.evaluate("document.activeElement === document.body"):
+        found["the focus is lost"] = []
+    for theme in THEMES:
+        page.theme(theme)
+        for width, height in WIDTHS.items():
+            page.page.set_viewport_size({"width": width, "height": height})
+            page.page.wait_for_timeout(50)
+            for problem in page.page.evaluate(LOOK, FORM):
+                found.setdefault(problem, []).append(f"{theme} {width}")
+            if pictures and theme != "contrast":
+                page.page.screenshot(path=pictures / f"{state.name}-{theme}-{width}.png")
+        for violation in page.violations():
+            found.setdefault(violation, []).append(theme)
+    return found
+
+
+def form(page: NotebookPage) -> Locator:
+    """Return the widget of the first cell."""
+    return page.page.locator(f"{OUTPUTS} {FORM}").first
+
+
+def press(page: NotebookPage, name: str) -> None:
+    """Press the button with this name, as a person does."""
+    form(page).get_by_role("button", name=name, exact=True).filter(visible=True).first.click()
+
+
+def field(page: NotebookPage, label: str) -> Locator:
+    """Return the visible field with this label."""
+    labelled = form(page).get_by_label(label, exact=True)
+    return labelled.filter(visible=True).first
+
+
+def enter(page: NotebookPage, label: str, text: str) -> None:
+    """Type a text into a field, key by key, in place of what it holds, and leave it."""
+    write(page, label, text)
+    page.page.keyboard.press("Tab")
+
+
+def write(page: NotebookPage, label: str, text: str) -> None:
+    """Type a text into a field, and stay in it."""
+    control = field(page, label)
+    control.click()
+    control.press("ControlOrMeta+a")
+    control.press_sequentially(text)
+
+
+def send(page: NotebookPage) -> None:
+    """Press the button that leads to the summary, and the one that sends."""
+    name = form(page).get_by_role("button", name="Onboard payer").or_(form(page).get_by_role("button", name="Continue"))
+    name.filter(visible=True).first.click()
+    press(page, "Send")
+
+
+# What a person does to reach a state.
+
+
+def _submit_empty(page: NotebookPage) -> None:
+    enter(page, "E-mail address", "john.doe at example")
+    press(page, "Onboard payer")
+
+
+def _submit_with_warning(page: NotebookPage) -> None:
+    enter(page, "Postcode", "1220")
+    press(page, "Onboard payer")
+
+
+def _open_list(page: NotebookPage) -> None:
+    write(page, "Nationality", "united")
+    expect(page.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
+    page.page.keyboard.press("ArrowDown")
+
+
+def _find_nothing(page: NotebookPage) -> None:
+    write(page, "Nationality", "Atlantis")
+
+
+def _type_readable(page: NotebookPage) -> None:
+    enter(page, "Country", "US")
+    enter(page, "Phone number", "(212) 555-1234")
+    enter(page, "Date of birth", "12 Dec 1985")
+
+
+def _review(page: NotebookPage) -> None:
+    press(page, "Add bank details")
+
+
+def _send_reviewed(page: NotebookPage) -> None:
+    press(page, "Add bank details")
+    expect(form(page).get_by_text("Check your answers").first).to_be_visible()
+    press(page, "Send")
+
+
+def _stop(page: NotebookPage) -> None:
+    _send_reviewed(page)
+    press(page, "Stop")
+
+
+def _look(page: NotebookPage) -> None:
+    _send_reviewed(page)
+    press(page, "Look at the accounts")
+
+
+def _onboard(page: NotebookPage) -> None:
+    press(page, "Onboard payer")
+
+
+def _sign(page: NotebookPage) -> None:
+    press(page, "Onboard payer")
+    press(page, "The payer has signed")
+
+
+def _pay(page: NotebookPage) -> None:
+    press(page, "Initiate payment")
+    expect(form(page).get_by_text("Check your answers").first).to_be_visible()
+    press(page, "Send")
+
+
+def _choose_currency(code: str) -> Callable[[NotebookPage], None]:
+    def choose(page: NotebookPage) -> None:
+        enter(page, "Currency", code)
+
+    return choose
+
+
+def _show_number(page: NotebookPage) -> None:
+    enter(page, "Currency", "EUR")
+    write(page, "IBAN", "DE8937040044053201300")
+
+
+def _become_company(page: NotebookPage) -> None:
+    field(page, "Payer type").select_option("business")
+    press(page, "Onboard payer")
+
+
+def _keep(page: NotebookPage) -> None:
+    press(page, "Keep this in the notebook")
+
+
+def _end_kernel(page: NotebookPage) -> None:
+    enter(page, "City", "Albany")
+    page.page.evaluate("probe.kernel().restart()")
+    page.wait_idle()
+
+
+FILLED_PAYER = f"{PAYER}form.fill(TYPED_PAYER)\n"
+FILLED_BANK = f"{BANK}form.fill(TYPED_ACCOUNT)\n"
+ONBOARDED = f"{WALK}form.payer.fill(TYPED_PAYER)\nform.payer.submit()\n"
+
+
+def bank_at(service: str) -> str:
+    """Return a filled in form for bank details of a service."""
+    return f"{START}form = BankDetailsForm({service}, 'user-123')\nform.fill(TYPED_ACCOUNT)\n"
+
+
+def payment_of(sample: str) -> str:
+    """Return a filled in form for the order of a sample, whose payment the service then returns."""
+    return (
+        f"{START}sample = samples[{sample!r}]\n"
+        "form = PaymentForm(service(reply(200, json.dumps(sample.to_dict()))))\nform.fill(sample.order)\n"
+    )
+
+
+REFUSAL = """reply(400, '{"error": "Validation failed", "details": [{"field": "accountNumber", "message": "is not known"}]}')"""
+
+STATES = [
+    State("empty", PAYER, "Client user id"),
+    State("empty-bank-details", BANK, "Choose a currency to see which fields it needs."),
+    State("empty-payment", PAYMENT, "Invoice currency"),
+    State("errors", PAYER, "Not an e-mail address.", _submit_empty),
+    State("warnings", FILLED_PAYER, "Send anyway", _submit_with_warning),
+    State("list-open", PAYER, "United States", _open_list),
+    State("nothing-found", PAYER, "Nothing found", _find_nothing),
+    State("readings", PAYER, "Use +12125551234", _type_readable),
+    State("company", PAYER, "Enter the company.", _become_company),
+    State("number-typed", BANK, "Check digits", _show_number),
+    State("unknown-currency", BANK, "is not published", _choose_currency("XAF")),
+    State("one-rail", BANK, "INR over swift rails usually needs", _choose_currency("INR")),
+    State("review", FILLED_BANK, "Check your answers", _review),
+    State("sending", bank_at("service(hang, timeout=60)"), "Stop", _send_reviewed),
+    State("stopped", bank_at("service(hang, timeout=60)"), "Look at the accounts", _stop),
+    State("unknown", bank_at("service(close)"), "Look at the accounts", _send_reviewed),
+    State("looked-at", bank_at("""service(close, reply(200, '{"paymentDetails": []}'))"""), "Send again", _look),
+    State("refused", bank_at(f"service({REFUSAL})"), "is not known", _send_reviewed),
+    State("wrong-key", bank_at("""service(reply(401, '{"error": "Unauthorized"}'))"""), "key", _send_reviewed),
+    State("unreachable", bank_at("Client('http://127.0.0.1:9', 'key')"), "cannot be reached", _send_reviewed),
+    State(
+        "rate-limited", bank_at("service(reply(429, headers={'Retry-After': '90'}))"), "Try again in", _send_reviewed
+    ),
+    State("done-payer", FILLED_PAYER, "Open the agreement", _onboard),
+    State("signed", FILLED_PAYER, "Refresh status", _sign),
+    State("done-account", FILLED_BANK, "••••4550", _send_reviewed),
+    State("payment-ok", payment_of("honest"), "OK", _pay),
+    State("payment-look", payment_of("declared_fee"), "Look", _pay),
+    State("payment-stop", payment_of("other_payee"), "Stop", _pay),
+    State("walkthrough", WALK, "Payer"),
+    State("walkthrough-account", ONBOARDED, "The payer is also the account holder"),
+    State("kernel-gone", PAYER, "Run the cell again.", _end_kernel),
+]
