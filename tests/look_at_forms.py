@@ -12,30 +12,42 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Error
 
 from browser.chromium import open_browser
-from browser.form_states import STATES, find_problems
-from browser.jupyter_pages import Jupyter, write_notebook
+from browser.form_states import BANK, STATES, State, find_problems, reopened
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+
+
+def look_at(page: NotebookPage, state: State, pictures: Path) -> None:
+    """Bring a form into a state, take its pictures, and print what is wrong with it."""
+    try:
+        state.show(page)
+    except (AssertionError, Error) as error:
+        page.page.screenshot(path=pictures / f"{state.name}-not-reached.png")
+        print(f"{state.name}: not reached: {str(error).strip().splitlines()[0]}")
+    else:
+        tell(state.name, page, pictures)
+
+
+def tell(name: str, page: NotebookPage, pictures: Path) -> None:
+    """Take the pictures of what a page shows, and print what is wrong with it."""
+    print(f"{name}:")
+    for problem, places in find_problems(page, pictures / name).items():
+        print(f"  {problem} ({', '.join(places)})")
 
 
 def main() -> None:
-    """Bring a form into each state, or into the named ones."""
-    pictures, names = Path(sys.argv[1]), sys.argv[2:]
+    """Look at every state, or at the named ones."""
+    pictures, names = Path(sys.argv[1]), sys.argv[2:] or [*(state.name for state in STATES), "reopened"]
     pictures.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
         write_notebook(Path(folder) / "states.ipynb", "", "")
         with jupyter.open(browser, "states.ipynb") as page:
             page.page.set_default_timeout(5_000)
             for state in STATES:
-                if names and state.name not in names:
-                    continue
-                try:
-                    state.show(page)
-                except (AssertionError, Error) as error:
-                    page.page.screenshot(path=pictures / f"{state.name}-not-reached.png")
-                    print(f"{state.name}: not reached: {str(error).strip().splitlines()[0]}")
-                    continue
-                print(f"{state.name}: looks as it should")
-                for problem, places in find_problems(page, state, pictures).items():
-                    print(f"  {problem} ({', '.join(places)})")
+                if state.name in names:
+                    look_at(page, state, pictures)
+        if "reopened" in names:
+            with reopened(jupyter, browser, BANK) as page:
+                tell("reopened", page, pictures)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@
     check(name(node), [red, green, blue, alpha * opacity(node)], below, isLarge ? 3 : 4.5);
   };
   const isShown = (node) => node.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-  const isPlain = (node) => !node.closest('.sr, [aria-hidden="true"], :disabled');
+  const isPlain = (node) => !node.closest('.sr, [aria-hidden="true"], :disabled, [aria-disabled="true"]');
   for (const root of document.querySelectorAll(selector)) {
     if (!isShown(root)) continue;
     const edge = root.getBoundingClientRect().right + 1;

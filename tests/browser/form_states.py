@@ -6,13 +6,14 @@ and clicks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
-from browser.jupyter_pages import OUTPUTS, NotebookPage, Theme
+from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, Theme, write_notebook
 
 THEMES: tuple[Theme, ...] = ("light", "dark", "contrast")
 WIDTHS = {1280: 1600, 700: 2200}
@@ -27,8 +28,16 @@ from far_end import FarEnd, close, hang, reply
 from payerkit import *
 from payerkit.client import Client
 from published import *
-def service(*behaviours, timeout=5):
-    return Client(FarEnd(behaviours).__enter__().url, "key", timeout=timeout, retries=Retries(attempts=1))
+def accounts(*numbers):
+    records = [dict(id=number, bankName="Typed Bank", currency="usd", accountNumber=number) for number in numbers]
+    return reply(200, json.dumps(dict(paymentDetails=records)))
+def by_turns(*behaviours):
+    turns = iter(behaviours)
+    return lambda *request: next(turns)(*request)
+def service(write, read=accounts(), timeout=60):
+    def behave(connection, request):
+        return (write if request.method == "POST" else read)(connection, request)
+    return Client(FarEnd([behave]).__enter__().url, "key", timeout=timeout, retries=Retries(attempts=1))
 """
 SANDBOX = f"{START}client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
 
@@ -64,29 +73,41 @@ class State:
         page.wait_idle()
         if self.reach:
             self.reach(page)
-        expect(form(page).get_by_text(self.shows).filter(visible=True).first).to_be_visible()
+        expect(page.page.locator(OUTPUTS).get_by_text(self.shows).filter(visible=True).first).to_be_visible()
+        if self.reach:
+            assert page.page.evaluate("document.activeElement !== document.body"), "the focus is lost"
 
 
-def find_problems(page: NotebookPage, state: State, pictures: Path | None = None) -> dict[str, list[str]]:
-    """Return what is wrong with a state as it is shown, each with the themes and widths in which it is.
+def find_problems(page: NotebookPage, pictures: Path | None = None) -> dict[str, list[str]]:
+    """Return what is wrong with what a page shows, each with the themes and widths in which it is.
 
-    A folder for pictures gets one of each width in light and dark.
+    A picture of each width, in light and dark, goes to files that begin with the path `pictures`.
     """
     found: dict[str, list[str]] = {}
-    if state.reach and page.page.evaluate("document.activeElement === document.body"):
-        found["the focus is lost"] = []
     for theme in THEMES:
         page.theme(theme)
         for width, height in WIDTHS.items():
             page.page.set_viewport_size({"width": width, "height": height})
             page.page.wait_for_timeout(50)
-            for problem in page.page.evaluate(LOOK, FORM):
+            for problem in page.page.evaluate(LOOK, OUTPUTS):
                 found.setdefault(problem, []).append(f"{theme} {width}")
             if pictures and theme != "contrast":
-                page.page.screenshot(path=pictures / f"{state.name}-{theme}-{width}.png")
+                page.page.screenshot(path=f"{pictures}-{theme}-{width}.png")
         for violation in page.violations():
             found.setdefault(violation, []).append(theme)
     return found
+
+
+@contextmanager
+def reopened(jupyter: Jupyter, browser: Browser, source: str) -> Iterator[NotebookPage]:
+    """Draw a form, save the notebook with the state of its widgets, and open it again with a kernel that knows none."""
+    write_notebook(jupyter.folder / "reopened.ipynb", f"{source}form")
+    with jupyter.open(browser, "reopened.ipynb", save_state=True) as page:
+        page.run_cell(0, expect=4)
+        page.save()
+    with jupyter.open(browser, "reopened.ipynb", save_state=True) as page:
+        expect(page.page.locator(OUTPUTS).get_by_text("Run the cell again.")).to_be_visible()
+        yield page
 
 
 def form(page: NotebookPage) -> Locator:
@@ -117,13 +138,6 @@ def write(page: NotebookPage, label: str, text: str) -> None:
     control.click()
     control.press("ControlOrMeta+a")
     control.press_sequentially(text)
-
-
-def send(page: NotebookPage) -> None:
-    """Press the button that leads to the summary, and the one that sends."""
-    name = form(page).get_by_role("button", name="Onboard payer").or_(form(page).get_by_role("button", name="Continue"))
-    name.filter(visible=True).first.click()
-    press(page, "Send")
 
 
 # What a person does to reach a state.
@@ -170,6 +184,12 @@ def _stop(page: NotebookPage) -> None:
     press(page, "Stop")
 
 
+def _stop_late(page: NotebookPage) -> None:
+    _send_reviewed(page)
+    page.page.wait_for_timeout(1000)  # until the values are on their way
+    press(page, "Stop")
+
+
 def _look(page: NotebookPage) -> None:
     _send_reviewed(page)
     press(page, "Look at the accounts")
@@ -197,9 +217,14 @@ def _choose_currency(code: str) -> Callable[[NotebookPage], None]:
     return choose
 
 
-def _show_number(page: NotebookPage) -> None:
+def _type_number(page: NotebookPage) -> None:
     enter(page, "Currency", "EUR")
     write(page, "IBAN", "DE8937040044053201300")
+
+
+def _mistype_number(page: NotebookPage) -> None:
+    enter(page, "Currency", "EUR")
+    enter(page, "IBAN", "DE89370400440532013001")
 
 
 def _become_company(page: NotebookPage) -> None:
@@ -207,8 +232,14 @@ def _become_company(page: NotebookPage) -> None:
     press(page, "Onboard payer")
 
 
-def _keep(page: NotebookPage) -> None:
+def _go_on(page: NotebookPage) -> None:
+    press(page, "Next step: Bank details")
+
+
+def _keep_account(page: NotebookPage) -> None:
+    _send_reviewed(page)
     press(page, "Keep this in the notebook")
+    expect(page.page.get_by_text("••••4550").nth(1)).to_be_visible()
 
 
 def _end_kernel(page: NotebookPage) -> None:
@@ -235,7 +266,7 @@ def payment_of(sample: str) -> str:
     )
 
 
-REFUSAL = """reply(400, '{"error": "Validation failed", "details": [{"field": "accountNumber", "message": "is not known"}]}')"""
+REFUSAL = {"message": "Validation failed", "errors": [{"field": "accountNumber", "message": "The account is closed."}]}
 
 STATES = [
     State("empty", PAYER, "Client user id"),
@@ -246,28 +277,31 @@ STATES = [
     State("list-open", PAYER, "United States", _open_list),
     State("nothing-found", PAYER, "Nothing found", _find_nothing),
     State("readings", PAYER, "Use +12125551234", _type_readable),
-    State("company", PAYER, "Enter the company.", _become_company),
-    State("number-typed", BANK, "Check digits", _show_number),
+    State("company", PAYER, "Enter the registration or tax number.", _become_company),
+    State("number-typed", BANK, "Hide", _type_number),
+    State("number-mistyped", BANK, "The check digits do not match", _mistype_number),
     State("unknown-currency", BANK, "is not published", _choose_currency("XAF")),
     State("one-rail", BANK, "INR over swift rails usually needs", _choose_currency("INR")),
     State("review", FILLED_BANK, "Check your answers", _review),
-    State("sending", bank_at("service(hang, timeout=60)"), "Stop", _send_reviewed),
-    State("stopped", bank_at("service(hang, timeout=60)"), "Look at the accounts", _stop),
+    State("sending", bank_at("service(hang)"), "Stop", _send_reviewed),
+    State("stopped-in-time", bank_at("service(hang, read=hang)"), "Stopped. Nothing was sent.", _stop),
+    State("stopped", bank_at("service(hang)"), "Look at the accounts", _stop_late),
     State("unknown", bank_at("service(close)"), "Look at the accounts", _send_reviewed),
-    State("looked-at", bank_at("""service(close, reply(200, '{"paymentDetails": []}'))"""), "Send again", _look),
-    State("refused", bank_at(f"service({REFUSAL})"), "is not known", _send_reviewed),
-    State("wrong-key", bank_at("""service(reply(401, '{"error": "Unauthorized"}'))"""), "key", _send_reviewed),
+    State("looked-at", bank_at("service(close)"), "No new account", _look),
+    State("found", bank_at("service(close, by_turns(accounts(), accounts('98127364550')))"), "It is there", _look),
+    State("refused", bank_at(f"service(reply(400, json.dumps({REFUSAL})))"), "The account is closed.", _send_reviewed),
+    State("wrong-key", bank_at("service(reply(401))"), "does not accept the key", _send_reviewed),
     State("unreachable", bank_at("Client('http://127.0.0.1:9', 'key')"), "cannot be reached", _send_reviewed),
-    State(
-        "rate-limited", bank_at("service(reply(429, headers={'Retry-After': '90'}))"), "Try again in", _send_reviewed
-    ),
+    State("rate-limited", bank_at("service(reply(429, headers={'Retry-After': '90'}))"), "in 8", _send_reviewed),
     State("done-payer", FILLED_PAYER, "Open the agreement", _onboard),
     State("signed", FILLED_PAYER, "Refresh status", _sign),
     State("done-account", FILLED_BANK, "••••4550", _send_reviewed),
+    State("kept", FILLED_BANK, "••••4550", _keep_account),
     State("payment-ok", payment_of("honest"), "OK", _pay),
     State("payment-look", payment_of("declared_fee"), "Look", _pay),
     State("payment-stop", payment_of("other_payee"), "Stop", _pay),
     State("walkthrough", WALK, "Payer"),
-    State("walkthrough-account", ONBOARDED, "The payer is also the account holder"),
+    State("walkthrough-onboarded", ONBOARDED, "Next step: Bank details"),
+    State("walkthrough-account", ONBOARDED, "The payer is also the account holder", _go_on),
     State("kernel-gone", PAYER, "Run the cell again.", _end_kernel),
 ]

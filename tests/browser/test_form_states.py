@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import Browser
 
-from browser.form_states import STATES, State, find_problems
-from browser.jupyter_pages import NotebookPage
+from browser.form_states import BANK, STATES, State, find_problems, reopened
+from browser.jupyter_pages import Jupyter, NotebookPage
 
 
 @pytest.mark.browser_all
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
 def test_a_state_can_be_read_and_used(opened_notebook: NotebookPage, state: State) -> None:
-    """axe finds nothing, text has contrast, nothing is cut off or scrolls sideways, and the focus is not lost."""
+    """Axe finds nothing, text has contrast, nothing is cut off or scrolls sideways, and the focus is not lost."""
     state.show(opened_notebook)
 
-    assert {} == find_problems(opened_notebook, state)
+    assert {} == find_problems(opened_notebook)
+
+
+@pytest.mark.browser_all
+def test_a_notebook_without_its_kernel_can_be_read(lab: Jupyter, browser: Browser) -> None:
+    """What stands in place of a form whose kernel has ended says so, and pretends nothing."""
+    with reopened(lab, browser, BANK) as page:
+        fields = page.page.locator(".jp-OutputArea-output input:enabled").count()
+
+        assert ({}, 0) == (find_problems(page), fields)
