@@ -288,7 +288,7 @@ STATES = [
     State("stopped", bank_at("service(hang)"), "Look at the accounts", _stop_late),
     State("unknown", bank_at("service(close)"), "Look at the accounts", _send_reviewed),
     State("looked-at", bank_at("service(close)"), "No new account", _look),
-    State("found", bank_at("service(close, by_turns(accounts(), accounts('98127364550')))"), "It is there", _look),
+    State("found", bank_at("service(close, by_turns(accounts(), accounts('98127364550')))"), "It is stored", _look),
     State("refused", bank_at(f"service(reply(400, json.dumps({REFUSAL})))"), "The account is closed.", _send_reviewed),
     State("wrong-key", bank_at("service(reply(401))"), "does not accept the key", _send_reviewed),
     State("unreachable", bank_at("Client('http://127.0.0.1:9', 'key')"), "cannot be reached", _send_reviewed),
