@@ -52,7 +52,8 @@
         const below = ground(node.parentElement);
         check('edge of a field', colour(style.borderTopColor), below, 3);
         if (node.value) checkText(node);
-        else if (node.placeholder) check('placeholder', colour(getComputedStyle(node, '::placeholder').color), ground(node), 4.5);
+        const example = getComputedStyle(node, '::placeholder');
+        if (!node.value && node.placeholder && +example.opacity) check('placeholder', colour(example.color), ground(node), 4.5);
       }
     }
   }

@@ -182,6 +182,7 @@ def test_another_page_sees_no_number(lab: Jupyter, browser: Browser, folder: Pat
 
     assert ([], {"sent comm_msg"}) == (seen, set(sent))
 
+
 def _files(folder: Path, private: Path, journey: str, value: str) -> list[str]:
     """Return the files of a journey, or of the server, that hold a value."""
     own = [file for file in find_text(folder, value) if f"leaks-{journey}" in file]

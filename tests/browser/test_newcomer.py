@@ -197,6 +197,17 @@ def test_a_person_corrects_a_mistyped_iban(newcomer: Newcomer, folder: Path) -> 
 
 def leaks(folder: Path, values: dict[str, str], *forms: str) -> list[str]:
     """Return what of the values, but those that a kept response shows, is in the notebook's file or checkpoint."""
-    public = {"Client user id", "Company", "Currency", "Country", "Nationality", "Bank name", "City", "State", "SWIFT/BIC", "IFSC"}
+    public = {
+        "Client user id",
+        "Company",
+        "Currency",
+        "Country",
+        "Nationality",
+        "Bank name",
+        "City",
+        "State",
+        "SWIFT/BIC",
+        "IFSC",
+    }
     hidden = [text for label, text in values.items() if label not in public]
     return [text for text in (*hidden, *forms) if any("newcomer" in file for file in find_text(folder, text))]
