@@ -6,25 +6,27 @@ Each is taken in light and dark, at 1280 and 700 pixels, for a person to look at
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Error
 
 from browser.chromium import open_browser
-from browser.form_states import BANK, STATES, State, find_problems, reopened
+from browser.form_states import BANK, STATES, WIDTHS, State, find_problems, reopened
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 
-def look_at(page: NotebookPage, state: State, pictures: Path) -> None:
+def look_at(page: NotebookPage, state: State, width: int, pictures: Path) -> None:
     """Bring a form into a state, take its pictures, and print what is wrong with it."""
+    name = f"{state.name}-{width}"
     try:
-        state.show(page)
+        state.show(page, width)
     except (AssertionError, Error) as error:
-        page.page.screenshot(path=pictures / f"{state.name}-not-reached.png")
-        print(f"{state.name}: not reached: {str(error).strip().splitlines()[0]}")
+        page.page.screenshot(path=pictures / f"{name}-not-reached.png")
+        print(f"{name}: not reached: {str(error).strip().splitlines()[0]}")
     else:
-        tell(state.name, page, pictures)
+        tell(name, page, pictures)
 
 
 def tell(name: str, page: NotebookPage, pictures: Path) -> None:
@@ -42,9 +44,9 @@ def main() -> None:
         write_notebook(Path(folder) / "states.ipynb", "", "")
         with jupyter.open(browser, "states.ipynb") as page:
             page.page.set_default_timeout(5_000)
-            for state in STATES:
+            for state, width in product(STATES, WIDTHS):
                 if state.name in names:
-                    look_at(page, state, pictures)
+                    look_at(page, state, width, pictures)
         if "reopened" in names:
             with reopened(jupyter, browser, BANK) as page:
                 tell("reopened", page, pictures)

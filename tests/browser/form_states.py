@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, Locator, expect
 from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, Theme, write_notebook
 
 THEMES: tuple[Theme, ...] = ("light", "dark", "contrast")
-WIDTHS = {1280: 1600, 700: 2200}
-"""The widths at which a state is looked at, with heights that show all of it."""
+WIDTHS = (1280, 700)
+HEIGHT = 2200
+"""The widths at which a state is looked at, and a height that shows all of it."""
 
 LOOK = Path(__file__).with_suffix(".js").read_text("utf-8")
 
@@ -63,10 +64,10 @@ class State:
     shows: str
     reach: Callable[[NotebookPage], None] | None = None
 
-    def show(self, page: NotebookPage) -> None:
+    def show(self, page: NotebookPage, width: int = 1280) -> None:
         """Draw the form in the first cell of a page, and bring it into this state."""
         page.theme("light")
-        page.page.set_viewport_size({"width": 1280, "height": WIDTHS[1280]})
+        page.page.set_viewport_size({"width": width, "height": HEIGHT})
         page.rewrite(f"{self.source}form", "1 + 1")
         page.run_cell(0)
         expect(page.page.locator(f"{OUTPUTS} {FORM}").first).to_be_visible()
@@ -79,22 +80,17 @@ class State:
 
 
 def find_problems(page: NotebookPage, pictures: Path | None = None) -> dict[str, list[str]]:
-    """Return what is wrong with what a page shows, each with the themes and widths in which it is.
+    """Return what is wrong with what a page shows, each with the themes in which it is.
 
-    A picture of each width, in light and dark, goes to files that begin with the path `pictures`.
+    Pictures in light and dark go to files that begin with the path `pictures`.
     """
     found: dict[str, list[str]] = {}
     for theme in THEMES:
         page.theme(theme)
-        for width, height in WIDTHS.items():
-            page.page.set_viewport_size({"width": width, "height": height})
-            page.page.wait_for_timeout(50)
-            for problem in page.page.evaluate(LOOK, OUTPUTS):
-                found.setdefault(problem, []).append(f"{theme} {width}")
-            if pictures and theme != "contrast":
-                page.page.screenshot(path=f"{pictures}-{theme}-{width}.png")
-        for violation in page.violations():
-            found.setdefault(violation, []).append(theme)
+        for problem in (*page.page.evaluate(LOOK, OUTPUTS), *page.violations()):
+            found.setdefault(problem, []).append(theme)
+        if pictures and theme != "contrast":
+            page.page.screenshot(path=f"{pictures}-{theme}.png")
     return found
 
 
@@ -294,7 +290,7 @@ STATES = [
     State("unreachable", bank_at("Client('http://127.0.0.1:9', 'key')"), "cannot be reached", _send_reviewed),
     State("rate-limited", bank_at("service(reply(429, headers={'Retry-After': '90'}))"), "in 8", _send_reviewed),
     State("done-payer", FILLED_PAYER, "Open the agreement", _onboard),
-    State("signed", FILLED_PAYER, "Refresh status", _sign),
+    State("signed", FILLED_PAYER, "The agreement is recorded.", _sign),
     State("done-account", FILLED_BANK, "••••4550", _send_reviewed),
     State("kept", FILLED_BANK, "••••4550", _keep_account),
     State("payment-ok", payment_of("honest"), "OK", _pay),

@@ -40,8 +40,8 @@ COMPANY = {
 RUPEES = {
     "Currency": "indian rupee",
     "Account number": "50100 4433 22110",
-    "SWIFT/BIC": "HDFCINBB",
-    "IFSC": "HDFC0000001",
+    "SWIFT/BIC": "ICICINBB",
+    "IFSC": "ICIC0001234",
     "Bank name": "Example Bank of India",
 }
 
@@ -61,6 +61,9 @@ PERSON = {
     "Social security number": "219-09-9873",
 }
 EUROS = {"Currency": "euro", "IBAN": "DE75512108001245126198", "Bank name": "Example Bank"}
+
+KEPT = {"Client user id", "Company", "Bank name"}
+"""What the notebook keeps of the values."""
 
 
 class Newcomer:
