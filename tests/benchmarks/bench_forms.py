@@ -33,12 +33,12 @@ CODE = 25
 
 CHANGE = """async form => {
   const field = name => form.querySelector(`[name=${name}]`), currency = field("currency"), times = [];
-  for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["EUR", "iban"]]) {
-    const start = performance.now(), isLate = () => performance.now() - start > 5000;
+  for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["INR", "ifsc"]]) {
+    const start = performance.now();
     currency.value = code;
     for (const type of ["input", "change"]) currency.dispatchEvent(new Event(type));
     while (!field(needed).getBoundingClientRect().height) {
-      if (isLate()) throw new Error(`${needed} is not shown for ${code}`);
+      if (performance.now() - start > 5000) throw new Error(`${needed} is not shown for ${code}`);
       await new Promise(next => setTimeout(next));
     }
     times.push(performance.now() - start);
@@ -90,7 +90,7 @@ def measure(page: NotebookPage) -> list[bool]:
     return [
         *passed,
         within_budget("submit an empty form", len(page.frames.since(mark)), 4, "frames"),
-        within_budget("show the fields of another currency", bank.evaluate(CHANGE), 16, "ms"),
+        within_budget("fields of another currency, from the kernel", bank.evaluate(CHANGE), 50, "ms"),
     ]
 
 

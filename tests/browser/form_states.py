@@ -151,8 +151,9 @@ def _submit_with_warning(page: NotebookPage) -> None:
 
 def _open_list(page: NotebookPage) -> None:
     write(page, "Nationality", "united")
-    expect(page.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
+    expect(page.page.get_by_role("listbox").get_by_role("option").first).to_contain_text("United")
     page.page.keyboard.press("ArrowDown")
+    expect(page.page.locator('[role="option"][aria-selected="true"]')).to_be_visible()
 
 
 def _find_nothing(page: NotebookPage) -> None:
