@@ -219,6 +219,24 @@ def _type_number(page: NotebookPage) -> None:
     write(page, "IBAN", "DE8937040044053201300")
 
 
+def _hide_number(page: NotebookPage) -> None:
+    _type_number(page)
+    press(page, "Hide IBAN")
+
+
+def _show_all(page: NotebookPage) -> None:
+    form(page).get_by_role("button", name="More fields").click()
+
+
+def _pay_with_real_money(page: NotebookPage) -> None:
+    enter(page, "Payment currency", "USDC-mainnet")
+
+
+def _tick(page: NotebookPage) -> None:
+    _go_on(page)
+    field(page, "The payer is also the account holder").check()
+
+
 def _mistype_number(page: NotebookPage) -> None:
     enter(page, "Currency", "EUR")
     enter(page, "IBAN", "DE89370400440532013001")
@@ -276,9 +294,12 @@ STATES = [
     State("readings", PAYER, "Use +12125551234", _type_readable),
     State("company", PAYER, "Enter the registration or tax number.", _become_company),
     State("number-typed", BANK, "Hide", _type_number),
+    State("number-hidden", BANK, "Show", _hide_number),
     State("number-mistyped", BANK, "The check digits do not match", _mistype_number),
+    State("more-fields", BANK, "Fewer fields", _show_all),
     State("unknown-currency", BANK, "is not published", _choose_currency("XAF")),
     State("one-rail", BANK, "INR over swift rails usually needs", _choose_currency("INR")),
+    State("real-money", PAYMENT, "moves real money", _pay_with_real_money),
     State("review", FILLED_BANK, "Check your answers", _review),
     State("sending", bank_at("service(hang)"), "Stop", _send_reviewed),
     State("stopped-in-time", bank_at("service(hang, read=hang)"), "Stopped. Nothing was sent.", _stop),
@@ -300,5 +321,6 @@ STATES = [
     State("walkthrough", WALK, "Payer"),
     State("walkthrough-onboarded", ONBOARDED, "Next step: Bank details"),
     State("walkthrough-account", ONBOARDED, "The payer is also the account holder", _go_on),
+    State("holder-ticked", ONBOARDED, "8 fields filled in.", _tick),
     State("kernel-gone", PAYER, "Run the cell again.", _end_kernel),
 ]

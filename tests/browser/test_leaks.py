@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from browser.form_pages import LABELS, fill_payer, type_into
 from browser.form_states import BANK, PAYER, PAYMENT, START, enter, field, form, press, write
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 from browser.traces import find_text
+from published import TYPED_PAYER
 
 PERSON = {
     "Client user id": "leaks-001",
@@ -181,6 +183,45 @@ def test_another_page_sees_no_number(lab: Jupyter, browser: Browser, folder: Pat
     lab._end_kernel("leaks-pages.ipynb")
 
     assert ([], {"sent comm_msg"}) == (seen, set(sent))
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("save_state", [True, False])
+def test_nothing_typed_to_a_busy_kernel_is_saved(
+    lab: Jupyter, browser: Browser, folder: Path, save_state: bool
+) -> None:
+    """Typed while the kernel is busy, saved before and after sending: no file has it, no other page a secret."""
+    write_notebook(folder / "leaks-busy.ipynb", f"{PAYER}form", "1 + 1")
+    with lab.open(browser, "leaks-busy.ipynb", save_state=save_state, keep=True) as page:
+        page.run_cell(0, expect=15)
+        page.execute("import time; time.sleep(3)")
+        fill_while_busy = {name: LABELS[name] for name in ("ssn", "last_name")}
+        for name, label in fill_while_busy.items():
+            type_into(page, label, TYPED_PAYER[name])
+        page.save()
+        busy = typed_values(folder, lab.private)
+        page.wait_idle()
+        fill_payer(page)
+        page.save()
+        typed = typed_values(folder, lab.private)
+        with lab.open(browser, "leaks-busy.ipynb", save_state=save_state, keep=True) as second:
+            second.wait_idle()
+            seen = second.frames.leaks(TYPED_PAYER["ssn"])
+            expect(second.control("City")).to_have_value(TYPED_PAYER["city"])
+        page.control("Onboard payer").click()
+        expect(page.page.get_by_text("not started").first).to_be_visible()
+        page.save()
+        sent = typed_values(folder, lab.private)
+    lab._end_kernel("leaks-busy.ipynb")
+
+    assert ({}, {}, {}, []) == (busy, typed, sent, seen)
+
+
+def typed_values(*folders: Path) -> dict[str, list[str]]:
+    """Return the files that hold something typed."""
+    values = {value for name, value in TYPED_PAYER.items() if len(value) > 4 and name != "beneficiary_type"}
+    found = {value: [file for folder in folders for file in find_text(folder, value)] for value in values}
+    return {value: files for value, files in found.items() if files}
 
 
 def _files(folder: Path, private: Path, journey: str, value: str) -> list[str]:
