@@ -153,6 +153,7 @@ def _open_list(page: NotebookPage) -> None:
     write(page, "Nationality", "united")
     expect(page.page.get_by_role("listbox").get_by_role("option").first).to_contain_text("United")
     page.page.keyboard.press("ArrowDown")
+    page.wait_idle()
     expect(page.page.locator('[role="option"][aria-selected="true"]')).to_be_visible()
 
 
@@ -287,9 +288,9 @@ STATES = [
     State("empty", PAYER, "Client user id"),
     State("empty-bank-details", BANK, "Choose a currency to see which fields it needs."),
     State("empty-payment", PAYMENT, "Invoice currency"),
-    State("errors", PAYER, "Not an e-mail address.", _submit_empty),
+    State("errors", PAYER, "14 fields need attention.", _submit_empty),
     State("warnings", FILLED_PAYER, "Send anyway", _submit_with_warning),
-    State("list-open", PAYER, "United States", _open_list),
+    State("list-open", PAYER, "United Kingdom", _open_list),
     State("nothing-found", PAYER, "Nothing found", _find_nothing),
     State("readings", PAYER, "Use +12125551234", _type_readable),
     State("company", PAYER, "Enter the registration or tax number.", _become_company),
@@ -310,15 +311,20 @@ STATES = [
     State("refused", bank_at(f"service(reply(400, json.dumps({REFUSAL})))"), "The account is closed.", _send_reviewed),
     State("wrong-key", bank_at("service(reply(401))"), "does not accept the key", _send_reviewed),
     State("unreachable", bank_at("Client('http://127.0.0.1:9', 'key')"), "cannot be reached", _send_reviewed),
-    State("rate-limited", bank_at("service(reply(429, headers={'Retry-After': '90'}))"), "in 8", _send_reviewed),
+    State(
+        "rate-limited",
+        bank_at("service(reply(429, headers={'Retry-After': '90'}))"),
+        "You can try again in",
+        _send_reviewed,
+    ),
     State("done-payer", FILLED_PAYER, "Open the agreement", _onboard),
     State("signed", FILLED_PAYER, "The agreement is recorded.", _sign),
-    State("done-account", FILLED_BANK, "••••4550", _send_reviewed),
-    State("kept", FILLED_BANK, "••••4550", _keep_account),
-    State("payment-ok", payment_of("honest"), "OK", _pay),
-    State("payment-look", payment_of("declared_fee"), "Look", _pay),
-    State("payment-stop", payment_of("other_payee"), "Stop", _pay),
-    State("walkthrough", WALK, "Payer"),
+    State("done-account", FILLED_BANK, "Account added.", _send_reviewed),
+    State("kept", FILLED_BANK, "Kept below this form.", _keep_account),
+    State("payment-ok", payment_of("honest"), "Everything that can be checked matches.", _pay),
+    State("payment-look", payment_of("declared_fee"), "Decide on this point before anyone signs.", _pay),
+    State("payment-stop", payment_of("other_payee"), "Do not sign.", _pay),
+    State("walkthrough", WALK, "You are here"),
     State("walkthrough-onboarded", ONBOARDED, "Next step: Bank details"),
     State("walkthrough-account", ONBOARDED, "The payer is also the account holder", _go_on),
     State("holder-ticked", ONBOARDED, "8 fields filled in.", _tick),
