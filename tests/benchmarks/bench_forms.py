@@ -1,74 +1,103 @@
-"""Measure the forms in a real JupyterLab against their budgets; twice the budget fails.
+"""Measure the forms in a real JupyterLab against their budgets; one and a half times the budget fails.
 
-Times depend on the machine, so the budgets are wide, and medians of several runs are taken.
+Times depend on the machine, so medians of several runs are taken.
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from browser.chromium import open_browser
-from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.jupyter_pages import Jupyter, NotebookPage, Shown, write_notebook
 
-ROUNDS = 7
-START = (
-    "from payerkit import *\nclient = sandbox(seed=1)\nPayerForm(client)"  # loads what only the first form has to load
-)
-FORMS = {"PayerForm(client)": 15, "BankDetailsForm(client, 'user-123')": 11, "PaymentForm(client)": 4}
+ROUNDS = 9
+LEEWAY = 1.5
+START = "from payerkit import *\nclient = sandbox(seed=1)"
+FIRST = "PayerForm(client)"
+FORMS = {
+    "PayerForm": ("PayerForm(client)", 12),
+    "BankDetailsForm": ("BankDetailsForm(client, 'user-123')", 12),
+    "PaymentForm": ("PaymentForm(client)", 12),
+    "Walkthrough": ("Walkthrough(client)", 25),
+}
+"""How a cell makes each form, and the kB of messages that may show it on a page that has the code."""
+
+CODE = 25
+"""The kB of messages that may show the first form of a page, for which the code is sent."""
+
 CHANGE = """async form => {
   const field = name => form.querySelector(`[name=${name}]`), currency = field("currency"), times = [];
   for (const [code, needed] of [["EUR", "iban"], ["USD", "routing_number"], ["GBP", "sort_code"], ["INR", "ifsc"]]) {
     const start = performance.now();
     currency.value = code;
     for (const type of ["input", "change"]) currency.dispatchEvent(new Event(type));
-    while (!field(needed).getBoundingClientRect().height) await new Promise(resolve => setTimeout(resolve));
+    while (!field(needed).getBoundingClientRect().height) {
+      if (performance.now() - start > 5000) throw new Error(`${needed} is not shown for ${code}`);
+      await new Promise(next => setTimeout(next));
+    }
     times.push(performance.now() - start);
   }
-  return Math.max(...times);
+  return times.sort((a, b) => a - b)[1];
 }"""
+"""Return a middle time, in ms, until the fields of another currency are laid out."""
 
 
 def within_budget(name: str, measured: float, budget: float, unit: str) -> bool:
-    """Print a measurement with its budget; return True if it is at most twice the budget."""
-    print(f"{name}: {measured:.1f} {unit} (budget {budget:g}, fails at {2 * budget:g})")
-    return measured <= 2 * budget
+    """Print a measurement with its budget; return True if it is at most one and a half times the budget."""
+    is_within = measured <= LEEWAY * budget
+    verdict = "" if is_within else "  TOO MUCH"
+    print(f"{name}: {measured:.1f} {unit} (budget {budget:g}, fails above {LEEWAY * budget:g}){verdict}")
+    return is_within
+
+
+def kilobytes(shown: Sequence[Shown]) -> float:
+    """Return the median size of the messages that showed a form."""
+    return statistics.median(each.comm_bytes for each in shown) / 1000
+
+
+def fields_in(page: NotebookPage, cell: int) -> int:
+    """Return how many fields the form of a cell shows."""
+    controls = page.page.locator(".jp-Notebook > .jp-WindowedPanel-outer .jp-Cell").nth(cell).locator("input, select")
+    return sum(control.is_visible() for control in controls.all())
 
 
 def measure(page: NotebookPage) -> list[bool]:
     """Run the cell of each form several times, submit the empty payer form, and change the currency of bank details."""
     page.run_cell(0)
-    passed = []
-    for place, (form, fields) in enumerate(FORMS.items(), start=1):
+    passed = [within_budget("first form of a page, with the code", kilobytes([page.run_cell(1, expect=4)]), CODE, "kB")]
+    for cell, (name, (_, size)) in enumerate(FORMS.items(), start=2):
+        page.run_cell(cell, expect=4)
+        fields = fields_in(page, cell)
         before = page.widget_models()
-        shown = [page.run_cell(place, expect=fields) for _ in range(ROUNDS)]
+        shown = [page.run_cell(cell, expect=fields) for _ in range(ROUNDS)]
         models = (page.widget_models() - before) / ROUNDS
+        time = statistics.median(each.ms for each in shown)
         passed += [
-            within_budget(f"{form}: {fields} fields visible", statistics.median(each.ms for each in shown), 150, "ms"),
-            within_budget(f"{form}: widget models", models, 3, "models"),
-            within_budget(
-                f"{form}: messages to show it", statistics.median(each.comm_bytes for each in shown) / 1000, 15, "kB"
-            ),
+            within_budget(f"{name}: {fields} fields visible", time, 100, "ms"),
+            within_budget(f"{name}: widget models", models, 2, "models"),
+            within_budget(f"{name}: messages to show it", kilobytes(shown), size, "kB"),
         ]
     mark = page.frames.mark()
-    page.page.get_by_role("button", name="Onboard payer").last.click()
+    page.page.get_by_role("button", name="Onboard payer").nth(1).click()
     page.wait_idle()
-    bank = page.page.get_by_role("form", name="Bank details")
+    bank = page.page.get_by_role("form", name="Bank details").first
     return [
         *passed,
-        within_budget("submit an empty form", len(page.frames.since(mark)), 6, "frames"),
+        within_budget("submit an empty form", len(page.frames.since(mark)), 4, "frames"),
         within_budget("fields of another currency, from the kernel", bank.evaluate(CHANGE), 50, "ms"),
     ]
 
 
 def main() -> None:
-    """Measure in one page; exit with 1 if anything takes more than twice its budget."""
+    """Measure in one page; exit with 1 if anything takes more than its budget allows."""
     with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
-        write_notebook(Path(folder) / "forms.ipynb", START, *FORMS)
+        write_notebook(Path(folder) / "forms.ipynb", START, FIRST, *(source for source, _ in FORMS.values()))
         with jupyter.open(browser, "forms.ipynb", viewport=(1280, 3000)) as page:
             passed = measure(page)
     sys.exit(not all(passed))

@@ -176,7 +176,8 @@ class NotebookPage:
     def theme(self, name: Theme) -> None:
         """Switch the theme without a reload; the next page has the server's again."""
         self._command("apputils:change-theme", theme=THEMES[name])
-        self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[name])
+        done = "name => document.body.dataset.jpThemeName === name && !document.querySelector('#jupyterlab-splash')"
+        self.page.wait_for_function(done, arg=THEMES[name])
 
     def violations(self) -> list[str]:
         """Return what axe-core finds in the outputs, as `rule: element`."""

@@ -326,27 +326,3 @@ def test_a_list_at_the_bottom_opens_upwards(notebook: NotebookPage) -> None:
 
     assert last
     assert last["y"] + last["height"] <= 700
-
-
-@pytest.mark.browser_all
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
-@form_of("bank")
-def test_fields_are_accessible(notebook: NotebookPage, theme: str) -> None:
-    """With a list open, with nothing found, with a number visible, hidden and masked: nothing that axe-core finds."""
-    notebook.theme(theme)  # type: ignore[arg-type]  # one of the themes above
-    type_into(notebook, "Currency", "GBP")
-    notebook.control("Country").click()
-    expect(options_of(notebook, "Country").first).to_be_visible()
-    notebook.control("Country").press("ArrowDown")
-    found = notebook.violations()
-    write(notebook, "Country", "zzz")
-    expect(notebook.page.get_by_text("Nothing found.").first).to_be_visible()
-    found += notebook.violations()
-    write(notebook, "IBAN", MISTYPED_IBAN)
-    found += notebook.violations()
-    notebook.control("Hide IBAN").click()
-    found += notebook.violations()
-    type_into(notebook, "Date of birth", "31.12.1985")
-    expect(notebook.page.get_by_role("button", name="Use 1985-12-31")).to_be_visible()
-
-    assert [] == found + notebook.violations()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from browser.jupyter_pages import NotebookPage, Theme
+from browser.jupyter_pages import NotebookPage
 
 START = (
     f"import json, sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
@@ -167,23 +167,3 @@ def test_a_page_follows_what_a_cell_does(notebook: NotebookPage) -> None:
     expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
 
     expect(notebook.page.locator(".banner")).to_be_focused()
-
-
-@pytest.mark.browser_all
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
-@form_of("found")
-def test_the_states_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
-    """Answers, an unknown outcome and what was found: nothing that axe-core finds."""
-    notebook.theme(theme)
-    notebook.control("Add bank details").click()
-    expect(notebook.page.get_by_text("Check your answers")).to_be_visible()
-    found = [notebook.violations()]
-    notebook.control("Send").click()
-    expect(notebook.control("Look at the accounts")).to_be_visible()
-    found.append(notebook.violations())
-    notebook.control("Look at the accounts").click()
-    expect(notebook.page.get_by_text("1 new account")).to_be_visible()
-    found.append(notebook.violations())
-    notebook.theme("light")
-
-    assert [[], [], []] == found

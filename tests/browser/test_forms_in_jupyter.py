@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browser.form_pages import LABELS, PAYER, fill_payer, focused, form_of, type_into
-from browser.jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
-from browser.traces import find_text
+from browser.form_pages import PAYER, fill_payer, focused, form_of, type_into
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 
@@ -209,71 +208,6 @@ def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     expect(notebook.page.locator(".jp-Cell .cm-content").nth(1)).to_contain_text(" + 2" * 30)
 
 
-CHARACTERS = ["b", "m", "x", "d", "d", "a", "y", "1", "ArrowDown", "ArrowUp", "Escape", "Control+a", "Control+z"]
-CHARACTERS += ["Shift+Enter"]  # presses a button, so it comes last
-
-
-@pytest.mark.browser_all
-@pytest.mark.parametrize("notebook", ["payer", "bank"], indirect=True)
-def test_no_key_reaches_jupyterlab(notebook: NotebookPage) -> None:
-    """On no control does a key insert, delete or run a cell; saving with Ctrl+S works from inside the form."""
-    if notebook.page.get_by_role("button", name="More fields").is_visible():
-        notebook.page.get_by_role("button", name="More fields").click()
-    controls = notebook.page.locator(".payerkit").locator("input, select, button").element_handles()
-    seen, taken = 0, {}
-    for control in filter(lambda each: each.is_visible(), controls):
-        control.focus()
-        before = notebook.cells()
-        for key in CHARACTERS:
-            notebook.page.keyboard.press(key)
-        seen += 1
-        if notebook.cells() != before:
-            taken[control.inner_html()] = (before, notebook.cells())
-    controls[0].focus()
-    notebook.page.keyboard.press("Control+s")
-    expect(notebook.page.locator(".jp-mod-dirty")).to_have_count(0)
-
-    assert {} == taken
-    assert seen >= 19
-
-
-@pytest.mark.browser_all
-@pytest.mark.parametrize("save_state", [True, False])
-def test_nothing_typed_is_saved(lab: Jupyter, browser: Browser, folder: Path, save_state: bool) -> None:
-    """Typed while the kernel is busy or not, saved before and after sending: no file has it, no other page a secret."""
-    write_notebook(folder / "leaks.ipynb", PAYER, "1 + 1")
-    with lab.open(browser, "leaks.ipynb", save_state=save_state, keep=True) as page:
-        page.run_cell(0, expect=15)
-        page.execute("import time; time.sleep(3)")
-        fill_while_busy = {name: LABELS[name] for name in ("ssn", "last_name")}
-        for name, label in fill_while_busy.items():
-            type_into(page, label, TYPED_PAYER[name])
-        page.save()
-        busy = leaks(folder, lab.private)
-        page.wait_idle()
-        fill_payer(page)
-        page.save()
-        typed = leaks(folder, lab.private)
-        with lab.open(browser, "leaks.ipynb", save_state=save_state, keep=True) as second:
-            second.wait_idle()
-            seen = second.frames.leaks(TYPED_PAYER["ssn"])
-            expect(second.control("City")).to_have_value(TYPED_PAYER["city"])
-        page.control("Onboard payer").click()
-        expect(page.page.get_by_text("not started").first).to_be_visible()
-        page.save()
-        sent = leaks(folder, lab.private)
-    lab._end_kernel("leaks.ipynb")
-
-    assert ({}, {}, {}, []) == (busy, typed, sent, seen)
-
-
-def leaks(*folders: Path) -> dict[str, list[str]]:
-    """Return the files that hold something typed."""
-    values = {value for name, value in TYPED_PAYER.items() if len(value) > 4 and name != "beneficiary_type"}
-    found = {value: [file for folder in folders for file in find_text(folder, value)] for value in values}
-    return {value: files for value, files in found.items() if files}
-
-
 @pytest.mark.browser_all
 @form_of("payer")
 def test_a_reload_keeps_what_was_typed(notebook: NotebookPage) -> None:
@@ -287,37 +221,6 @@ def test_a_reload_keeps_what_was_typed(notebook: NotebookPage) -> None:
     expect(notebook.control("Social security number")).to_have_attribute("placeholder", "Entered, not shown")
 
     expect(notebook.page.get_by_text("Not an e-mail address.")).to_be_visible()
-
-
-@pytest.mark.browser_all
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
-@form_of("walk")
-def test_forms_are_accessible(notebook: NotebookPage, theme: Theme) -> None:
-    """Empty, with errors and warnings, with an open list, and answered: nothing that axe-core finds."""
-    notebook.theme(theme)
-    empty = notebook.violations()
-    type_into(notebook, "Postcode", "1")
-    notebook.control("Onboard payer").click()
-    notebook.wait_idle()
-    notebook.control("Nationality").press_sequentially("united")
-    choices = notebook.page.get_by_role("listbox", name="Nationality: choices")
-    expect(choices.get_by_role("option").first).to_be_visible()
-    notebook.control("Nationality").press("ArrowDown")
-    errors = notebook.violations()
-    notebook.ask(f"form.payer.fill({TYPED_PAYER!r}); form.payer.submit()")
-    notebook.ask("form.payment.fill(payment_currency='USDC-mainnet')")
-    notebook.control("Next step: Bank details").click()
-    notebook.control("The payer is also the account holder").click()
-    expect(notebook.page.get_by_text("8 fields filled in.")).to_be_visible()
-    ticked = notebook.violations()
-    notebook.ask(f"form.bank_details.fill({TYPED_ACCOUNT!r}); form.bank_details.submit()")
-    notebook.control("Next step: Payment").click()
-    order = "payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10'"
-    notebook.ask(f"form.payment.fill({order}, invoice_currency='USD', payment_currency='fUSDC-sepolia')")
-    notebook.ask("form.payment.submit(anyway=True)")
-    expect(notebook.page.get_by_text("Check this point yourself before anyone signs.")).to_be_visible()
-
-    assert ([], [], [], []) == (empty, errors, ticked, notebook.violations())
 
 
 @pytest.mark.browser_all

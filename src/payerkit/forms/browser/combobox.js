@@ -51,13 +51,15 @@ const addCombobox = (field, form) => {
   field.showOptions = ({ options, match, more, search_id: id }) => {
     // Responses may arrive late or out of order: only the one to the latest search counts.
     if (id !== searchId || !hasFocus(input)) return;
+    // Arrows may be faster than a search: what they went to stays, if it is still there.
+    const chosen = isBrowsed ? options.findIndex(([code]) => code === list.children[selected]?.dataset.code) : -1;
     list.replaceChildren(...options.map(([code, text], i) =>
       create('li', { id: list.id + i, role: 'option', 'data-code': code, 'data-name': text }, create('b', {}, code), ' ' + text)));
     foot.textContent = !options.length ? 'Nothing found.' : more ? `and ${more} more: keep typing` : '';
-    isBrowsed = false;
+    isBrowsed = chosen >= 0;
     setOpen(true);
     list.scrollTop = 0;
-    select(match);
+    select(isBrowsed ? chosen : match);
     form.say(`${options.length ? `${options.length + more} found.` : ''} ${foot.textContent}`);
   };
 

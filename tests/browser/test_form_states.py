@@ -1,0 +1,29 @@
+"""Each state of the forms, in each theme and width: readable, usable by keyboard and screen reader, nothing cut off."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from browser.form_states import BANK, STATES, WIDTHS, State, find_problems, reopened
+from browser.jupyter_pages import Jupyter, NotebookPage
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+def test_a_state_can_be_read_and_used(opened_notebook: NotebookPage, state: State, width: int) -> None:
+    """Axe finds nothing, text has contrast, nothing is cut off or scrolls sideways, and the focus is not lost."""
+    state.show(opened_notebook, width)
+
+    assert {} == find_problems(opened_notebook)
+    expect(opened_notebook.page.get_by_text(state.shows).filter(visible=True).first).to_be_visible()
+
+
+@pytest.mark.browser_all
+def test_a_notebook_without_its_kernel_can_be_read(lab: Jupyter, browser: Browser) -> None:
+    """What stands in place of a form whose kernel has ended says so, and pretends nothing."""
+    with reopened(lab, browser, BANK) as page:
+        fields = page.page.locator(".jp-OutputArea-output input:enabled").count()
+
+        assert ({}, 0) == (find_problems(page), fields)

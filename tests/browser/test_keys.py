@@ -1,0 +1,125 @@
+"""Keys on every control of the forms, in JupyterLab and in Notebook 7: none is taken for a command of the notebook.
+
+Both run commands on plain keys, such as `b` (new cell below), `d d` (delete the cell) and Shift+Enter (run it, which
+draws the form anew, without what was typed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ElementHandle, expect
+
+from browser.form_states import STATES, State, form
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+
+LETTERS = ["b", "m", "a", "d", "d", "x", "y", "1", "ArrowDown", "ArrowUp", "Control+a", "Control+z"]
+"""Keys that neither press a control nor close anything."""
+
+PRESSES = ["Escape", "Space", "Enter", "Shift+Enter", "Control+Enter"]
+"""Keys that may press a control, and then draw the others anew."""
+
+CONTROLS = 'input, select, textarea, button, summary, a[href], [tabindex], [role="listbox"]'
+
+KINDS = {
+    "text": ("errors", 'input[name="email"]'),
+    "combobox": ("errors", 'input[name="nationality"]'),
+    "open list": ("list-open", 'input[name="nationality"]'),
+    "select": ("errors", "select"),
+    "secret": ("errors", 'input[name="ssn"]'),
+    "account number": ("number-typed", 'input[name="iban"]'),
+    "heading": ("errors", "h1, h2, h3, h4"),
+    "line of the error summary": ("errors", "[role=alert] a, .banner a, .banner button"),
+    "reading": ("readings", 'button:has-text("Use +1")'),
+    "button that sends": ("errors", 'button:has-text("Onboard payer")'),
+    "more fields": ("empty-bank-details", 'button:has-text("More fields")'),
+    "check box": ("walkthrough-account", 'input[type="checkbox"]'),
+    "change": ("review", 'a:has-text("Change"), button:has-text("Change")'),
+    "send": ("review", 'button:has-text("Send")'),
+    "stop": ("sending", 'button:has-text("Stop")'),
+    "look": ("unknown", 'button:has-text("Look at the accounts")'),
+    "link": ("done-payer", 'a:has-text("Open the agreement")'),
+    "copy link": ("done-payer", 'button:has-text("Copy")'),
+    "keep": ("done-payer", 'button:has-text("Keep this in the notebook")'),
+}
+"""Each kind of control: a state that has it, and where."""
+
+
+def state(name: str) -> State:
+    """Return the state with this name."""
+    return next(each for each in STATES if each.name == name)
+
+
+@pytest.fixture(scope="module")
+def notebook_7(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookPage]:
+    """Open a page of Notebook 7 for all tests that rewrite its two cells."""
+    folder = tmp_path_factory.mktemp("notebook-7")
+    write_notebook(folder / "keys.ipynb", "", "")
+    with Jupyter(folder, app="notebook") as running, running.open(browser, "keys.ipynb") as page:
+        yield page
+
+
+@pytest.fixture(params=["lab", "notebook"])
+def page(request: pytest.FixtureRequest) -> NotebookPage:
+    """Give a page of either application; a form's link may not open more than pages of this machine."""
+    fixture = {"lab": "opened_notebook", "notebook": "notebook_7"}[request.param]
+    opened: NotebookPage = request.getfixturevalue(fixture)
+    return opened
+
+
+def press_keys(page: NotebookPage, control: ElementHandle, keys: list[str]) -> str:
+    """Press keys on a control as long as it is there; return what became of the notebook, "" if nothing did."""
+    drawn = form(page).element_handle()
+    before = page.cells()
+    for key in keys:
+        if control.is_visible() and not control.is_disabled():
+            control.focus()
+            page.page.keyboard.press(key)
+    for opened in page.page.context.pages[1:]:  # of a link
+        opened.close()
+    after = page.cells()
+    if after == before and drawn.evaluate("form => form.isConnected"):
+        return ""
+    return f"{control.evaluate('node => node.outerHTML.slice(0, 80)')}: {before} became {after}"
+
+
+def letters_reach(page: NotebookPage) -> str:
+    """Press letters and arrows on whatever in the form can have the focus; return the first that reached a cell."""
+    controls = form(page).locator(CONTROLS).element_handles()
+    shown = [control for control in controls if control.is_visible() and not control.is_disabled()]
+    assert len(shown) >= 3
+    return next(filter(None, (press_keys(page, control, LETTERS) for control in shown)), "")
+
+
+def test_no_letter_reaches_jupyterlab(opened_notebook: NotebookPage) -> None:
+    """In a form for a payment, no letter changes a cell, nor Shift+Enter draws it anew; Ctrl+S saves the notebook."""
+    state("empty-payment").show(opened_notebook)
+    payee = form(opened_notebook).locator("input").first.element_handle()
+
+    assert "" == letters_reach(opened_notebook)
+    assert "" == press_keys(opened_notebook, payee, ["Shift+Enter", "Control+s"])
+    expect(opened_notebook.page.locator(".jp-mod-dirty")).to_have_count(0)
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("name", ["errors", "more-fields", "review", "unknown", "done-payer", "walkthrough"])
+def test_no_letter_reaches_the_notebook(page: NotebookPage, name: str) -> None:
+    """On whatever can have the focus, no letter or arrow changes a cell."""
+    state(name).show(page)
+
+    assert "" == letters_reach(page)
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_press_reaches_the_notebook(page: NotebookPage, kind: str) -> None:
+    """Whatever Enter, Space, Escape and their like do to a control, no cell runs, and the form is not drawn anew."""
+    name, where = KINDS[kind]
+    reached = []
+    for key in PRESSES:
+        state(name).show(page)
+        reached.append(press_keys(page, form(page).locator(where).filter(visible=True).first.element_handle(), [key]))
+    page.wait_idle()
+
+    assert [] == [*filter(None, reached)]

@@ -1,0 +1,230 @@
+"""Nothing typed into a form, and nothing of the rows of a report, is in the notebook's file, a checkpoint or elsewhere.
+
+Each journey is saved with the state of widgets at every stop: while a number is being typed, at the summary, after
+sending, after the response was kept. The files of the notebook and those of the server are searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from browser.form_pages import LABELS, fill_payer, type_into
+from browser.form_states import BANK, PAYER, PAYMENT, START, enter, field, form, press, write
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.traces import find_text
+from published import TYPED_PAYER
+
+PERSON = {
+    "Client user id": "leaks-001",
+    "E-mail address": "leaky.person@example.com",
+    "First name": "Zanzibarina",
+    "Last name": "Quartermainova",
+    "Date of birth": "1979-03-27",
+    "Phone number": "+12125557391",
+    "Address": "77 Leaky Terrace",
+    "City": "Albanytown",
+    "Postcode": "12207",
+    "Social security number": "219-09-9873",
+}
+COMPANY = {
+    "Company": "Leaky Handels GmbH",
+    "Client user id": "leaks-002",
+    "E-mail address": "leaky.company@example.com",
+    "First name": "Zanzibarina",
+    "Last name": "Quartermainova",
+    "Date of incorporation": "2014-11-28",
+    "Phone number": "+4930901820",
+    "Address": "Leckweg 77",
+    "City": "Berlinstadt",
+    "State": "Brandenburgland",
+    "Postcode": "10117",
+    "Registration or tax number": "HRB 7654321",
+    "Source of funds": "Leaky sales",
+    "Business activity": "Leaky trade",
+}
+HOLDER = {
+    "Bank name": "Leaky Bank",
+    "Account holder": "Zanzibarina Quartermainova",
+    "Date of birth": "1979-03-27",
+    "Address": "77 Leaky Terrace",
+    "City": "Albanytown",
+    "Postal code": "10117",
+}
+IBAN = "DE75512108001245126199"
+PAYEE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+PUBLIC = {"Client user id", "Bank name"}
+"""What a kept response shows: it is no secret."""
+
+Journey = Callable[[NotebookPage], Iterator[str]]
+
+
+def _person(page: NotebookPage) -> Iterator[str]:
+    field(page, "Payer type").select_option("individual")
+    for label, text in PERSON.items():
+        enter(page, label, text)
+    for label, text in {"Nationality": "US", "State": "NY", "Country": "US"}.items():
+        enter(page, label, text)
+    yield "typed"
+    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    press(page, "Onboard payer")
+    form(page).locator("button", has_text="Copy link").first.click()
+    yield "sent, and a link copied"
+    press(page, "Keep this in the notebook")
+    yield "kept"
+    press(page, "Edit and send again")
+    yield "edited again"
+
+
+def _company(page: NotebookPage) -> Iterator[str]:
+    field(page, "Payer type").select_option("business")
+    for label, text in COMPANY.items():
+        enter(page, label, text)
+    for label, text in {"Nationality": "DE", "Country": "DE"}.items():
+        enter(page, label, text)
+    yield "typed"
+    press(page, "Onboard payer")
+    press(page, "Keep this in the notebook")
+    yield "kept"
+
+
+def _account(page: NotebookPage) -> Iterator[str]:
+    enter(page, "Currency", "EUR")
+    write(page, "IBAN", IBAN)
+    yield "while the number is typed, visibly"
+    press(page, "Hide IBAN")
+    page.page.keyboard.press("Tab")
+    field(page, "IBAN").click()
+    expect(field(page, "IBAN")).to_have_value("DE75 5121 0800 1245 1261 99")
+    yield "while the number is corrected"
+    field(page, "Holder type").select_option("individual")
+    for label, text in HOLDER.items():
+        enter(page, label, text)
+    enter(page, "Country", "DE")
+    press(page, "Add bank details")
+    expect(form(page).get_by_text("Check your answers").first).to_be_visible()
+    yield "at the summary"
+    press(page, "Send")
+    press(page, "Keep this in the notebook")
+    yield "kept"
+    press(page, "Copy to a new account")
+    yield "copied to a new account"
+
+
+def _payment(page: NotebookPage) -> Iterator[str]:
+    enter(page, "Payee", PAYEE)
+    enter(page, "Amount", "10.424242")
+    yield "typed"
+
+
+def _rows(page: NotebookPage) -> Iterator[str]:
+    expect(page.page.get_by_role("button", name="refused 16")).to_be_visible()
+    yield "shown"
+    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.page.get_by_role("button", name="refused 16").click()
+    page.control("Search").fill("user-01")
+    page.wait_idle()
+    page.page.get_by_role("button", name="Copy rows").click()
+    yield "searched, and copied"
+
+
+REPORT = f"{START}import tempfile\nfrom example_reports import *\nform = example_report(tempfile.mkdtemp()).browse()\n"
+
+JOURNEYS: dict[str, tuple[str, Journey, list[str]]] = {
+    "person": (PAYER, _person, [text for label, text in PERSON.items() if label not in PUBLIC]),
+    "company": (PAYER, _company, [text for label, text in COMPANY.items() if label not in PUBLIC]),
+    "account": (
+        BANK,
+        _account,
+        [IBAN, "DE75 5121", "1245126199", *(text for label, text in HOLDER.items() if label not in PUBLIC)],
+    ),
+    "payment": (PAYMENT, _payment, [PAYEE, "10.424242"]),
+    "rows": (REPORT, _rows, ["user-011", "user-010", "account-1", "payer-1"]),
+}
+"""The cell of each journey, what a person does, and what is nowhere to be found."""
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("journey", JOURNEYS)
+def test_nothing_entered_is_saved(lab: Jupyter, browser: Browser, folder: Path, journey: str) -> None:
+    """At no stop of a journey is a value in a file."""
+    source, steps, values = JOURNEYS[journey]
+    write_notebook(folder / f"leaks-{journey}.ipynb", f"{source}form")
+    found = {}
+    with lab.open(browser, f"leaks-{journey}.ipynb", save_state=True) as page:
+        page.run_cell(0, expect=1)
+        for stop in steps(page):
+            page.wait_idle()
+            page.save()
+            found[stop] = [value for value in values if _files(folder, lab.private, journey, value)]
+
+    assert {stop: [] for stop in found} == found
+    assert found
+
+
+@pytest.mark.browser_all
+def test_another_page_sees_no_number(lab: Jupyter, browser: Browser, folder: Path) -> None:
+    """A number that is shown in the page in which it was typed is masked in the frames of any other one."""
+    write_notebook(folder / "leaks-pages.ipynb", f"{BANK}form")
+    with lab.open(browser, "leaks-pages.ipynb", keep=True) as page:
+        page.run_cell(0, expect=4)
+        mark = page.frames.mark()
+        enter(page, "Currency", "EUR")
+        enter(page, "IBAN", IBAN)
+        page.wait_idle()
+        page.save()
+        with lab.open(browser, "leaks-pages.ipynb", keep=True) as second:
+            expect(second.control("IBAN")).to_have_attribute("placeholder", "••••6199")
+            seen = second.frames.leaks(IBAN) + second.frames.leaks("5121 0800")
+        sent = page.frames.leaks(IBAN, mark)
+    lab._end_kernel("leaks-pages.ipynb")
+
+    assert ([], {"sent comm_msg"}) == (seen, set(sent))
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("save_state", [True, False])
+def test_nothing_typed_to_a_busy_kernel_is_saved(
+    lab: Jupyter, browser: Browser, folder: Path, save_state: bool
+) -> None:
+    """Typed while the kernel is busy, saved before and after sending: no file has it, no other page a secret."""
+    write_notebook(folder / "leaks-busy.ipynb", f"{PAYER}form", "1 + 1")
+    with lab.open(browser, "leaks-busy.ipynb", save_state=save_state, keep=True) as page:
+        page.run_cell(0, expect=15)
+        page.execute("import time; time.sleep(3)")
+        fill_while_busy = {name: LABELS[name] for name in ("ssn", "last_name")}
+        for name, label in fill_while_busy.items():
+            type_into(page, label, TYPED_PAYER[name])
+        page.save()
+        busy = typed_values(folder, lab.private)
+        page.wait_idle()
+        fill_payer(page)
+        page.save()
+        typed = typed_values(folder, lab.private)
+        with lab.open(browser, "leaks-busy.ipynb", save_state=save_state, keep=True) as second:
+            second.wait_idle()
+            seen = second.frames.leaks(TYPED_PAYER["ssn"])
+            expect(second.control("City")).to_have_value(TYPED_PAYER["city"])
+        page.control("Onboard payer").click()
+        expect(page.page.get_by_text("not started").first).to_be_visible()
+        page.save()
+        sent = typed_values(folder, lab.private)
+    lab._end_kernel("leaks-busy.ipynb")
+
+    assert ({}, {}, {}, []) == (busy, typed, sent, seen)
+
+
+def typed_values(*folders: Path) -> dict[str, list[str]]:
+    """Return the files that hold something typed."""
+    values = {value for name, value in TYPED_PAYER.items() if len(value) > 4 and name != "beneficiary_type"}
+    found = {value: [file for folder in folders for file in find_text(folder, value)] for value in values}
+    return {value: files for value, files in found.items() if files}
+
+
+def _files(folder: Path, private: Path, journey: str, value: str) -> list[str]:
+    """Return the files of a journey, or of the server, that hold a value."""
+    own = [file for file in find_text(folder, value) if f"leaks-{journey}" in file]
+    return own + find_text(private, value)

@@ -1,0 +1,216 @@
+"""A newcomer, who has read nothing, gets a payer onboarded and an account stored, typing each value once.
+
+The script uses only what a person sees: labels, buttons, what the form offers, and its headings. It ends with
+the notebook's file, which holds the proof and nothing personal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, write_notebook
+from browser.traces import find_text
+
+SOURCE = "from payerkit import *\nclient = sandbox(seed='newcomer', decide_after=0, fee_percent=0)\nWalkthrough(client)"
+
+COMPANY = {
+    "Company": "Beispiel Handels GmbH",
+    "Client user id": "newcomer-1",
+    "E-mail address": "Erika Beispiel <erika.beispiel@example.com>",
+    "First name": "Erika",
+    "Last name": "Beispielsdotter",
+    "Date of incorporation": "2 March 2015",
+    "Nationality": "germany",
+    "Phone number": "030 901820",
+    "Address": "Beispielweg 17",
+    "City": "Berlin",
+    "State": "Berlin",
+    "Postcode": "10117",
+    "Country": "deutschland",
+    "Registration or tax number": "HRB 7654321 B",
+    "Source of funds": "Sales of example goods",
+    "Business activity": "Trade in example goods",
+}
+RUPEES = {
+    "Currency": "indian rupee",
+    "Account number": "50100 4433 22110",
+    "SWIFT/BIC": "ICICINBB",
+    "IFSC": "ICIC0001234",
+    "Bank name": "Example Bank of India",
+}
+
+PERSON = {
+    "Client user id": "newcomer-2",
+    "E-mail address": "quentin.newcomer@example.com",
+    "First name": "Quentin",
+    "Last name": "Newcomerson",
+    "Date of birth": "12/31/1985",
+    "Nationality": "usa",
+    "Phone number": "(212) 555-7391",
+    "Address": "77 Newcomer Terrace",
+    "City": "Albany",
+    "State": "new york",
+    "Postcode": "12207",
+    "Country": "united states",
+    "Social security number": "219-09-9873",
+}
+EUROS = {"Currency": "euro", "IBAN": "DE75512108001245126198", "Bank name": "Example Bank"}
+
+KEPT = {"Client user id", "Company", "Bank name"}
+"""What the notebook keeps of the values."""
+
+
+class Newcomer:
+    """Someone who fills in what is asked, top to bottom, and takes what is offered."""
+
+    def __init__(self, notebook: NotebookPage) -> None:
+        self.notebook, self.page = notebook, notebook.page
+        self.shown = self.page.locator(OUTPUTS)
+        self.typed: set[str] = set()
+
+    def field(self, label: str) -> Locator:
+        """Find the visible field with a label."""
+        return self.shown.get_by_label(label, exact=True).filter(visible=True).first
+
+    def type(self, values: dict[str, str]) -> None:
+        """Type each value into the field with its label, which was never typed into before, and leave it with Tab."""
+        assert self.typed.isdisjoint(values)
+        self.typed |= values.keys()
+        for label, text in values.items():
+            self.field(label).click()
+            self.page.keyboard.type(text)
+            self.page.keyboard.press("Tab")
+            self.notebook.wait_idle()
+
+    def press(self, name: str) -> None:
+        """Press a button by what stands on it."""
+        self.shown.get_by_role("button", name=name, exact=True).filter(visible=True).first.click()
+
+    def take_offers(self) -> list[str]:
+        """Press each button that offers a reading, until none is left; return what stood on them."""
+        offers, taken = self.shown.get_by_role("button", name="Use ").filter(visible=True), []
+        while offers.count():
+            taken.append(offers.first.inner_text())
+            offers.first.click()
+            self.notebook.wait_idle()
+            assert len(taken) < 10
+        return taken
+
+    def sees(self, text: str) -> None:
+        """Expect a text somewhere in the output."""
+        expect(self.shown.get_by_text(text).filter(visible=True).first).to_be_visible()
+
+    def sign(self) -> None:
+        """Go to the payer's pages, and do there what they ask."""
+        with self.page.context.expect_page() as agreement:
+            self.shown.get_by_role("link", name="Open the agreement").click()
+        agreement.value.get_by_role("checkbox").check()
+        agreement.value.get_by_role("button", name="Sign the agreement").click()
+        expect(agreement.value.get_by_text("You have signed the agreement.")).to_be_visible()
+        agreement.value.close()
+        self.press("The payer has signed")
+        with self.page.context.expect_page() as check:
+            self.shown.get_by_role("link", name="Open the identity check").click()
+        check.value.get_by_role("button").first.click()
+        check.value.wait_for_load_state()
+        check.value.close()
+        self.press("Refresh status")
+
+    def store_account(self) -> None:
+        """Look at what was entered, and send it."""
+        self.press("Add bank details")
+        self.sees("Check your answers")
+        self.press("Send")
+        self.sees("Account added.")
+
+
+@pytest.fixture
+def newcomer(lab: Jupyter, browser: Browser) -> Iterator[Newcomer]:
+    """Open a notebook with the walkthrough, saved with the state of its widgets, for somebody who never saw it."""
+    write_notebook(lab.folder / "newcomer.ipynb", SOURCE)
+    with lab.open(browser, "newcomer.ipynb", save_state=True, viewport=(1280, 1600)) as page:
+        page.run_cell(0, expect=4)
+        yield Newcomer(page)
+        assert page.hosts <= {"127.0.0.1", "localhost"}
+
+
+def proof(saved: dict[str, Any]) -> str:
+    """Return what a saved notebook shows without a kernel: its ordinary outputs, as text."""
+    outputs = [output for cell in saved["cells"] for output in cell.get("outputs", [])]
+    plain = [output["data"] for output in outputs if "application/vnd.jupyter.widget-view+json" not in output["data"]]
+    return json.dumps(plain, ensure_ascii=False)
+
+
+@pytest.mark.browser_all
+def test_a_german_company_gets_an_account_in_rupees(newcomer: Newcomer, folder: Path) -> None:
+    """Names of countries and of the currency are enough, the rails are known, and the file shows what was stored."""
+    newcomer.field("Payer type").select_option(label="Business: a company")
+    newcomer.type(COMPANY)
+    taken = newcomer.take_offers()
+    newcomer.press("Onboard payer")
+    newcomer.sees("Open the agreement")
+    newcomer.sign()
+    newcomer.sees("approved")
+    newcomer.press("Keep this in the notebook")
+    newcomer.press("Next step: Bank details")
+    newcomer.type(RUPEES)
+    newcomer.shown.get_by_label("The payer is also the account holder").check()
+    newcomer.store_account()
+    newcomer.press("Keep this in the notebook")
+    newcomer.notebook.wait_idle()
+    kept = proof(newcomer.notebook.save())
+
+    assert {"Use erika.beispiel@example.com", "Use 2015-03-02", "Use +4930901820"} == set(taken)
+    assert all(text in kept for text in ("newcomer-1", "approved", "••••2110", "INR", "swift"))
+    assert [] == leaks(folder, COMPANY | RUPEES, "+4930901820", "erika.beispiel@example.com", "501004433", "22110")
+
+
+@pytest.mark.browser_all
+def test_a_person_corrects_a_mistyped_iban(newcomer: Newcomer, folder: Path) -> None:
+    """The mistake is told before anything is sent, and one digit corrects it."""
+    newcomer.field("Payer type").select_option(label="Individual: a person")
+    newcomer.type(PERSON)
+    taken = newcomer.take_offers()
+    newcomer.press("Onboard payer")
+    newcomer.press("Next step: Bank details")
+    newcomer.type(EUROS)
+    newcomer.sees("The check digits do not match: probably a typo.")
+    newcomer.field("IBAN").click()
+    newcomer.page.keyboard.press("End")
+    newcomer.page.keyboard.press("Backspace")
+    newcomer.page.keyboard.type("9")
+    newcomer.page.keyboard.press("Tab")
+    expect(newcomer.shown.get_by_text("The check digits do not match")).to_have_count(0)
+    newcomer.shown.get_by_label("The payer is also the account holder").check()
+    newcomer.store_account()
+    newcomer.press("Keep this in the notebook")
+    newcomer.notebook.wait_idle()
+    kept = proof(newcomer.notebook.save())
+
+    assert {"Use 1985-12-31", "Use +12125557391", "Use NY"} == set(taken)
+    assert all(text in kept for text in ("newcomer-2", "••••6199", "EUR"))
+    assert [] == leaks(folder, PERSON | EUROS, "+12125557391", "1985-12-31", "DE7551210800124512619", "1245126199")
+
+
+def leaks(folder: Path, values: dict[str, str], *forms: str) -> list[str]:
+    """Return what of the values, but those that a kept response shows, is in the notebook's file or checkpoint."""
+    public = {
+        "Client user id",
+        "Company",
+        "Currency",
+        "Country",
+        "Nationality",
+        "Bank name",
+        "City",
+        "State",
+        "SWIFT/BIC",
+        "IFSC",
+    }
+    hidden = [text for label, text in values.items() if label not in public]
+    return [text for text in (*hidden, *forms) if any("newcomer" in file for file in find_text(folder, text))]
