@@ -32,6 +32,7 @@ def options_of(notebook: NotebookPage, label: str) -> Locator:
     return notebook.page.get_by_role("listbox", name=f"{label}: choices").get_by_role("option")
 
 
+@pytest.mark.browser_all
 @form_of("bank")
 def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
     """Whoever types rupees gets the rails and the fields of an account in India, and types its number once, visibly."""

@@ -92,6 +92,7 @@ def letters_reach(page: NotebookPage) -> str:
     return next(filter(None, (press_keys(page, control, LETTERS) for control in shown)), "")
 
 
+@pytest.mark.browser_all
 def test_no_letter_reaches_jupyterlab(opened_notebook: NotebookPage) -> None:
     """In a form for a payment, no letter changes a cell, nor Shift+Enter draws it anew; Ctrl+S saves the notebook."""
     state("empty-payment").show(opened_notebook)

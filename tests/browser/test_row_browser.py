@@ -35,6 +35,7 @@ def status(notebook: NotebookPage) -> Locator:
     return notebook.page.locator(".jp-OutputArea-output .rows [role=status]")
 
 
+@pytest.mark.browser_all
 def test_a_person_finds_rows_with_the_keyboard(notebook: NotebookPage) -> None:
     """A state, a reason, a search and a page: the focus stays where it was, and no key reaches JupyterLab."""
     page, before = notebook.page, notebook.cells()

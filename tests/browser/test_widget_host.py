@@ -47,6 +47,7 @@ def step(notebook: NotebookPage, name: str) -> Locator:
     return notebook.page.locator(".step", has=notebook.page.get_by_text(name, exact=True))
 
 
+@pytest.mark.browser_all
 @code(WALK)
 def test_a_walkthrough_goes_step_by_step(notebook: NotebookPage) -> None:
     """One form at a time; the list says what is done, what is locked and why; *Next step* leads to the next heading."""
@@ -71,6 +72,7 @@ def test_a_walkthrough_goes_step_by_step(notebook: NotebookPage) -> None:
     expect(step(notebook, "Payer")).to_have_attribute("aria-current", "step")
 
 
+@pytest.mark.browser_all
 @code(WALK)
 def test_the_notebook_keeps_what_was_checked(notebook: NotebookPage) -> None:
     """Response, accounts and card become outputs of the notebook, masked; after a reload there is a line to run."""
