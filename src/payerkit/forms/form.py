@@ -473,6 +473,7 @@ class Form(PageWidget):
         """Run a job in the calling thread, take over its outcome or error, and return the error."""
         problem: PayerkitError | KeyboardInterrupt | None = None
         end: Callable[[], None] | None = None
+        defect: Exception | None = None
         try:
             outcome = job.work(job)
             end = partial(job.on_done, outcome)
@@ -484,14 +485,23 @@ class Form(PageWidget):
             elif job.early is None:
                 problem = InterruptedCall("The form was interrupted after the request had left.")
                 end = partial(self._fail, job, problem)
+        except Exception as error:
+            defect = error
+            raise
         finally:
-            self._end(job, end, problem)
+            self._end(job, end, problem, defect)
         return problem
 
-    def _end(self, job: Job, end: Callable[[], None] | None, problem: BaseException | None) -> None:
+    def _end(
+        self,
+        job: Job,
+        end: Callable[[], None] | None,
+        problem: BaseException | None,
+        defect: Exception | None = None,
+    ) -> None:
         """Take over the end of a job, and show it. A job that was stopped counts only while its outcome is unknown.
 
-        end: takes over the outcome or error; None after a defect.
+        end: takes over the outcome or error; None after a defect, and where an interrupt proves nothing.
         """
         if end is None and job.has_left:  # what failed here proves nothing about the service
             if job.early is None:
@@ -511,7 +521,12 @@ class Form(PageWidget):
                     self._take_late(job, end, problem)
                 elif end is not None:
                     end()
+            except Exception as error:
+                defect = error
+                raise
             finally:
+                if defect is not None:
+                    self._show_defect(defect)
                 self._lock.notify_all()
                 page = {"page": job.page, "focus": self._focus()} if job.page and not job.is_abandoned else {}
                 self._post(self._view(self._entries.fields) | page)
