@@ -13,7 +13,7 @@ START = "from payerkit import *\nclient = sandbox(seed=1)\n"
 PAYER = """form = PayerForm(client)
 form.fill(client_user_id="example-001", email="payer at example.com", phone="+12125551234", first_name="Example",
           last_name="Payer 001", beneficiary_type="individual", date_of_birth="1985-12-12", nationality="US",
-          ssn="123-45-6789", address_line1="1 Example Street", city="New York", state="NY", postcode="1001",
+          ssn="123-45-6789", address_line1="1 Example Street", city="Boston", state="MA", postcode="2108",
           country="US")
 form"""
 BANK = """form = BankDetailsForm(client, "example-001")

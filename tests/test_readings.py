@@ -180,6 +180,8 @@ def test_emails(typed: str, expected: str | None) -> None:
         ("ifsc", "HDFCO000001", {}, "HDFC0000001"),  # the letter O, where only a zero can stand
         ("postal_code", "2138", US, "02138"),
         ("postal_code", "2138", {}, None),
+        ("postal_code", "2138", {**US, "state": "MA"}, "02138"),
+        ("postal_code", "1001", {**US, "state": "NY"}, None),  # 01001 is in Massachusetts: a digit of 10001 is missing
         ("state", "New York", US, "NY"),
         ("state", "New York", GERMANY, None),
         ("account_number", "1234 5678", {}, None),  # banks differ in what they take

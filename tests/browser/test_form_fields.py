@@ -327,3 +327,22 @@ def test_a_list_at_the_bottom_opens_upwards(notebook: NotebookPage) -> None:
 
     assert last
     assert last["y"] + last["height"] <= 700
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_list_stays_with_its_field(notebook: NotebookPage) -> None:
+    """A page that scrolls or changes its size does not take the list away from somebody who chooses."""
+    field = notebook.control("Nationality")
+    field.press_sequentially("united")
+    options = notebook.page.get_by_role("listbox", name="Nationality: choices")
+    expect(options).to_be_visible()
+    for width in (900, 1280):
+        notebook.page.set_viewport_size({"width": width, "height": 2500})
+        expect(options).to_be_visible()
+        below = notebook.page.evaluate("new Promise(requestAnimationFrame)") and options.bounding_box()
+        box = field.bounding_box()
+
+        assert below
+        assert box
+        assert abs(below["x"] - box["x"]) < 3

@@ -14,7 +14,7 @@ from typing import Any
 from payerkit.checks.banks import ifsc_letter_o, routing_zero_lost
 from payerkit.checks.codes import find_code
 from payerkit.checks.inputs import unwrap_secret
-from payerkit.checks.places import aliases, countries, one_alias, postal_zero_lost, state_written_out
+from payerkit.checks.places import aliases, countries, one_alias, postal_elsewhere, postal_zero_lost, state_written_out
 from payerkit.checks.schema import FORMATS, Schema, check_field
 from payerkit.checks.texts import compact, fold, inner_separators, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
@@ -250,7 +250,10 @@ def _read_ifsc(text: str, _record: _Values) -> str | None:
 
 
 def _read_postal_code(text: str, record: _Values) -> str | None:
-    return f"0{text}" if postal_zero_lost(text, record.get("country")) else None
+    """Return the code with its leading zero, unless the record's state has no such code: then another digit is lost."""
+    country, restored = record.get("country"), f"0{text}"
+    is_lost = postal_zero_lost(text, country) and not postal_elsewhere(restored, record.get("state"), country)
+    return restored if is_lost else None
 
 
 def _read_state(text: str, record: _Values) -> str | None:

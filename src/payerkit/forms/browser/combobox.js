@@ -99,6 +99,13 @@ const addCombobox = (field, form) => {
       close();
     }
   });
-  window.addEventListener('resize', close, { signal: form.signal });
-  window.addEventListener('scroll', (event) => popup.hidden || popup.contains(event.target) || close(), { capture: true, signal: form.signal });
+  // The list stays with its input while the page moves, and closes once the input is out of the window.
+  const follow = ({ target }) => {
+    if (popup.hidden || (target !== window && popup.contains(target))) return;
+    const { top, bottom } = input.getBoundingClientRect();
+    if (bottom < 0 || top > innerHeight) close();
+    else place();
+  };
+  window.addEventListener('resize', follow, { signal: form.signal });
+  window.addEventListener('scroll', follow, { capture: true, signal: form.signal });
 };
