@@ -250,6 +250,16 @@ def test_a_warning_finds_its_rows(tmp_path: Path) -> None:
     assert all("[routing_checksum]" in note for _, _, _, note, _ in shown["rows"])
 
 
+def test_statuses_are_shown_in_words(tmp_path: Path) -> None:
+    """A status has blanks in place of underscores; an id stays as it is."""
+    report = example_report(tmp_path)
+    report.frame["kyc_status"], report.frame["user_id"] = "awaiting_manual_review", "user_1"
+    note = report.browse()._rows.page({}, 0)["rows"][0][3]
+
+    assert "user id: user_1 · " in note
+    assert "kyc status: awaiting manual review" in note
+
+
 def test_a_plan_is_browsed() -> None:
     """What is wrong, by finding; what would be sent; warnings in small print."""
     browsed = example_plan(60).browse()

@@ -257,7 +257,11 @@ class Report:
         shown = self.frame.iloc[rows]
         facts = zip(*(shown[name] for name in _FACTS), strict=True)
         texts = [
-            [f"{in_words(name)}: {value}" for name, value in zip(_FACTS, row, strict=True) if _is_given(value)]
+            [
+                f"{in_words(name)}: {_fact(name, value)}"
+                for name, value in zip(_FACTS, row, strict=True)
+                if _is_given(value)
+            ]
             for row in facts
         ]
         return [" · ".join(filter(None, [found, *row])) for found, row in zip(shown["findings"], texts, strict=True)]
@@ -278,6 +282,11 @@ class Report:
         ]
         table = html.grid(("rows", "state", "reason", "which"), rows, caption="Reasons") if rows else ""
         return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
+
+
+def _fact(name: str, value: Any) -> str:
+    """Return a cell as a row browser shows it; a status is shown in words, an id as it is."""
+    return in_words(str(value)) if name.endswith("status") else str(value)
 
 
 def _is_given(value: Any) -> bool:

@@ -50,7 +50,7 @@ def _letters(text: str) -> str:
 
 
 def legal_form(value: str, holder: str | None, country: str | None) -> bool | str:
-    """Return the legal form at the end of an individual's name; False if there is none, or it may be a surname."""
+    """Return the legal form at the end of an individual's name; False without one, or if it may be a surname."""
     if holder != "individual":
         return False
     words = value.split()

@@ -29,8 +29,8 @@ def asked_fields(currency: str, rails: str | None) -> tuple[str, ...]:
 
 
 @lru_cache(1024)
-def needed_fields_alone(currency: str, rails: str | None) -> tuple[str, ...]:
-    """Return the published fields that an account usually needs and no other field can stand for."""
+def fields_without_alternative(currency: str, rails: str | None) -> tuple[str, ...]:
+    """Return the published fields that an account usually needs, and that no other field can replace."""
     return tuple(group[0] for group in _needs(currency, rails) or () if len(group) == 1)
 
 

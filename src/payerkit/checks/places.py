@@ -89,13 +89,13 @@ def aliases(kind: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def one_alias(kind: str, value: str) -> str | None:
-    """Return the code that an alias means; None if it is none, or ambiguous."""
+    """Return the code that an alias means; None if it is unknown or ambiguous."""
     codes = aliases(kind).get(fold(value), ())
     return codes[0] if len(codes) == 1 else None
 
 
 def country_code(value: str) -> str | None:
-    """Return the code of a country given by its English name, an alias or three letters; None if it is none of them."""
+    """Return the code of a country given by its English name, an alias or three letters; None if it is unknown."""
     return one_alias("country", value) or _country_names().get(fold(value))
 
 

@@ -1,7 +1,7 @@
-"""The one value that a text can mean in a field, such as +12125551234 for (212) 555-1234 in the US.
+"""Read the one value that a text can mean in a field, such as +12125551234 for (212) 555-1234 in the US.
 
-A reading is only offered: a person decides. There is none for a text that is right already, means nothing, or may mean
-several things, such as 03/04/1985.
+A reading is only offered: a person decides. A text that is right already, means nothing, or may mean several things,
+such as 03/04/1985, has no reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Values = Mapping[str, Any]
 
 
 def reading(schema: Schema, field_name: str, value: Any, record: Mapping[str, Any]) -> str | None:
-    """Return the one value that a text can mean in a field, in the form that the field takes; None if there is none.
+    """Return the one value that a text can mean in a field, in the form that the field takes, or None.
 
     Args:
         schema: Of the request.
@@ -61,7 +61,7 @@ def _reader(schema: Schema, name: str) -> Callable[[str, _Values], str | None] |
 
 
 def _only(values: Iterable[str]) -> str | None:
-    """Return the only value; None if there is none, or if there are several different ones."""
+    """Return the value if all are the same; None for several different values, or no value."""
     found = dict.fromkeys(values)
     return next(iter(found)) if len(found) == 1 else None
 

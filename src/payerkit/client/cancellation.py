@@ -12,7 +12,7 @@ class StoppedError(Exception):
 
 
 class Cancellation:
-    """Stops the calls of one thread from another one, and tells whether a write may have left by then."""
+    """Stops the calls of another thread, and knows if a write may have left by then."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

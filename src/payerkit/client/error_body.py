@@ -52,7 +52,7 @@ def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
 
 
 def _find_code(body: dict[str, Any], private: Iterable[str]) -> str:
-    """Return the first code in an error body that repeats no private value, "" if there is none."""
+    """Return the first code in an error body that repeats no private value, or ""."""
     codes = (text for text in _code_places(body) if isinstance(text, str) and _CODE.fullmatch(text))
     return next((code for code in codes if code in WAITING_CODES or not _repeats(code, private)), "")
 

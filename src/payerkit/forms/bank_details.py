@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from payerkit import html
-from payerkit.checks.needs import asked_fields, needed_fields_alone, needs_text
+from payerkit.checks.needs import asked_fields, fields_without_alternative, needs_text
 from payerkit.checks.one import check_bank_details
 from payerkit.checks.requirements import listed_rails
 from payerkit.client import Client, RequestBody
@@ -116,9 +116,9 @@ class BankDetailsForm(Form):
             self._refresh_pages()
 
     def _left_behind(self, job: Job | None) -> Banner | None:
-        """Return what to say of a payer whose form is cleared: what became of an account that was sent just now.
+        """Return the banner of a form that is cleared for another payer: the outcome of the account that was just sent.
 
-        job: what the form did until then, whose outcome nobody has seen.
+        job: the job that the change of the payer had to wait for, or None.
         """
         payer = visible(str(self._client_user_id))
         if self._unknown is not None:
@@ -223,7 +223,11 @@ class BankDetailsForm(Form):
         box = None if self._offered is None else (self._filled is not None, self._box_text)
         values = self._entries.visible_values()
         currency, rails = values["currency"], values["rails"]
-        needs = (asked_fields(currency, rails), needed_fields_alone(currency, rails), needs_text(currency, rails))
+        needs = (
+            asked_fields(currency, rails),
+            fields_without_alternative(currency, rails),
+            needs_text(currency, rails),
+        )
         return super()._view(names) | {"box": box, "needs": needs}
 
     def _make_spec(self, title: str) -> dict[str, Any]:

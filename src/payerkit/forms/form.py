@@ -40,8 +40,6 @@ from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
 _SCRIPTS = (
-    "dom",
-    "keys",
     "combobox",
     "secrets",
     "fields",
@@ -225,7 +223,7 @@ class Form(PageWidget):
 
     @contextmanager
     def _settled(self) -> Iterator[Job | None]:
-        """Wait until no job runs, and hold the lock then; yield the job that ran, None if there was none.
+        """Wait until no job runs, and hold the lock then; yield the job that it waited for, or None.
 
         A thread that has the lock already is part of the job, and does not wait.
         """
@@ -802,7 +800,7 @@ class Form(PageWidget):
         return self._job is None and self._state.phase in {"open", "review"}
 
     def _meant(self, name: str, text: Any) -> Any:
-        """Return the code that a text means, or the text itself if there is none, or several."""
+        """Return the only code that a text means, else the text itself."""
         lookup = self._entries.fields[name].lookup
         if not lookup or not isinstance(text, str):
             return text
@@ -810,7 +808,7 @@ class Form(PageWidget):
         return found.options[found.match][0] if found.match >= 0 else text
 
     def _touch(self, name: str, value: Any) -> None:
-        """Mark a field as touched, and keep its value unless it is None; ignored once the form is sent."""
+        """Mark a field as touched, and keep a new value, if any. A form that is sent takes none."""
         if not self._takes_values:
             return
         self._entries.touched.add(name)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from payerkit.html import visible
 
 Phase = Literal["open", "review", "unknown", "done"]
-"""The phase of a form: open for input, to be looked at before it is sent, sent with an unknown outcome, or sent with a
+"""The phase of a form: open for input, reviewed before it is sent, sent with an unknown outcome, or sent with a
 response. To the browser, a form that is being sent is "sending", and one that waits for something else is "locked"."""
 
 Kind = Literal["info", "success", "warning", "error"]

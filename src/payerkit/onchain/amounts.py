@@ -76,8 +76,8 @@ def format_percentage(number: Decimal | None) -> str:
 def simplest_percentage(part: int, whole: int) -> Decimal | None:
     """Return what percentage of a whole a part is, as a person would have written it; None of nothing.
 
-    This is the shortest number of which the part, in base units, may have been rounded; if there is none of up to six
-    digits, the six digits above it.
+    This is the shortest number of which the part, in base units, may have been rounded; if six digits
+    are not enough, the six digits above it.
     """
     if whole == 0:
         return None

@@ -132,8 +132,8 @@ class AddressBook:
             address: In any case.
 
         Returns:
-            A known address with the same first and last four hex digits, if it is another one. None if there is none,
-            or if the address itself is known, on any network.
+            A known address with the same first and last four hex digits, if it is another one; None otherwise,
+            and for an address that is itself known on any network.
 
         Example:
             >>> book = AddressBook.read({"0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7": "Example Payee"})

@@ -2,6 +2,8 @@
 
 The modules:
 
-        page_widget             the base class; in a page, `loader.js` gets the code, and `kernel.js` watches the kernel
+        page_widget             the base class; in a page, `loader.js` gets the code. All widgets share `dom.js`, which
+                                builds elements, `keys.js`, which keeps keys from the notebook, and `kernel.js`, which
+                                watches the kernel
         row_browser             the rows of a report or plan, by the page
 """

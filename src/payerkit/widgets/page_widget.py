@@ -23,6 +23,10 @@ def source(package: str, name: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
+_SHARED = ("dom.js", "keys.js", "kernel.js")
+"""The scripts of this folder that are part of every widget."""
+
+
 @dataclass(frozen=True)
 class PageCode:
     """The code of a widget as a page gets it.
@@ -36,11 +40,14 @@ class PageCode:
     @classmethod
     @cache
     def of(cls, package: str, scripts: tuple[str, ...], *styles: str) -> Self:
-        """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`."""
+        """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`.
+
+        The palette and the scripts that all widgets share come first.
+        """
         css = json.dumps("\n".join([palette(), *(source(package, style) for style in styles)]))
+        shared = [source(__package__, name) for name in _SHARED]
         own = [source(package, name) for name in scripts]
-        shared = source(__package__, "kernel.js")
-        code = "\n".join([f"const css = {css};", shared, *own, "export { css, draw, watchKernel };"])
+        code = "\n".join([f"const css = {css};", *shared, *own, "export { css, draw, watchKernel };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 
 

@@ -12,8 +12,6 @@ from payerkit.errors import PayerkitError
 from payerkit.widgets.page_widget import PageCode, PageWidget
 from payerkit.wording import count_of, in_words
 
-_SCRIPTS = ("forms/browser/dom.js", "forms/browser/keys.js", "widgets/row_browser.js")
-
 
 class BrowsedRows(Protocol):
     """The rows that a row browser shows. wanted: the filters and the order, as the page sends them."""
@@ -52,7 +50,7 @@ class RowBrowser(PageWidget):
 
     @classmethod
     def _code(cls) -> PageCode:
-        return PageCode.of("payerkit", _SCRIPTS, "widgets/row_browser.css")
+        return PageCode.of("payerkit", ("widgets/row_browser.js",), "widgets/row_browser.css")
 
     def _on_message(self, message: Any) -> None:
         """Reply to a message of a page. Raises nothing: ipywidgets would only log it, and the user see nothing."""

@@ -1,6 +1,5 @@
-// Draws the forms of a widget: one, or the steps of a Walkthrough. The scripts share one scope, in this order:
-// dom           builds elements
-// keys          keeps keys from the notebook, and hands them to the fields
+// Draws the forms of a widget: one, or the steps of a Walkthrough. The scripts share one scope, in this order
+// (behind dom, keys and kernel of the folder widgets):
 // combobox      suggestions below a field
 // secrets       hidden values and account numbers
 // fields        one field with its notes
