@@ -19,7 +19,7 @@ import payerkit
 PACKAGE = Path(payerkit.__file__).parent
 MODULES: dict[str, str] = vars(payerkit)["_MODULES"]
 FLOORS = [
-    {"errors", "html", "wording", "_tables"},
+    {"errors", "html", "wording", "_tsv"},
     {"wire", "findings", "retry", "explanations"},
     {"checks", "onchain"},
     {"policy"},
@@ -27,7 +27,7 @@ FLOORS = [
     {"signing"},
     {"masking"},
     {"models"},
-    {"frames", "client", "sample_payments", "widgets"},
+    {"frames", "client", "sample_payments", "tables", "widgets"},
     {"endpoints", "sandbox_controls"},
     {"bulk", "forms"},
     {"profiles"},
@@ -99,7 +99,7 @@ def test_no_name_stands_twice() -> None:
 
 def test_service_knows_nothing_of_the_client() -> None:
     """The service and the client share the fact tables of onchain, and no model."""
-    assert {"onchain", "_tables"} == {other for one, other in imports() if one == "service"}
+    assert {"onchain", "_tsv"} == {other for one, other in imports() if one == "service"}
 
 
 def test_nothing_but_the_starter_imports_the_service() -> None:
@@ -118,7 +118,7 @@ def test_every_part_has_its_floor() -> None:
     assert parts == {name for names in FLOORS for name in names}
 
 
-@pytest.mark.parametrize("folder", ["bulk", "forms", "policy", "review", "signing", "widgets"])
+@pytest.mark.parametrize("folder", ["bulk", "forms", "policy", "review", "signing", "tables", "widgets"])
 def test_every_module_is_in_the_map_of_its_folder(folder: str) -> None:
     """A reader finds each module of a large folder by its subject, and none that is gone."""
     named = re.findall(

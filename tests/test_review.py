@@ -36,7 +36,7 @@ from example_payments import (
     order,
     payment,
 )
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput

@@ -25,7 +25,7 @@ from example_payments import (
     order,
     payment,
 )
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import simplest_percentage

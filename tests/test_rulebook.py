@@ -13,7 +13,7 @@ import pytest
 import schwifty
 from babel import Locale
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks import banks, names, places
 from payerkit.checks.requirements import requirements
 

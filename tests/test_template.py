@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit.bulk.template import DEFAULT_ROUTES, _examples
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.tables.template import DEFAULT_ROUTES, _examples
 
 ROUTES = tuple(_examples())
 NEEDS = {f"{currency}-{rails}".lower(): row.needs for (currency, rails), row in requirements().items()}

@@ -16,8 +16,9 @@ The modules, from the ground up; each imports only from its own line and the lin
     client, frames                  HTTP, and what each failure proves; DataFrames of records
     sample_payments                 example payments, an honest one and bad ones
     widgets                         what every widget is made of: one model, its code sent once a page
+    tables                          spreadsheets and text files, as people have them, to tables named by field
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
-    bulk, forms                     tables of many rows; forms for notebooks
+    bulk, forms                     runs over many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys
     connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
     cli                             the command line
@@ -101,14 +102,14 @@ _MODULES = {
     "onboard": "bulk.run",
     "payer_statuses": "bulk.payer_statuses",
     "plan_onboarding": "bulk.plan",
-    "read_bank_details": "bulk.read",
-    "read_payers": "bulk.read",
+    "read_bank_details": "tables.read",
+    "read_payers": "tables.read",
     "read_payment": "models.files",
     "rules": "checks.catalogue",
     "samples": "sample_payments",
     "sandbox": "connection",
     "statuses": "explanations",
-    "template": "bulk.template",
+    "template": "tables.template",
     "update_agreement": "endpoints",
     "wait_for": "bulk.wait_for",
     "write_clear_signing": "signing.clear_signing_descriptors",

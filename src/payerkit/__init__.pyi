@@ -7,7 +7,7 @@ from payerkit.bulk.plan import (
     Plan as Plan,
     plan_onboarding as plan_onboarding,
 )
-from payerkit.bulk.read import (
+from payerkit.tables.read import (
     read_bank_details as read_bank_details,
     read_payers as read_payers,
 )
@@ -16,7 +16,7 @@ from payerkit.bulk.run import (
     add_bank_details as add_bank_details,
     onboard as onboard,
 )
-from payerkit.bulk.template import template as template
+from payerkit.tables.template import template as template
 from payerkit.bulk.safe_files import write_safe_files as write_safe_files
 from payerkit.bulk.wait_for import (
     WaitReport as WaitReport,

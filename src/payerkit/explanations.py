@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from payerkit import html
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
 from payerkit.wire import our_name

@@ -2,10 +2,6 @@
 
 The modules, by subject (a test holds that each is named):
 
-    Files and templates
-        read                     tables of payers and accounts, with columns named by field
-        template                 a table to fill in; template_workbook: the same for Excel
-
     A table, checked where its rows are
         holder                   whose an account is: columns of the holder, or of the payer
         checked_rows             rows as they are sent, and what the checks find in them
@@ -39,7 +35,6 @@ The modules, by subject (a test holds that each is named):
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
         reasons                  the reasons of a report or plan, grouped; row_pages: its rows, for a row browser
-        spreadsheets             files and texts without formulas
 
     Many payments, without sending
         check_payments           check them, and compare them with each other

@@ -11,7 +11,6 @@ import pandas as pd
 
 from payerkit.bulk.findings_by_row import FindingsByRow, Step
 from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
-from payerkit.bulk.read import columns_by_field, name_columns, own_columns
 from payerkit.bulk.row_hashes import ID, RowHashes, hash_rows
 from payerkit.bulk.text_column import IdColumn
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
@@ -20,6 +19,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
+from payerkit.tables.columns import columns_by_field, name_columns, own_columns
 
 SCHEMAS: dict[Step, Schema] = {"payer": PAYER, "bank_details": BANK_DETAILS}
 

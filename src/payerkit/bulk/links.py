@@ -15,12 +15,12 @@ import pandas as pd
 
 from payerkit.bulk.identity import id_form
 from payerkit.bulk.journal import digest
-from payerkit.bulk.read import name_columns
-from payerkit.bulk.spreadsheets import inert, open_for_owner
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.html import is_web_address
+from payerkit.tables.columns import name_columns
+from payerkit.tables.spreadsheets import inert, open_for_owner
 
 _LINKS = ("agreement_url", "kyc_url")
 _IDENTITY = ("client_user_id", "email")

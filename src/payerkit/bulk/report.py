@@ -19,12 +19,12 @@ from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of
 from payerkit.bulk.reasons import Reasons, first_labels
 from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.sending import THERE_ALREADY
-from payerkit.bulk.spreadsheets import write_rows
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
+from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.outcomes import shown_id
 from payerkit.bulk.reasons import Reasons
-from payerkit.bulk.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
+from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
 
 _PAGE = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, partial
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks.banks import country_of_bic, country_of_iban, share_banks
 from payerkit.checks.places import countries
 from payerkit.checks.requirements import Requirement, find_requirement

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks.banks import country_of_bic
 from payerkit.checks.texts import upper_code
 

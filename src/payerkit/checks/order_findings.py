@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.findings import Finding, Severity
 from payerkit.wire import wire_name
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks.texts import compact, fold, upper_code
 
 _EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import starmap
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks.banks import is_iban
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.rules import Rule

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks.contradictions import identifier_rules
 from payerkit.checks.requirements import requirement_rules
 from payerkit.checks.rules import Rule

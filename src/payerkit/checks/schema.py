@@ -12,7 +12,7 @@ from functools import cached_property
 from numbers import Number
 from typing import Any, Literal, cast
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.checks.places import country_code
 from payerkit.findings import Finding
 from payerkit.wire import id_problem, wire_name

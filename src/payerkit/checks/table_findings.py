@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import cast
 
-from payerkit import _tables
+from payerkit import _tsv
 from payerkit.findings import Finding, Severity
 from payerkit.wire import wire_name
 
-_KINDS = {row["code"]: row for row in _tables.rows("payerkit.checks", "table_findings")}
+_KINDS = {row["code"]: row for row in _tsv.rows("payerkit.checks", "table_findings")}
 
 TABLE_FINDING_CODES = tuple(_KINDS)
 

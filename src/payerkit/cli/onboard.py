@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from payerkit.bulk.plan import plan_onboarding
-from payerkit.bulk.read import read_payers
 from payerkit.bulk.run import onboard
-from payerkit.bulk.template import template
 from payerkit.connection import connect
 from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.tables.read import read_payers
+from payerkit.tables.template import template
 from payerkit.wording import count_of
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.onchain.hashes import keccak
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.onchain.currencies import Currency
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.onchain.abi import AbiType, parse_signature
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, is_same
 from payerkit.onchain.currencies import find_by_hash, tokens_at
 from payerkit.onchain.deployments import deployments_at

@@ -9,7 +9,7 @@ from decimal import ROUND_UP, Context, Decimal
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Self, cast
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, Severity
 from payerkit.html import visible

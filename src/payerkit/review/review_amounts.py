@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Context, Decimal
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import is_same
 from payerkit.onchain.amounts import EXACT, format_amount, format_percentage, positive_number, to_units

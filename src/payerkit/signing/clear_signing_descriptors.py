@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.onchain.abi import AbiType, parse_signature
 from payerkit.onchain.deployments import Deployment, deployments
 from payerkit.onchain.functions import Function, functions

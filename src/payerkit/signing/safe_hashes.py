@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 
-from payerkit._tables import rows
+from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
 from payerkit.onchain.addresses import is_same
 from payerkit.onchain.hashes import keccak

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from payerkit.bulk.read import HOLDER_IS_PAYER, columns_by_field
 from payerkit.checks.places import countries
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
+from payerkit.tables.columns import HOLDER_IS_PAYER, columns_by_field
 
 _LAST_ROW = 1048576
 """The last row of an Excel sheet: drop-downs are for all rows."""

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from payerkit._tables import rows
-from payerkit.bulk.read import account_columns
-from payerkit.bulk.template_workbook import write_workbook
+from payerkit._tsv import rows
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.tables.columns import account_columns
+from payerkit.tables.template_workbook import write_workbook
 
 DEFAULT_ROUTES = ("usd-local", "eur-local", "gbp-local")
 

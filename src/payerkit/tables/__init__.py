@@ -1,0 +1,19 @@
+"""Tables as people have them: read from spreadsheets and text files, with what is wrong in a cell, and written back.
+
+The modules, by subject (a test holds that each is named):
+
+    Files
+        sheet                    the cells of a file as they were read, and what is odd about single ones
+        read                     tables of payers and accounts, with columns named by field
+        spreadsheets             files and texts without formulas
+
+    Columns
+        columns                  the columns of a table: their names, and which one fills which field
+
+    Findings
+        file_findings            findings about cells of a file
+        source_table             a table that knows its file: findings by cell, changes, the sender's own columns
+
+    Templates
+        template                 a table to fill in; template_workbook: the same for Excel
+"""

@@ -1,0 +1,57 @@
+"""The cells of a file as they were read, and what is odd about single ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pandas as pd
+
+NoteKind = Literal[
+    "boolean", "date", "digits_lost", "error_value", "formula_without_value", "fraction", "hidden_row", "number", "time"
+]
+"""What a cell of a workbook is, if it is no text; or what befell it.
+
+digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. error_value: #N/A, #REF! and the like.
+formula_without_value: a formula that no program has computed yet. fraction: a number that is not whole. hidden_row: the
+row is hidden, and the column is -1. number: a whole number in a file whose number formats cannot be read, so that
+leading zeros may be lost.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CellNote:
+    """What a cell is, if it is no text. row: as in the file, from 1. column: from 0."""
+
+    row: int
+    column: int
+    kind: NoteKind
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of a workbook, or a text file, as it was read: nothing is left out, and nothing is interpreted.
+
+    cells: texts, None where blank; its index `row` has the numbers of the file's rows, from 1, and its columns are the
+    numbers of the file's columns, from 0. A number is written as its format shows it, a date as 1985-12-31, an error
+    value as #REF!, a formula without a value as the formula. notes: about cells that are no text. merged: cells that
+    are merged across columns, each by row, first and last column. hidden_columns: numbers of columns. name: of the
+    sheet, "" for a text file.
+    """
+
+    cells: pd.DataFrame
+    notes: Sequence[CellNote] = ()
+    merged: Sequence[tuple[int, int, int]] = ()
+    hidden_columns: frozenset[int] = field(default_factory=frozenset)
+    name: str = ""
+
+
+def column_letters(column: int) -> str:
+    """Return the letters of a column, from 0, as a spreadsheet shows them: A, B, ... Z, AA."""
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters

@@ -1,0 +1,130 @@
+"""A table that knows the file it was read from: what was found in its cells, and what was rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from payerkit.findings import Finding
+from payerkit.tables.sheet import column_letters
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinding:
+    """A finding about a cell. label: of its row in the table. column: of the table. text: of the cell when it was read.
+
+    It holds as long as the cell has this text: whoever corrects the cell is rid of it.
+    """
+
+    label: Hashable
+    column: str
+    text: str | None = field(repr=False)
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A cell that was rewritten with consent. label: of its row. column: of the table. after: None for blank."""
+
+    label: Hashable
+    column: str
+    before: str = field(repr=False)
+    after: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a table comes from.
+
+    file: name of the file, "" for a DataFrame. path: of the file, None if it was an open file or a DataFrame. sheet:
+    its name, "" for a text file. header_row: number of the header's last row in the file. headers: the sender's names
+    of all columns of the file, in order, "" for none. positions: for each column of the table, the number of the column
+    in the file. cells: the sender's own rows, all columns, by number; its index is that of the table. readings: by
+    label and column, what a cell would become with normalise=True. settings: how the file was read.
+    """
+
+    file: str = ""
+    path: Path | None = None
+    sheet: str = ""
+    header_row: int = 0
+    headers: tuple[str, ...] = ()
+    positions: Mapping[str, int] = field(default_factory=dict)
+    cells: pd.DataFrame | None = field(default=None, repr=False)
+    findings: Sequence[CellFinding] = field(default=(), repr=False)
+    changes: Sequence[Change] = field(default=(), repr=False)
+    readings: Mapping[tuple[Hashable, str], str | None] = field(default_factory=dict, repr=False)
+    settings: Any = None
+
+    def cell_name(self, label: Hashable, column: str) -> str:
+        """Return the name of a cell in the file, such as B7; "" for a DataFrame, and for a column that it has not."""
+        if not self.file or column not in self.positions:
+            return ""
+        return f"{column_letters(self.positions[column])}{label}"
+
+    def header(self, column: str) -> str:
+        """Return the sender's name of a column of the table, else the column's own."""
+        return self.headers[self.positions[column]] if column in self.positions and self.headers else column
+
+
+class SourceTable(pd.DataFrame):
+    """A DataFrame with the `source` it was read from, which stays with its rows when they are selected or sorted."""
+
+    _metadata = ["_source"]  # noqa: RUF012 - pandas' own name: what goes along when a frame is made of another
+
+    @property
+    def _constructor(self) -> type[SourceTable]:
+        return SourceTable
+
+    @property
+    def source(self) -> Source:
+        """Where the table comes from."""
+        return getattr(self, "_source", None) or Source()
+
+    def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> SourceTable:
+        """Take along the findings of all tables that pandas makes one of; called by pandas."""
+        made: SourceTable = super().__finalize__(other, method=method, **kwargs)
+        parts = getattr(other, "objs", None) or [getattr(other, side, None) for side in ("left", "right")]
+        found = [finding for part in parts for finding in source_of(part).findings]
+        if found and not source_of(made).findings:
+            object.__setattr__(made, "_source", Source(findings=tuple(dict.fromkeys(found))))
+        return made
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, source: Source) -> SourceTable:
+        """Return a frame with its source."""
+        table = cls(frame)
+        object.__setattr__(table, "_source", source)
+        return table
+
+
+def source_of(rows: Any) -> Source:
+    """Return where a table comes from; an empty source for any other table."""
+    return rows.source if isinstance(rows, SourceTable) else Source()
+
+
+def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
+    """Yield what was found in the cells of a table when it was read: the place of the row, the column, the finding.
+
+    A finding holds for the row that has its label, if the cell still has its text. If the rows were numbered anew, it
+    holds for every row with this text in the column.
+    """
+    found = source_of(rows).findings
+    if not found:
+        return
+    is_numbered_anew = rows.index.name != "row" or not rows.index.is_unique
+    places: dict[Hashable, int] = {} if is_numbered_anew else {label: place for place, label in enumerate(rows.index)}
+    texts: dict[str, list[Any]] = {}
+    for each in found:
+        if each.column not in rows.columns:
+            continue
+        cells = texts.setdefault(each.column, rows[each.column].tolist())
+        chosen = range(len(cells)) if is_numbered_anew else [places[each.label]] if each.label in places else []
+        yield from ((place, each.column, each.finding) for place in chosen if _text(cells[place]) == each.text)
+
+
+def _text(cell: Any) -> str | None:
+    return cell if isinstance(cell, str) else None
