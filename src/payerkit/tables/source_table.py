@@ -37,7 +37,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Origin:
     """Where a table comes from.
 
     file: name of the file, "" for a DataFrame. path: of the file, None if it was an open file or a DataFrame. sheet:
@@ -71,39 +71,39 @@ class Source:
 
 
 class SourceTable(pd.DataFrame):
-    """A DataFrame with the `source` it was read from, which stays with its rows when they are selected or sorted."""
+    """A DataFrame with the `origin` it was read from, which stays with its rows when they are selected or sorted."""
 
-    _metadata = ["_source"]  # noqa: RUF012 - pandas' own name: what goes along when a frame is made of another
+    _metadata = ["_origin"]  # noqa: RUF012 - pandas' own name: what goes along when a frame is made of another
 
     @property
     def _constructor(self) -> type[SourceTable]:
         return SourceTable
 
     @property
-    def source(self) -> Source:
+    def origin(self) -> Origin:
         """Where the table comes from."""
-        return getattr(self, "_source", None) or Source()
+        return getattr(self, "_origin", None) or Origin()
 
     def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> SourceTable:
         """Take along the findings of all tables that pandas makes one of; called by pandas."""
-        made: SourceTable = super().__finalize__(other, method=method, **kwargs)
+        made: SourceTable = super().__finalize__(other, method=method, **kwargs)  # type: ignore[misc] - not in the stubs
         parts = getattr(other, "objs", None) or [getattr(other, side, None) for side in ("left", "right")]
-        found = [finding for part in parts for finding in source_of(part).findings]
-        if found and not source_of(made).findings:
-            object.__setattr__(made, "_source", Source(findings=tuple(dict.fromkeys(found))))
+        found = [finding for part in parts for finding in origin_of(part).findings]
+        if found and not origin_of(made).findings:
+            object.__setattr__(made, "_origin", Origin(findings=tuple(dict.fromkeys(found))))
         return made
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, source: Source) -> SourceTable:
-        """Return a frame with its source."""
+    def of(cls, frame: pd.DataFrame, origin: Origin) -> SourceTable:
+        """Return a frame with its origin."""
         table = cls(frame)
-        object.__setattr__(table, "_source", source)
+        object.__setattr__(table, "_origin", origin)
         return table
 
 
-def source_of(rows: Any) -> Source:
-    """Return where a table comes from; an empty source for any other table."""
-    return rows.source if isinstance(rows, SourceTable) else Source()
+def origin_of(rows: Any) -> Origin:
+    """Return where a table comes from; an empty origin for any other table."""
+    return rows.origin if isinstance(rows, SourceTable) else Origin()
 
 
 def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
@@ -112,7 +112,7 @@ def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
     A finding holds for the row that has its label, if the cell still has its text. If the rows were numbered anew, it
     holds for every row with this text in the column.
     """
-    found = source_of(rows).findings
+    found = origin_of(rows).findings
     if not found:
         return
     is_numbered_anew = rows.index.name != "row" or not rows.index.is_unique
