@@ -86,7 +86,8 @@ class SourceTable(pd.DataFrame):
 
     def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> SourceTable:
         """Take along the findings of all tables that pandas makes one of; called by pandas."""
-        made: SourceTable = super().__finalize__(other, method=method, **kwargs)  # type: ignore[misc] - not in the stubs
+        # The stubs of pandas lack this method.
+        made: SourceTable = super().__finalize__(other, method=method, **kwargs)  # type: ignore[misc]
         parts = getattr(other, "objs", None) or [getattr(other, side, None) for side in ("left", "right")]
         found = [finding for part in parts for finding in origin_of(part).findings]
         if found and not origin_of(made).findings:
