@@ -203,6 +203,7 @@ def test_only_warnings_keep_rows_back(hold: Any, words: str) -> None:
 # Cells
 
 
+@pytest.mark.slow
 def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are checked in chunks, which limits memory; what is found is the same for any size of chunk."""
     rows = payer_rows(200)

@@ -215,6 +215,7 @@ def test_a_partition_that_cannot_be_read_again_ends_the_run(connected: Callable[
             payerkit.onboard(client, file, journal=tmp_path / "journal", workers=1, progress=False)
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_no_rows(connected: Callable[..., Service], tmp_path: Path) -> None:
     """A worker that goes away during a run: its partitions are computed by another one, and every row is sent once."""
     rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place:03}"} for place in range(80)])

@@ -47,6 +47,7 @@ words = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.sampled_from(CALLS), st.lists(words, min_size=8, max_size=8).map(b"".join)), max_size=8))
 def test_mixed_calls_are_read_alike(calls: list[Any]) -> None:
     """A call that is not canonical changes nothing about the others."""
@@ -56,6 +57,7 @@ def test_mixed_calls_are_read_alike(calls: list[Any]) -> None:
     assert one_by_one(calls) == values(found)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 2**256 - 1), st.binary(min_size=0, max_size=40)), max_size=5))
 def test_amounts_and_references_of_any_size_are_exact(payments: list[tuple[int, bytes]]) -> None:
     """No amount passes through a float, and a reference of another length than eight is read as well."""

@@ -103,6 +103,7 @@ def test_redact_is_short_and_visible() -> None:
 PIECES = st.text("aAbBkKsS019+-_. ,/%&<@\u212a\u017f\u0130\u00df\u2011", max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.lists(PIECES, min_size=1, max_size=3), st.lists(PIECES | st.just("a" * 150), max_size=4), st.booleans())
 def test_looking_first_whether_a_value_is_there_changes_nothing(

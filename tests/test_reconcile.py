@@ -683,6 +683,7 @@ def test_a_list_may_be_cut_if_it_is_as_long_as_a_page(world: World, length: int)
     assert ("unknown" if length % 5 == 0 else "done") == world.entry("bank_details").state
 
 
+@pytest.mark.slow
 def test_every_account_of_a_long_table_is_sent(world: World) -> None:
     """Ten accounts that are those of this journal say nothing about the eleventh."""
     rows = [ROW | {"account_number": f"99{place:08}"} for place in range(12)]

@@ -89,6 +89,7 @@ def test_everything_survives_a_restart(database: str | Path) -> None:
         store._engine.dispose()
 
 
+@pytest.mark.slow
 def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     """Eight threads, on two services with one database, lose no write."""
     stores = [Store(open_database(database), RecordCipher(KEY), Settings(seed=5)) for _ in range(2)]

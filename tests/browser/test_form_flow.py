@@ -90,6 +90,7 @@ def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
 
 
 @form_of("hangs")
+@pytest.mark.browser_all
 def test_a_person_stops_waiting_and_looks(notebook: NotebookPage) -> None:
     """While it is sent, seconds are counted and no field is there; Stop ends that, and a look shows what happened."""
     page = notebook.page
