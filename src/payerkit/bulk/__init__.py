@@ -34,6 +34,7 @@ The modules, by subject (a test holds that each is named):
         row_states               the state of each row during a run; time_left: how long the rest takes
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
+        to_correct               what a corrections file has of a plan or report
         reasons                  the reasons of a report or plan, grouped; row_pages: its rows, for a row browser
 
     Many payments, without sending

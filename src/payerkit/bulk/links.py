@@ -55,9 +55,8 @@ def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict
 
     rows: the table of the run. Raises InvalidInput for another one.
     """
-    ids, emails = (_read_cells(report, rows, name) for name in _IDENTITY)
-    if not row_ids.match(ids):  # the report shows e-mail addresses masked: a link must not reach another payer
-        raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
+    ids = require_same_rows(report, row_ids, rows)
+    emails = _read_cells(rows, "email")
     # A run takes the second step of a row only after its first, the payer, is done.
     is_done = (report["step"] == "bank_details") | (report["state"] == "done")
     links: dict[str, dict[str, str]] = {}
@@ -69,12 +68,23 @@ def collect_links(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[dict
     return list(links.values())
 
 
-def _read_cells(report: pd.DataFrame, rows: Any, name: str) -> list[str]:
-    """Return a column of the table as it was sent; "" for an empty cell. Raises InvalidInput for another table."""
+def require_same_rows(report: pd.DataFrame, row_ids: RowIds, rows: Any) -> list[str]:
+    """Return the ids of a run's table as they were sent. Raises InvalidInput for another table.
+
+    The report shows e-mail addresses masked, and a link, or a row, must not be taken for that of another payer.
+    """
     if not isinstance(rows, pd.DataFrame):
         raise InvalidInput(f"rows: expected the DataFrame of the run, got {kind_of(rows)}.")
     if len(rows) != len(report) or not rows.index.equals(report.index):
         raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
+    ids = _read_cells(rows, "client_user_id")
+    if not row_ids.match(ids):
+        raise InvalidInput(f"rows: they are not those of this report. {_SAME_ROWS}")
+    return ids
+
+
+def _read_cells(rows: pd.DataFrame, name: str) -> list[str]:
+    """Return a column of the table as it was sent; "" for an empty cell."""
     columns = [column for column, field in name_columns(rows.columns).items() if field == name]
     if not columns:
         raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from itertools import repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from payerkit.bulk.reasons import Reasons, first_labels
 from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
-from payerkit.errors import without_internal_frames
+from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
+from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
@@ -58,13 +60,14 @@ def plan_onboarding(rows: Any, *, holder_is_payer: bool = False, hold: str | Col
         1 row would not be sent: errors in the row or in its payer.
              1x error email: Not an e-mail address. (row 1)
     """
-    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold))
+    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold), rows)
 
 
 class Plan:
     """What a run would send, and what not and why.
 
-    `str()` and a notebook show a summary with the most frequent findings; `browse()` shows the rows.
+    `str()` and a notebook show a summary with the most frequent findings; `browse()` shows the rows,
+    and `save()` writes those that need something to a file to be corrected.
 
     Attributes:
         counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
@@ -82,8 +85,9 @@ class Plan:
         (1, ['send'])
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, rows: Any = None) -> None:
         self.frame = _plan_rows(table)
+        self._rows = rows
         self._found, self._columns = table.found, table.columns
         sent = _rows_to_send(table)
         warned = np.unique(table.found.of_severity("warning").rows)
@@ -100,6 +104,49 @@ class Plan:
     def findings(self) -> pd.DataFrame:
         """One row per finding."""
         return by_label(self._found, self.frame.index)
+
+    @without_internal_frames
+    def save(self, path: str | Path, *, rows: Which = "problems") -> int:
+        """Write the rows that need something to a corrections file, to be corrected and read again.
+
+        The file has the sender's own columns, in their order, with **personal data** and account numbers in full, so
+        only its owner may read it. Cells that are wrong are coloured, with a comment that says what to do; `problems`
+        says the same in words. A second sheet lists all findings, and a third one explains the file. All cells are
+        text, and none is computed.
+
+        `read_payers` knows the file: it reads the columns as before, gives each row the label that it had, and leaves
+        out what payerkit wrote. A damaged cell that nobody corrected is still an error. Sent with the same journal,
+        only what was not sent yet is sent.
+
+        Args:
+            path: The file to write, .xlsx or .csv, which must not exist. (In a .csv, a row has its problems as text.)
+            rows: "problems": rows that would not be sent, and rows with warnings; "all".
+
+        Returns:
+            The number of rows written; if it is 0, there is no file.
+
+        Raises:
+            InvalidInput: If the file exists or is of another kind, for a Dask DataFrame, and if the table of the plan
+                was changed. Nothing was written.
+            ImportError: If openpyxl, which .xlsx files need, is not installed.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
+            1
+        """
+        require_which("rows", rows)
+        require_cells(self._rows)
+        if not self._rows.index.equals(self.frame.index):
+            raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
+        needed = (self.frame["state"] != "to_send").to_numpy(bool) | rows_with_warnings(self._found, len(self.frame))
+        chosen = np.ones(len(needed), bool) if rows == "all" else needed
+        return save_rows(path, self._rows, self._found, self._columns, chosen=chosen, reason=self._reason_of)
+
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return why a row is not sent, if none of its findings says it."""
+        reason = str(self.frame["reason"].iloc[row])
+        return ("not sent", reason) if reason == PAYER_NOT_SENT else None
 
     def browse(self) -> RowBrowser:
         """Return a widget that shows the rows by the page, to filter, search, sort, copy and save them.

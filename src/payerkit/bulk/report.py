@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,15 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.links import RowIds, collect_links, write_links
-from payerkit.bulk.outcomes import Outcomes, RowOutcome, code_of
+from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
+from payerkit.bulk.outcomes import HELD, Outcomes, RowOutcome, code_of
 from payerkit.bulk.reasons import Reasons, first_labels
 from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import TextColumn, chunks, text_column
+from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
 from payerkit.tables.spreadsheets import write_rows
@@ -210,6 +212,53 @@ class Report:
         written = [link for link in links if link["agreement_url"] or link["kyc_url"]]
         write_links(Path(path), written)
         return {"written": len(written), "without_links": len(links) - len(written)}
+
+    @without_internal_frames
+    def save_corrections(self, path: str | Path, rows: pd.DataFrame, *, which: Which = "problems") -> int:
+        """Write the rows that need something to a corrections file, to be corrected and read again, as `Plan.save`.
+
+        The file has **personal data** and account numbers in full, so only its owner may read it. `problems` has the
+        findings of each row, or why it was refused or not sent.
+
+        Args:
+            path: The file to write, .xlsx or .csv, which must not exist.
+            rows: The table of the run, for its cells, which a report does not have.
+            which: "problems": rows that are not done and that the same call again would not send, and others that are
+                not done and have warnings; "all". (The service keeps what is done as it is.)
+
+        Returns:
+            The number of rows written; if it is 0, there is no file.
+
+        Raises:
+            InvalidInput: If the file exists or is of another kind, for a Dask DataFrame, and if the table is not the
+                one of this report. Nothing was written.
+            ImportError: If openpyxl, which .xlsx files need, is not installed.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}])
+            >>> report = onboard(client, rows, journal="twice.journal", progress=False)
+            >>> report.save_corrections("twice-to-correct.csv", rows)
+            1
+        """
+        require_which("which", which)
+        require_cells(rows)
+        require_same_rows(self.frame, self._row_ids, rows)
+        is_final = ~self.frame["retryable"].to_numpy(bool)
+        warned = rows_with_warnings(self._findings, len(self.frame))
+        needed = (self.frame["state"] != "done").to_numpy(bool) & (is_final | warned)
+        chosen = np.ones(len(needed), bool) if which == "all" else needed
+        return save_rows(path, rows, self._findings, self._columns, chosen=chosen, reason=self._reason_of)
+
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return the state of a row and the reason for it, unless it is done or its findings say it."""
+        state, reason = str(self.frame["state"].iloc[row]), str(self.frame["reason"].iloc[row])
+        is_said = reason == HELD or row in self._rows_with_errors
+        return None if state == "done" or is_said else (in_words(state), reason)
+
+    @cached_property
+    def _rows_with_errors(self) -> frozenset[int]:
+        return frozenset(self._findings.of_severity("error").rows.tolist())
 
     def _summary(self) -> str:
         parts = [_counted(count, state) for state, count in self.counts.items() if count]

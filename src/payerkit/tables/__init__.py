@@ -14,6 +14,10 @@ The modules, by subject (a test holds that each is named):
         file_findings            findings about cells of a file
         source_table             a table that knows its file: findings by cell, changes, the sender's own columns
 
+    Corrections
+        corrections              rows that need something, as a file to correct; corrections_workbook: for Excel
+        own_file                 such a file, read again; row_tokens: what it says of itself and its rows
+
     Templates
         template                 a table to fill in; template_workbook: the same for Excel
 """

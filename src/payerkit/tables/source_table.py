@@ -44,7 +44,8 @@ class Origin:
     its name, "" for a text file. header_row: number of the header's last row in the file. headers: the sender's names
     of all columns of the file, in order, "" for none. positions: for each column of the table, the number of the column
     in the file. cells: the sender's own rows, all columns, by number; its index is that of the table. readings: by
-    label and column, what a cell would become with normalise=True. settings: how the file was read.
+    label and column, what a cell would become with normalise=True. settings: how the file was read. rows: the
+    file's row of each label, if these differ, as in a corrections file.
     """
 
     file: str = ""
@@ -58,12 +59,13 @@ class Origin:
     changes: Sequence[Change] = field(default=(), repr=False)
     readings: Mapping[tuple[Hashable, str], str | None] = field(default_factory=dict, repr=False)
     settings: Any = None
+    rows: Mapping[Hashable, int] = field(default_factory=dict, repr=False)
 
     def cell_name(self, label: Hashable, column: str) -> str:
         """Return the name of a cell in the file, such as B7; "" for a DataFrame, and for a column that it has not."""
         if not self.file or column not in self.positions:
             return ""
-        return f"{column_letters(self.positions[column])}{label}"
+        return f"{column_letters(self.positions[column])}{self.rows.get(label, label)}"
 
     def header(self, column: str) -> str:
         """Return the sender's name of a column of the table, else the column's own."""

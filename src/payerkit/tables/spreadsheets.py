@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
+
+from payerkit.errors import InvalidInput
 
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
 """Characters at the beginning of a cell that a spreadsheet computes; in some languages, their wide forms, too."""
@@ -33,6 +38,45 @@ def open_for_owner(path: Path) -> IO[str]:
     opened = os.fdopen(file, "w", encoding="utf-8", newline="")
     path.chmod(0o600)  # before anything is written: an older file keeps its mode
     return opened
+
+
+def require_new_file(path: Path, kinds: Collection[str]) -> None:
+    """Raise InvalidInput unless a file of one of these kinds can be written there, and replaces none."""
+    if path.suffix.lower() not in kinds:
+        raise InvalidInput(f"path: expected a {' or '.join(kinds)} file, got {path.name}.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"path: there is no folder {path.parent}. Make it first, or choose another.")
+    if path.exists():
+        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+
+
+@contextmanager
+def new_file_for_owner(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file to write that its owner alone may read. It is there once it is whole, and replaces none."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        _move_to_new(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _move_to_new(part: Path, path: Path) -> None:
+    """Give a file its name. Raises InvalidInput if that name was taken meanwhile."""
+    try:
+        os.link(part, path)  # unlike a rename, it never replaces a file
+    except FileExistsError:
+        taken = True
+    except OSError:  # a file system without links
+        taken = path.exists()
+        if not taken:
+            part.rename(path)
+    else:
+        taken = False
+    if taken:
+        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
 
 
 def _has_formulas(texts: pd.Series[Any]) -> bool:

@@ -14,6 +14,7 @@ from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.tables.columns import account_columns
+from payerkit.tables.spreadsheets import require_new_file
 from payerkit.tables.template_workbook import write_workbook
 
 DEFAULT_ROUTES = ("usd-local", "eur-local", "gbp-local")
@@ -115,12 +116,7 @@ def _known_route(route: str) -> str:
 
 
 def _write(path: Path, text: str, columns: Sequence[str], records: Sequence[Record]) -> None:
-    if path.suffix.lower() not in {".csv", ".xlsx"}:
-        raise InvalidInput(f"path: expected a .csv or .xlsx file, got {path.name}.")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"path: there is no folder {path.parent}. Make it first, or choose another.")
-    if path.exists():
-        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+    require_new_file(path, (".csv", ".xlsx"))
     if path.suffix.lower() == ".csv":
         path.write_text(text, "utf-8-sig", newline="")  # with the mark by which Excel knows UTF-8
     else:

@@ -1,0 +1,147 @@
+"""A corrections file, read again: what its columns are, which row is which, and which cells are still damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pandas as pd
+
+from payerkit.errors import InvalidInput
+from payerkit.tables.row_tokens import TITLE, FileToken, RowToken, text_digest
+from payerkit.tables.sheet import Sheet
+from payerkit.tables.source_table import CellFinding
+from payerkit.tables.spreadsheets import inert
+
+FINDINGS_SHEET, LEGEND_SHEET = "payerkit findings", "payerkit legend"
+"""The names of payerkit's sheets in a corrections file."""
+
+_HEADER_ROWS = 20
+"""Rows among which the header is looked for: a person may have added some above it."""
+
+_ADVICE = "Take it from the file as it was saved, or save the plan once more."
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifiedRows:
+    """Rows of a corrections file. labels: those of the table that it was made of; new rows have new ones.
+
+    numbers: the file's row of each label. findings: about cells that were damaged, and still have the text of then.
+    """
+
+    labels: Sequence[Hashable]
+    numbers: Mapping[Hashable, int]
+    findings: Sequence[CellFinding]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """What a corrections file says about itself.
+
+    columns: the field of each of the sender's columns, by its number in this file; None for one that is left out. A
+    column that a person added is not among them. ours: the numbers of payerkit's columns. settings: how the sender's
+    file was read.
+    """
+
+    columns: Mapping[int, str | None]
+    ours: frozenset[int]
+    settings: Mapping[str, Any]
+    token_column: int
+    last: int | None = field(repr=False)
+    is_escaped: bool = field(repr=False)
+
+    def restore(self, cells: pd.DataFrame) -> pd.DataFrame:
+        """Return cells without the apostrophes that keep spreadsheets from computing them."""
+        return cells.map(_unescaped, na_action="ignore") if self.is_escaped else cells
+
+    def identify(self, rows: pd.DataFrame) -> IdentifiedRows:
+        """Return which rows these are. rows: the cells, restored, by the numbers of the file's rows and columns.
+
+        A row without a token is a new one, and so is the second row with one token. Raises InvalidInput for a token
+        that was changed.
+        """
+        numbers = {name: number for number, name in self.columns.items() if name is not None}
+        labels: dict[Hashable, int] = {}
+        findings: list[CellFinding] = []
+        new_labels = self._new_labels()
+        for place, (row, text) in enumerate(zip(rows.index.tolist(), rows[self.token_column].tolist(), strict=True)):
+            token = None if pd.isna(text) or not str(text).strip() else _read_token(str(text), row)
+            label = next(new_labels) if token is None or token.label in labels else token.label
+            labels[label] = row
+            for mark in token.damage if token else ():
+                if mark.column in numbers:
+                    found = rows[numbers[mark.column]].iloc[place]
+                    cell = None if pd.isna(found) else str(found)
+                    if mark.digest in {"", text_digest(cell or "")}:
+                        findings.append(CellFinding(label, mark.column, cell, mark.finding))
+        return IdentifiedRows(list(labels), labels, findings)
+
+    def _new_labels(self) -> Iterator[int | str]:
+        """Yield labels that no row of the table has."""
+        return count(self.last + 1) if self.last is not None else (f"new row {number}" for number in count(1))
+
+
+def own_header(sheet: Sheet) -> int | None:
+    """Return the number of the header's row in a corrections file; None for any other sheet."""
+    first = sheet.cells.head(_HEADER_ROWS)
+    is_token = first.map(lambda text: isinstance(text, str) and text.startswith(TITLE)).any(axis=1)
+    return int(first.index[is_token][0]) if is_token.any() else None
+
+
+def own_file(names: Sequence[str | None]) -> OwnFile | None:
+    """Return what a corrections file says about itself; None for any other file. names: the cells of its header.
+
+    Raises InvalidInput if it cannot be understood.
+    """
+    names = ["" if pd.isna(name) else str(name) for name in names]
+    places = [number for number, name in enumerate(names) if name.startswith(TITLE)]
+    if not places:
+        return None
+    try:
+        token = FileToken.read(names[places[0]])
+    except ValueError:
+        pass
+    else:
+        texts = [_unescaped(name) for name in names] if token.is_escaped else names
+        ours = {places[0], *(texts.index(name) for name in token.ours if name in texts)}
+        columns = _match(texts, token, ours)
+        return OwnFile(columns, frozenset(ours), token.settings, places[0], token.last, token.is_escaped)
+    message = "source: the last name in the header, which payerkit wrote, was changed, or is of a newer payerkit."
+    raise InvalidInput(message, advice=_ADVICE)
+
+
+def own_sheet(names: Collection[str]) -> str | None:
+    """Return the sheet of a corrections file that has the rows, from the names of all sheets; None if unclear."""
+    others = [name for name in names if name not in {FINDINGS_SHEET, LEGEND_SHEET}]
+    return others[0] if len(others) == 1 and len(names) > 1 else None
+
+
+def escaped(text: str) -> str:
+    """Return a text with ' in front if a spreadsheet would compute it, or if it begins with ' already."""
+    return f"'{text}" if text.startswith("'") else inert(text)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text as it was before `escaped`."""
+    return text[1:] if text.startswith("'") and escaped(text[1:]) == text else text
+
+
+def _match(names: Sequence[str], token: FileToken, ours: Collection[int]) -> dict[int, str | None]:
+    """Return the fields of the sender's columns, which may have been sorted, removed or joined by others.
+
+    Where a name repeats, the first column with it is the first one that had it.
+    """
+    fields: dict[str, list[str | None]] = {}
+    for name, field_name in zip(token.headers, token.fields, strict=True):
+        fields.setdefault(name, []).append(field_name)
+    return {number: fields[name].pop(0) for number, name in enumerate(names) if number not in ours and fields.get(name)}
+
+
+def _read_token(text: str, row: Hashable) -> RowToken:
+    try:
+        return RowToken.read(text)
+    except (ValueError, TypeError):
+        pass
+    raise InvalidInput(f"source: row {row}: its last cell, which payerkit wrote, was changed.", advice=_ADVICE)

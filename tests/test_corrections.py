@@ -1,0 +1,608 @@
+"""Corrections files: the sender's own rows with what is wrong, corrected by a person, and read again."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import stat
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dd
+import openpyxl
+import pandas as pd
+import pytest
+from openpyxl.styles import Font, PatternFill
+
+import payerkit
+from payerkit.client import Client
+from payerkit.errors import InvalidInput
+from payerkit.tables.corrections_workbook import COLOURS
+from payerkit.tables.file_findings import file_finding
+from payerkit.tables.own_file import OwnFile, own_file, own_header, own_sheet
+from payerkit.tables.sheet import Sheet
+from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+
+KINDS = ("xlsx", "csv")
+TITLE = "payerkit: leave this column as it is"
+HEADERS = {"client_user_id": "Our no.", "email": "Mail", "ssn": "=SSN", "account_number": "Account #"}
+"""Names that the sender has for some columns."""
+
+
+def row(number: int, **changes: str | None) -> dict[str, Any]:
+    """Return a payer with an account, without any error."""
+    own = {"client_user_id": f"user-{number}", "account_number": f"9812736455{number}", "ssn": f"219-09-987{number}"}
+    return TYPED_PAYER | as_columns(TYPED_ACCOUNT) | own | {"email": f"payer.{number}@example.com"} | changes
+
+
+def source(*rows: dict[str, Any], **known: Any) -> SourceTable:
+    """Return a table as it is read from a file, whose header is in row 2 and which has a column for remarks."""
+    labels = pd.RangeIndex(3, 3 + len(rows), name="row")
+    table = pd.DataFrame(rows, index=labels, dtype="object")
+    cells = pd.concat([pd.Series("=NOW()", labels), table], axis=1)
+    headers = ("remarks", *(HEADERS.get(name, name) for name in table.columns))
+    facts: dict[str, Any] = {
+        "file": "messy.xlsx",
+        "sheet": "March",
+        "header_row": 2,
+        "headers": headers,
+        "positions": {name: place for place, name in enumerate(table.columns, start=1)},
+        "cells": cells.set_axis(range(len(headers)), axis=1),
+        "settings": {"date_order": "day_first"},
+    }
+    return SourceTable.of(table, Origin(**(facts | known)))
+
+
+def written(path: Path) -> list[list[str | None]]:
+    """Return the cells of a corrections file, with None for a blank one."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return [[cell or None for cell in cells] for cells in csv.reader(file)]
+    return [list(cells) for cells in openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True)]
+
+
+def again(path: Path) -> tuple[OwnFile, pd.DataFrame, pd.DataFrame]:
+    """Return what a corrections file says about itself, its header and its rows, restored, as they are read."""
+    cells = written(path)
+    frame = pd.DataFrame(cells, index=pd.RangeIndex(1, 1 + len(cells), name="row"), dtype="object")
+    header = own_header(Sheet(frame))
+    assert header is not None
+    own = own_file(frame.loc[header].tolist())
+    assert own is not None
+    restored = own.restore(frame)
+    return own, restored.loc[[header]], restored.loc[header + 1 :]
+
+
+def problems(path: Path) -> dict[str, str]:
+    """Return the problems of each row that was written, by its number in the table that was sent."""
+    header, *rows = written(path)
+    place = header.index("problems")
+    return {str(cells[place + 1]): str(cells[place] or "") for cells in rows}
+
+
+def save(table: pd.DataFrame, path: Path, **options: Any) -> int:
+    """Plan a table and save what needs something."""
+    return payerkit.plan_onboarding(table).save(path, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_need_something_are_written(kind: str, tmp_path: Path) -> None:
+    """Rows with errors and with warnings are there, in the sender's columns and order, and no others."""
+    path = tmp_path / f"a.{kind}"
+    table = source(row(0), row(1, email="bad"), row(2, country="UK"), row(3))
+
+    assert 2 == save(table, path)
+    header, *rows = written(path)
+    assert ["remarks", *(HEADERS.get(name, name) for name in table.columns)] == [
+        (name or "").removeprefix("'") for name in header[:-3]
+    ]
+    assert {
+        "4": "error Mail: Not an e-mail address. Write it as name@example.com.",
+        "5": "warning country: Not an ISO 3166-1 code. Write GB.",
+    } == problems(path)
+    assert ["user-1", "user-2"] == [cells[1] for cells in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_rows_are_written_if_asked_for(kind: str, tmp_path: Path) -> None:
+    """Rows without problems have none in words either."""
+    path = tmp_path / f"a.{kind}"
+
+    assert 2 == save(source(row(0), row(1, email="bad")), path, rows="all")
+    assert "" == problems(path)["3"]
+
+
+def test_nothing_to_correct_makes_no_file(tmp_path: Path) -> None:
+    """A plan without errors and warnings has nothing to save."""
+    assert (0, False) == (save(source(row(0)), tmp_path / "a.xlsx"), (tmp_path / "a.xlsx").exists())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_whose_payer_is_not_sent_are_written(kind: str, tmp_path: Path) -> None:
+    """An account in a row of its own waits for the row of its payer, which is in the file, too."""
+    account = row(1) | dict.fromkeys([name for name in TYPED_PAYER if name != "client_user_id"])
+    save(source(row(1, email="bad"), account), path := tmp_path / f"a.{kind}")
+
+    assert "not sent: Its payer was not sent: see the row of the payer." == problems(path)["4"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_held_rows_are_written(kind: str, tmp_path: Path) -> None:
+    """The warning for which a row is held is its problem."""
+    plan = payerkit.plan_onboarding(source(row(0), row(1, country="UK")), hold="warnings")
+    plan.save(path := tmp_path / f"a.{kind}")
+
+    assert {"4": "warning country: Not an ISO 3166-1 code. Write GB."} == problems(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_the_owner_may_read_the_file(kind: str, tmp_path: Path) -> None:
+    """It has clear values."""
+    save(source(row(1, email="bad")), path := tmp_path / f"a.{kind}")
+
+    assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+    assert [path] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("taken.csv", "exists already"),  # it may hold corrections
+        ("a.ods", "expected a .xlsx or .csv file"),
+        ("nowhere/a.csv", "there is no folder"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused(name: str, words: str, tmp_path: Path) -> None:
+    """Nothing is written, and nothing is replaced."""
+    (tmp_path / "taken.csv").write_text("mine")
+    with pytest.raises(InvalidInput, match=words):
+        save(source(row(1, email="bad")), tmp_path / name)
+
+    assert "mine" == (tmp_path / "taken.csv").read_text()
+    assert ["taken.csv"] == [file.name for file in tmp_path.iterdir()]
+
+
+def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    """A text that no cell of Excel can hold is refused: it would be cut."""
+    with pytest.raises(InvalidInput, match="row 3 has a text that is too long"):
+        save(source(row(1, email="bad", bank_name="x" * 40_000)), tmp_path / "a.xlsx")
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_dask_table_has_no_cells_to_write(tmp_path: Path) -> None:
+    """The error says what to do."""
+    table = dd.from_pandas(pd.DataFrame([row(1, email="bad")]).astype("object"), npartitions=1)
+    with pytest.raises(InvalidInput, match=r"rows\.compute\(\)"):
+        save(table, tmp_path / "a.csv")
+
+
+def test_a_changed_table_is_planned_again_first(tmp_path: Path) -> None:
+    """Problems must not stand beside the rows of others."""
+    table = pd.DataFrame([row(0), row(1, email="bad")])
+    plan = payerkit.plan_onboarding(table)
+    table.index = pd.Index([1, 0])
+    with pytest.raises(InvalidInput, match="Plan it again"):
+        plan.save(tmp_path / "a.csv")
+
+
+def test_which_rows_must_be_known(tmp_path: Path) -> None:
+    """Any other word is an error."""
+    with pytest.raises(InvalidInput, match='expected "problems" or "all"'):
+        save(source(row(1)), tmp_path / "a.csv", rows="errors")
+
+
+# What it looks like
+
+
+def book_of(tmp_path: Path, *rows: dict[str, Any], **known: Any) -> Any:
+    """Return the workbook of a table's problems."""
+    save(source(*rows, **known), path := tmp_path / "a.xlsx")
+    return openpyxl.load_workbook(path)
+
+
+def test_wrong_cells_are_coloured_and_explained(tmp_path: Path) -> None:
+    """Ground and text colour differ by severity; the comment has message and hint, and is payerkit's."""
+    sheet = book_of(tmp_path, row(1, email="bad", country="UK")).worksheets[0]
+    headers = [cell.value for cell in sheet[1]]
+    error, warning, plain = (sheet.cell(2, headers.index(name) + 1) for name in ("Mail", "country", "city"))
+
+    for cell, kind in ((error, "error"), (warning, "warning")):
+        assert COLOURS[kind] == (cell.fill.fgColor.rgb[2:], cell.font.color.rgb[2:])
+    assert ("error: Not an e-mail address.\nWrite it as name@example.com.", "payerkit") == (
+        error.comment.text,
+        error.comment.author,
+    )
+    assert "warning: Not an ISO 3166-1 code.\nWrite GB." == warning.comment.text
+    assert (None, None) == (plain.comment, plain.fill.fill_type)
+
+
+@pytest.mark.parametrize("kind", COLOURS)
+def test_colours_are_legible(kind: str) -> None:
+    """Text has a contrast of 7 to its ground in any theme: both are set."""
+    ground, text = (luminance(colour) for colour in COLOURS[kind])
+
+    assert (ground + 0.05) / (text + 0.05) >= 7
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, by WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_cells_are_text_and_none_is_computed(tmp_path: Path) -> None:
+    """Every cell of every sheet is a string, in Excel's format of text where it is the sender's."""
+    book = book_of(tmp_path, row(1, email="bad", bank_name="=1+1", account_number="0012345678"))
+    cells = [cell for sheet in book for cells in sheet.iter_rows() for cell in cells if cell.value is not None]
+
+    assert {"s"} == {cell.data_type for cell in cells}
+    assert {"@"} == {cell.number_format for cell in book.worksheets[0][2]}
+    assert {"=1+1", "=NOW()", "0012345678"} <= {cell.value for cell in book.worksheets[0][2]}
+
+
+def test_findings_and_legend_have_sheets(tmp_path: Path) -> None:
+    """Each finding is listed with a link to its cell; the legend says that the values are clear."""
+    book = book_of(tmp_path, row(0), row(1, email="bad"))
+    rows, findings, legend = book.worksheets
+    _, finding = findings.iter_rows()
+
+    assert ["March", "payerkit findings", "payerkit legend"] == book.sheetnames
+    assert ["C2", "4", "Mail", "error", "Not an e-mail address.", "Write it as name@example.com.", "email_form"] == [
+        cell.value for cell in finding
+    ]
+    assert ("'March'!C2", "bad") == (finding[0].hyperlink.location, rows["C2"].value)
+    assert "personal data and account numbers in full" in legend["A2"].value
+    assert "March" == own_sheet(book.sheetnames)
+
+
+def test_the_last_column_is_hidden(tmp_path: Path) -> None:
+    """It says which row is which, and is no business of a person's."""
+    sheet = book_of(tmp_path, row(1, email="bad")).worksheets[0]
+    last = sheet.max_column
+
+    assert sheet.cell(1, last).value.startswith(TITLE)
+    assert [last] == [each.min for each in sheet.column_dimensions.values() if each.hidden]
+
+
+def test_hidden_rows_stay_hidden(tmp_path: Path) -> None:
+    """So the file itself says it when it is read again; whoever shows the row wants it sent."""
+    found = [CellFinding(3, "client_user_id", "user-1", file_finding("hidden_row", "client_user_id"))]
+    table = source(row(1, email="bad"), row(2, email="bad"), findings=found)
+    save(table, tmp_path / "a.xlsx")
+    save(table, tmp_path / "a.csv")
+    sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").worksheets[0]
+
+    assert [True, False] == [sheet.row_dimensions[number].hidden for number in (2, 3)]
+    own, _, rows = again(tmp_path / "a.xlsx")
+    assert [] == list(own.identify(rows).findings)
+    own, _, rows = again(tmp_path / "a.csv")  # where no row is hidden
+    assert ["hidden_row"] == [each.finding.code for each in own.identify(rows).findings]
+
+
+def original(path: Path) -> Path:
+    """Write a workbook with a look of its own, as the file that a table was read from."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "March"
+    sheet.column_dimensions["C"].width = 33
+    cell = sheet.cell(2, 3, "Mail")
+    cell.font, cell.fill = Font(color="FFFFFF", italic=True), PatternFill("solid", fgColor="003366")
+    book.save(path)
+    return path
+
+
+def test_the_sheet_looks_like_the_senders(tmp_path: Path) -> None:
+    """Widths and the style of the header are those of the original workbook."""
+    sheet = book_of(tmp_path, row(1, email="bad"), path=original(tmp_path / "messy.xlsx")).worksheets[0]
+
+    assert 33 == sheet.column_dimensions["C"].width
+    assert (True, "00003366") == (sheet["C1"].font.italic, sheet["C1"].fill.fgColor.rgb)
+    assert sheet["B1"].font.bold
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no workbook"])
+def test_a_lost_original_does_no_harm(content: bytes | None, tmp_path: Path) -> None:
+    """The rows are written all the same, if the file is gone or another one."""
+    path = tmp_path / "messy.xlsx"
+    if content is not None:
+        path.write_bytes(content)
+    sheet = book_of(tmp_path, row(1, email="bad"), path=path).worksheets[0]
+
+    assert ("Mail", "bad") == (sheet["C1"].value, sheet["C2"].value)
+
+
+def test_a_text_file_keeps_its_separator(tmp_path: Path) -> None:
+    """The sender's program opens the file as it opened the other one."""
+    (tmp_path / "messy.csv").write_text("remarks;Our no.;Mail\n")
+    save(source(row(1, email="bad"), path=tmp_path / "messy.csv"), path := tmp_path / "a.csv")
+
+    assert path.read_text("utf-8-sig").startswith("remarks;Our no.;Mail;")
+
+
+# What it holds, and what it says when it is read again
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1 212 555",
+        "-5",
+        "@me",
+        "'=1+1",
+        "'",
+        "''=x",
+        "'0123",
+        " lead",
+        "a\nb",
+        "Müller",
+        "東京",
+        '"',
+        "a;b,c|d",
+    ],
+)
+def test_texts_come_back_unchanged(kind: str, text: str, tmp_path: Path) -> None:
+    """What a spreadsheet would compute is written as text, and read again without an apostrophe."""
+    save(source(row(1, email="bad", bank_name=text)), path := tmp_path / f"a.{kind}")
+    own, _, rows = again(path)
+    places = {name: place for place, name in own.columns.items()}
+
+    assert [text] == rows[places["bank_name"]].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_cell_of_a_text_file_is_a_formula(kind: str, tmp_path: Path) -> None:
+    """Neither a header nor a cell begins as a formula does, but for numbers in a CSV."""
+    save(source(row(1, email="bad", bank_name="=1+1")), path := tmp_path / f"a.{kind}")
+    if kind == "xlsx":
+        assert {"=SSN", "=1+1"} <= {cell for cells in written(path) for cell in cells}
+    else:
+        assert [] == [cell for cells in written(path) for cell in cells if (cell or "").startswith("=")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_be_written_is_a_finding(kind: str, tmp_path: Path) -> None:
+    """A control character, and half of a pair, become the replacement character, which nobody sends unseen."""
+    save(source(row(1, email="bad", bank_name="a\x00b\ud800")), path := tmp_path / f"a.{kind}")
+
+    assert "a\ufffdb\ufffd" in written(path)[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
+    """It has the fields of the sender's columns, what was left out, and how the file was read."""
+    table = source(row(1, email="bad")).drop(columns="bank_state")  # left out by whoever sent it
+    save(table, path := tmp_path / f"a.{kind}")
+    own, header, rows = again(path)
+    expected = {place: name if name in table.columns else None for name, place in table.origin.positions.items()}
+
+    assert {0: None} | expected == own.columns
+    assert frozenset(range(len(own.columns), header.shape[1])) == own.ours
+    assert {"date_order": "day_first"} == own.settings
+    assert [3] == list(own.identify(rows).labels)
+
+
+def test_another_file_is_not_ours() -> None:
+    """Neither its header nor its sheets are taken for those of a corrections file."""
+    assert (None, None) == (own_file(["client_user_id", "problems", None]), own_sheet(["rows", "legend"]))
+    assert own_header(Sheet(pd.DataFrame([["a", None]]))) is None
+
+
+@pytest.mark.parametrize(
+    "text", [TITLE, f"{TITLE} pk1.abc", f"{TITLE} pk2.eJyLNjWPBQAD", f"{TITLE} pk1.eJyLNjWPBQAC8AFI"]
+)
+def test_a_changed_header_is_refused(text: str) -> None:
+    """What the rows are cannot be known then, and nothing is guessed."""
+    with pytest.raises(InvalidInput, match="was changed"):
+        own_file(["client_user_id", text])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_and_columns_may_be_moved(kind: str, tmp_path: Path) -> None:
+    """A person sorts rows and columns, adds a column, and removes one: each is known by what it says."""
+    save(source(row(1, email="bad"), row(2, email="bad")), path := tmp_path / f"a.{kind}")
+    header, *rows = written(path)
+    moved = [["new", *cells[::-1][:-1]] for cells in (header, *rows[::-1])]  # without remarks
+    own = own_file(moved[0])
+    assert own is not None
+    identified = own.identify(pd.DataFrame(moved[1:], index=[2, 3]))
+
+    assert ({4: 2, 3: 3}, 0) == (identified.numbers, min(set(range(40)) - set(own.columns)))
+    place = next(place for place, name in own.columns.items() if name == "client_user_id")
+    assert "Our no." == moved[0][place]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (["3", "4"], [3, 4]),
+        (["4", "3"], [4, 3]),
+        (["3", None], [3, 6]),  # a new row: no row of the table has its label
+        (["3", " ", "4", None], [3, 6, 4, 7]),
+        (["4", "4"], [4, 6]),  # a row that was copied
+    ],
+)
+def test_rows_keep_their_labels(tokens: list[str | None], expected: list[int], tmp_path: Path) -> None:
+    """Rows are those of the table that was sent, and new ones are numbered behind them."""
+    save(source(row(1, email="bad"), row(2, email="bad"), row(3)), path := tmp_path / "a.csv")
+    own, _, rows = again(path)
+    known = dict(zip(["3", "4"], rows[own.token_column], strict=True))
+    made = pd.DataFrame({own.token_column: [known.get(token or "", token) for token in tokens]})
+
+    assert expected == list(own.identify(made.reindex(columns=range(40))).labels)
+
+
+def test_a_changed_token_is_refused(tmp_path: Path) -> None:
+    """A damaged cell must not pass because what tells of it was damaged."""
+    save(source(row(1, email="bad")), path := tmp_path / "a.csv")
+    own, _, rows = again(path)
+    for text in ("3", "pk1.x", str(rows[own.token_column].iloc[0])[:-3]):
+        rows[own.token_column] = text
+        with pytest.raises(InvalidInput, match="row 2: its last cell"):
+            own.identify(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "after", "is_found"),
+    [
+        ("981273645500000000", "981273645500000000", True),  # nobody corrected it
+        ("981273645500000000", "981273645512345678", False),
+        ("=A1+B1", "=A1+B1", True),
+        ("a\r\nb", "a\nb", True),  # what saving does to the ends of lines is no correction
+        ("1985-12-31", None, False),
+    ],
+)
+def test_damage_is_still_there_if_nobody_corrects_it(
+    kind: str, text: str, after: str | None, is_found: bool, tmp_path: Path
+) -> None:
+    """All cells are text in the file, so each row says which of its cells were damaged."""
+    finding = CellFinding(3, "account_number", text, file_finding("digits_lost", "account_number"))
+    save(source(row(1, account_number=text, email="bad"), findings=[finding]), path := tmp_path / f"a.{kind}")
+    own, _, rows = again(path)
+    place = next(place for place, name in own.columns.items() if name == "account_number")
+    if text != after:
+        rows[place] = after
+
+    expected = [CellFinding(3, "account_number", rows[place].iloc[0], finding.finding)] if is_found else []
+    assert expected == list(own.identify(rows).findings)
+
+
+def test_damage_that_is_corrected_in_the_table_is_not_written(tmp_path: Path) -> None:
+    """Whoever corrected a cell in the notebook is rid of the finding, and the file has the new text."""
+    finding = CellFinding(3, "account_number", "98127364551", file_finding("digits_lost", "account_number"))
+    table = source(row(1, email="bad"), findings=[finding])
+    table.loc[3, "account_number"] = "98127364559"
+    save(table, path := tmp_path / "a.csv")
+    own, _, rows = again(path)
+
+    assert [] == list(own.identify(rows).findings)
+    assert "98127364559" in written(path)[1]
+
+
+def test_normalised_cells_are_written_as_the_sender_has_them(tmp_path: Path) -> None:
+    """They are rewritten again when the file is read as before."""
+    changes = [Change(3, "phone", "(212) 555-7391", "+12125557391")]
+    cells = source(row(1, email="bad", phone="(212) 555-7391")).origin.cells
+    table = source(row(1, email="bad"), changes=changes, cells=cells)
+    save(table, path := tmp_path / "a.csv")
+
+    assert "(212) 555-7391" in written(path)[1]
+
+
+def test_columns_that_were_added_are_behind_the_senders(tmp_path: Path) -> None:
+    """What was added in the notebook is known by its own name."""
+    table = source(row(1, email="bad"))
+    table["holder_is_payer"] = "no"
+    save(table, path := tmp_path / "a.csv")
+    own, header, _ = again(path)
+
+    assert ["holder_is_payer", "problems"] == header.iloc[0].tolist()[-4:-2]
+    assert "holder_is_payer" == own.columns[max(own.columns)]
+
+
+def test_a_file_of_a_file_has_our_columns_once(tmp_path: Path) -> None:
+    """What is read from a corrections file can be saved again."""
+    save(source(row(1, email="bad")), first := tmp_path / "a.csv")
+    own, header, rows = again(first)
+    taken = {place: name for place, name in own.columns.items() if name is not None}
+    table = rows[list(taken)].rename(columns=taken).set_axis(pd.Index([3], name="row"))
+    origin = Origin(
+        file="a.csv",
+        headers=tuple(header.iloc[0].fillna("")),
+        positions={name: place for place, name in taken.items()},
+        cells=rows.set_axis(table.index),
+    )
+    save(SourceTable.of(table, origin), second := tmp_path / "b.csv")
+
+    assert [cells[:-1] for cells in written(first)] == [cells[:-1] for cells in written(second)]
+
+
+# Tables without a file
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dataframe_has_its_own_columns(kind: str, tmp_path: Path) -> None:
+    """Names and order are those of the frame; labels of text come back, too."""
+    table = pd.DataFrame([{"clientUserId": "a"} | row(1, email="bad")], index=["first"]).drop(columns="client_user_id")
+    save(table, path := tmp_path / f"a.{kind}")
+    own, header, rows = again(path)
+
+    assert table.columns.tolist() == header.iloc[0].tolist()[:-3]
+    assert ("client_user_id", "postcode") == (own.columns[0], own.columns[table.columns.get_loc("postcode")])
+    assert ["first"] == list(own.identify(rows).labels)
+    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).labels)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "text", "code"),
+    [
+        ("account_number", 98127364551, "98127364551", "became_number"),  # zeros in front may be lost
+        ("postcode", 12207.0, "12207.0", "became_number"),
+        ("bank_name", True, "True", "became_boolean"),
+        ("client_user_id", dt.date(1985, 12, 31), "1985-12-31", "became_date"),
+    ],
+)
+def test_cells_that_are_no_text_stay_errors(column: str, cell: Any, text: str, code: str, tmp_path: Path) -> None:
+    """They are text in the file, which must not make them right."""
+    save(pd.DataFrame([row(1) | {column: cell}]), path := tmp_path / "a.csv")
+    own, _, rows = again(path)
+    found = own.identify(rows).findings
+
+    assert [(column, text, code)] == [(each.column, each.text, each.finding.code) for each in found]
+
+
+def test_rows_that_were_numbered_anew_have_our_columns(tmp_path: Path) -> None:
+    """The sender's cells are known by the numbers of rows alone."""
+    save(source(row(1, email="bad")).reset_index(drop=True), path := tmp_path / "a.csv")
+
+    assert "client_user_id" == written(path)[0][0]
+
+
+# Reports
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_saves_what_was_not_sent(kind: str, shared: Client, tmp_path: Path) -> None:
+    """Rows that are done need nothing, with warnings or without: the service keeps what it has."""
+    table = source(row(0), row(1, email="bad"), row(2, country="UK"))
+    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
+
+    assert 1 == report.save_corrections(path := tmp_path / f"a.{kind}", table)
+    assert {"4": "error Mail: Not an e-mail address. Write it as name@example.com."} == problems(path)
+    assert 3 == report.save_corrections(tmp_path / f"b.{kind}", table, which="all")
+
+
+@pytest.mark.parametrize(
+    ("state", "retryable", "expected"),
+    [
+        ("refused", False, "refused: No."),
+        ("not_sent", False, "not sent: No."),
+        ("not_sent", True, None),  # the same call again sends it
+        ("waiting", True, None),
+        ("unknown", False, "unknown: No."),
+    ],
+)
+def test_a_report_says_why_rows_are_not_done(
+    state: str, retryable: bool, expected: str | None, shared: Client, tmp_path: Path
+) -> None:
+    """The reason stands in the problems of the row, unless calling again is all there is to do."""
+    table = source(row(8), row(9, email="bad"))
+    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
+    report.frame.loc[3, ["state", "reason", "retryable"]] = [state, "No.", retryable]
+    report.save_corrections(path := tmp_path / "a.csv", table)
+
+    assert expected == problems(path).get("3")
+
+
+@pytest.mark.parametrize("change", [lambda table: table.iloc[:1], lambda table: table.assign(client_user_id="x")])
+def test_a_report_takes_the_table_of_its_run(change: Any, shared: Client, tmp_path: Path) -> None:
+    """A reason must not stand beside the row of another payer."""
+    table = source(row(0, email="bad"), row(1))
+    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
+    with pytest.raises(InvalidInput, match="not those of this report"):
+        report.save_corrections(tmp_path / "a.csv", change(table))
