@@ -41,7 +41,7 @@ def source(*rows: dict[str, Any], **known: Any) -> SourceTable:
     labels = pd.RangeIndex(3, 3 + len(rows), name="row")
     table = pd.DataFrame(rows, index=labels, dtype="object")
     cells = pd.concat([pd.Series("=NOW()", labels), table], axis=1)
-    headers = ("remarks", *(HEADERS.get(name, name) for name in table.columns))
+    headers = ("remarks", *(HEADERS.get(str(name), str(name)) for name in table.columns))
     facts: dict[str, Any] = {
         "file": "messy.xlsx",
         "sheet": "March",
@@ -68,7 +68,7 @@ def again(path: Path) -> tuple[OwnFile, pd.DataFrame, pd.DataFrame]:
     frame = pd.DataFrame(cells, index=pd.RangeIndex(1, 1 + len(cells), name="row"), dtype="object")
     header = own_header(Sheet(frame))
     assert header is not None
-    own = own_file(frame.loc[header].tolist())
+    own = own_file(cells[header - 1])
     assert own is not None
     restored = own.restore(frame)
     return own, restored.loc[[header]], restored.loc[header + 1 :]
@@ -94,7 +94,7 @@ def test_rows_that_need_something_are_written(kind: str, tmp_path: Path) -> None
 
     assert 2 == save(table, path)
     header, *rows = written(path)
-    assert ["remarks", *(HEADERS.get(name, name) for name in table.columns)] == [
+    assert ["remarks", *(HEADERS.get(str(name), str(name)) for name in table.columns)] == [
         (name or "").removeprefix("'") for name in header[:-3]
     ]
     assert {
@@ -533,7 +533,7 @@ def test_a_dataframe_has_its_own_columns(kind: str, tmp_path: Path) -> None:
     own, header, rows = again(path)
 
     assert table.columns.tolist() == header.iloc[0].tolist()[:-3]
-    assert ("client_user_id", "postcode") == (own.columns[0], own.columns[table.columns.get_loc("postcode")])
+    assert ("client_user_id", "postcode") == (own.columns[0], own.columns[list(table.columns).index("postcode")])
     assert ["first"] == list(own.identify(rows).labels)
     assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).labels)
 
@@ -593,7 +593,8 @@ def test_a_report_says_why_rows_are_not_done(
     """The reason stands in the problems of the row, unless calling again is all there is to do."""
     table = source(row(8), row(9, email="bad"))
     report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
-    report.frame.loc[3, ["state", "reason", "retryable"]] = [state, "No.", retryable]
+    for column, value in {"state": state, "reason": "No.", "retryable": retryable}.items():
+        report.frame[column] = [value, *report.frame[column].iloc[1:]]
     report.save_corrections(path := tmp_path / "a.csv", table)
 
     assert expected == problems(path).get("3")

@@ -48,13 +48,17 @@ class RowProblem:
     code: str = ""
 
 
+Placed = tuple[int | None, RowProblem]
+"""A problem with the number of its column, None for the row as a whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorrectionRow:
-    """A row of the file. problems: each with the number of its column, None for the row as a whole."""
+    """A row of the file."""
 
     label: Hashable
     cells: Sequence[str]
-    problems: Sequence[tuple[int | None, RowProblem]]
+    problems: Sequence[Placed]
     token: str
     is_hidden: bool = False
 
@@ -109,26 +113,53 @@ def _make_sheet(
     origin = _own_origin(rows)
     own = _sender_columns(rows, origin, chosen)
     numbers = {name: number for number, name in enumerate(own.fields) if name is not None}
-    wrong: dict[int, list[tuple[int | None, RowProblem]]] = {}
+    wrong: dict[int, list[Placed]] = {}
     for problem in problems:
         wrong.setdefault(problem.place, []).append((numbers.get(problem.column), problem))
     damage = _damage(rows, own, chosen, wrong)
-    labels = [_label(label) for label in rows.index.take(chosen)]
+    labels = rows.index.take(chosen).tolist()
     made = []
     for number, (place, label) in enumerate(zip(chosen, labels, strict=True)):
         cells = [column[number] for column in own.cells]
-        marks = [
-            _mark(name, cells[numbers[name]], found)
-            for name, found in damage.get(place, ())
-            if name in numbers and (is_csv or found.code != _HIDDEN)  # a workbook says itself which rows are hidden
-        ]
-        is_hidden = any(found.code == _HIDDEN for _, found in damage.get(place, ()))
-        found = [(column, _for_csv(problem) if is_csv else problem) for column, problem in wrong.get(place, ())]
-        made.append(CorrectionRow(label, cells, found, RowToken(label, marks).write(), is_hidden))
+        damaged = [(name, cells[numbers[name]], found) for name, found in damage.get(place, ()) if name in numbers]
+        made.append(_make_row(_label(label), cells, wrong.get(place, []), damaged, is_csv=is_csv))
     ours = _unused(("problems", "original row"), own.headers)
-    last = max(rows.index.tolist(), default=0) if pd.api.types.is_integer_dtype(rows.index) else None
-    token = FileToken(own.headers, own.fields, ours, _settings(origin), last, is_escaped=is_csv)
+    token = FileToken(own.headers, own.fields, ours, _settings(origin), _last_label(rows, origin), is_escaped=is_csv)
     return CorrectionSheet([*own.headers, *ours, token.write()], made, origin, own.positions)
+
+
+def _make_row(
+    label: int | str,
+    cells: Sequence[str],
+    problems: Sequence[Placed],
+    damaged: Iterable[tuple[str, str, Finding]],
+    *,
+    is_csv: bool,
+) -> CorrectionRow:
+    """Return a row of the file. damaged: cells, each by its column, its text, and what was found in it."""
+    is_hidden, marks = False, []
+    for column, text, found in damaged:
+        is_hidden |= found.code == _HIDDEN
+        if found.code != _HIDDEN:
+            marks.append(DamageMark(column, text_digest(text), found))
+        elif is_csv:  # where no row is hidden, so that the row itself has to say it
+            marks.append(DamageMark(column, "", replace(found, hint=_SHOW_AGAIN)))
+    if is_csv:
+        problems = [
+            (column, replace(problem, hint=_SHOW_AGAIN) if problem.code == _HIDDEN else problem)
+            for column, problem in problems
+        ]
+    return CorrectionRow(label, cells, problems, RowToken(label, marks).write(), is_hidden)
+
+
+def _last_label(rows: pd.DataFrame, origin: Origin) -> int | None:
+    """Return the highest number that a row has, so that new rows get others; None if labels are no numbers."""
+    labels = rows.index if origin.cells is None else origin.cells.index
+    if not pd.api.types.is_integer_dtype(labels):
+        return None
+    own = own_file(origin.headers)
+    before = own.last if own is not None else None
+    return max(map(int, [before or 0, *labels.tolist()]))
 
 
 def _own_origin(rows: pd.DataFrame) -> Origin:
@@ -172,7 +203,7 @@ def _add(columns: _Columns, header: str, name: str | None, position: int | None,
 
 
 def _damage(
-    rows: pd.DataFrame, own: _Columns, chosen: list[int], wrong: Mapping[int, Sequence[tuple[int | None, RowProblem]]]
+    rows: pd.DataFrame, own: _Columns, chosen: list[int], wrong: Mapping[int, Sequence[Placed]]
 ) -> dict[int, list[tuple[str, Finding]]]:
     """Return what must still be found when the file is read again, by place: all of its cells are text then.
 
@@ -190,13 +221,6 @@ def _damage(
                 if code:
                     found.setdefault(place, []).append((name, file_finding(code, name)))
     return {place: list(dict.fromkeys(each)) for place, each in found.items()}
-
-
-def _mark(column: str, text: str, found: Finding) -> DamageMark:
-    """Return what a row keeps of a damaged cell; that it was hidden holds whatever its cells are."""
-    if found.code == _HIDDEN:
-        return DamageMark(column, "", replace(found, hint=_SHOW_AGAIN))
-    return DamageMark(column, text_digest(text), found)
 
 
 def _damage_code(cell: Any) -> str:
@@ -220,7 +244,7 @@ def _text(cell: Any) -> str:
 
 def _label(label: Hashable) -> int | str:
     """Return a label as a token keeps it."""
-    return label if isinstance(label, int | str) else int(label) if hasattr(label, "__index__") else str(label)
+    return label if isinstance(label, int | str) else str(label)
 
 
 def _unused(names: Iterable[str], taken: Sequence[str]) -> list[str]:
@@ -231,11 +255,6 @@ def _unused(names: Iterable[str], taken: Sequence[str]) -> list[str]:
 def _settings(origin: Origin) -> Mapping[str, Any]:
     """Return how the sender's file was read, as plain values."""
     return dict(origin.settings) if isinstance(origin.settings, dict) else {}
-
-
-def _for_csv(problem: RowProblem) -> RowProblem:
-    """Return a problem with a hint that can be followed in a text file, where no row is hidden."""
-    return replace(problem, hint=_SHOW_AGAIN) if problem.code == _HIDDEN else problem
 
 
 def _write_csv(path: Path, sheet: CorrectionSheet) -> None:

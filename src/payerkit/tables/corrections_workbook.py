@@ -203,7 +203,7 @@ def _write_rows(sheet: Any, content: CorrectionSheet, look: _Look, styles: _Styl
 def _width(content: CorrectionSheet, look: _Look, number: int) -> float:
     """Return the width of a column: as in the sender's file, else by its first texts."""
     position = content.positions[number]
-    if position in look.widths:
+    if position is not None and position in look.widths:
         return look.widths[position]
     texts = (content.headers[number], *(row.cells[number] for row in content.rows[:100]))
     return min(max(map(len, texts)), _WIDEST) + 3
@@ -213,7 +213,7 @@ def _header_cell(sheet: Any, content: CorrectionSheet, look: _Look, styles: _Sty
     """Return a cell of the header, in the sender's style."""
     cell = styles.cell(sheet, content.headers[number], is_bold=True)
     position = content.positions[number] if number < len(content.positions) else None
-    if position in look.headers:
+    if position is not None and position in look.headers:
         _restyle(cell, **look.headers[position])
     return cell
 

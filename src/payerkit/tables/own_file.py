@@ -95,16 +95,16 @@ def own_file(names: Sequence[str | None]) -> OwnFile | None:
 
     Raises InvalidInput if it cannot be understood.
     """
-    names = ["" if pd.isna(name) else str(name) for name in names]
-    places = [number for number, name in enumerate(names) if name.startswith(TITLE)]
+    cells = ["" if pd.isna(name) else str(name) for name in names]
+    places = [number for number, name in enumerate(cells) if name.startswith(TITLE)]
     if not places:
         return None
     try:
-        token = FileToken.read(names[places[0]])
+        token = FileToken.read(cells[places[0]])
     except ValueError:
         pass
     else:
-        texts = [_unescaped(name) for name in names] if token.is_escaped else names
+        texts = list(map(_unescaped, cells)) if token.is_escaped else cells
         ours = {places[0], *(texts.index(name) for name in token.ours if name in texts)}
         columns = _match(texts, token, ours)
         return OwnFile(columns, frozenset(ours), token.settings, places[0], token.last, token.is_escaped)
