@@ -5,6 +5,8 @@ The modules, by subject (a test holds that each is named):
     Files
         sheet                    the cells of a file as they were read, and what is odd about single ones
         read                     tables of payers and accounts, with columns named by field
+        delimited                text files with separators; text_encoding: their text, in whatever encoding
+        text_damage              what programs do to the text of a cell
         spreadsheets             files and texts without formulas
 
     Columns

@@ -37,7 +37,7 @@ class Sheet:
     numbers of the file's columns, from 0. A number is written as its format shows it, a date as 1985-12-31, an error
     value as #REF!, a formula without a value as the formula. notes: about cells that are no text. merged: cells that
     are merged across columns, each by row, first and last column. hidden_columns: numbers of columns. name: of the
-    sheet, "" for a text file.
+    sheet, "" for a text file. encoding: of a text file, such as Windows-1252.
     """
 
     cells: pd.DataFrame
@@ -45,6 +45,7 @@ class Sheet:
     merged: Sequence[tuple[int, int, int]] = ()
     hidden_columns: frozenset[int] = field(default_factory=frozenset)
     name: str = ""
+    encoding: str = ""
 
 
 def column_letters(column: int) -> str:
