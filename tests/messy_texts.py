@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-Rows = dict[int, list[str | None]]
+Rows = Mapping[int, Sequence[str | None]]
 
 HEADER = "client_user_id,email,city,country\n"
 HEADER_ROW = ["client_user_id", "email", "city", "country"]

@@ -91,12 +91,12 @@ def test_damage_is_found(text: str, expected: TextDamage) -> None:
     "text",
     [
         *("SÃO PAULO", "JOÃO", "São Paulo", "IRMÃ", "Irmã", "IRMÃ\xa0MARIA", "\u201cMAÇÃ\u201d"),  # Portuguese
-        *("ORĂŞTIE", "BRĂILA", "Łódź", "ČEŠKA", "HÀ NỘI", "Nguyễn"),  # letters that look like damage in one encoding
+        *("ORĂŞTIE", "BRĂILA", "Łódź", "ČEŠKA", "HÀ NỘI", "Nguyễn"),  # seen in one encoding
         *("Müller", "Größe", "ÉCOLE", "Île-de-France", "Ñuñoa", "CAÑÓN", "Þór", "FORLÌ"),
         *("SKÅNE", "Å 5", "Å\xa05", "Ø 5", "Nº 5", "N° 5", "5ª Avenida"),
-        *("Strauß\u2019s", "Weiß\u201d", "JOSÉ\u2019S TACOS", "CAFÉ™", "NESTLÉ®", "«mamá»", "À «X»"),  # a letter, a sign
+        *("Strauß\u2019s", "Weiß\u201d", "JOSÉ\u2019S TACOS", "CAFÉ™", "NESTLÉ®", "«mamá»", "À «X»"),
         *("日本", "Москва", "Αθήνα", "שלום"),
-        *("O'Neill", "D'Angelo", "'s-Hertogenbosch", "'t Hooft", "\u2019t Hooft", "'N Sync", "'90s Shop"),  # a ' of a name
+        *("O'Neill", "D'Angelo", "'s-Hertogenbosch", "'t Hooft", "\u2019t Hooft", "'N Sync", "'90s Shop"),
         *("AT&T", "R&D; Sales", "Marks & Spencer", "Who?", "https://example.com/?a=b", "a?b@example.com"),
         *("#5 Example Street", "Apt #3", "#", "12 E+F Street", "1E5", "<none>", "a < b > c", "="),
         *("mailto", "Telefon: 1", "May", "25 de Mayo", "12 Jan 1985", "1985-12-12", "Jan-Feb", "12-14"),

@@ -74,10 +74,11 @@ def _doubly_encoded(text: str) -> TextDamage | None:
             right = _decode_again(match.group(), page) or ""
             if not _is_natural(text, match, right, is_certain=decoded is not None):
                 return TextDamage("doubly_encoded", (match.group(), right), _repaired(decoded))
-    if (match := _OTHER_SCRIPTS.search(text)) and (right := _decode_again(match.group(), "cp1252")):
-        return TextDamage("doubly_encoded", (match.group(), right), _decode_again(text, "cp1252"))
-    if match := _HALF_LOST.search(text):
-        return TextDamage("doubly_encoded", (match.group(), "í" if match.group() == "Ã" else "Š"))
+    script = _OTHER_SCRIPTS.search(text)
+    if script and (letters := _decode_again(script.group(), "cp1252")):
+        return TextDamage("doubly_encoded", (script.group(), letters), _decode_again(text, "cp1252"))
+    if half := _HALF_LOST.search(text):
+        return TextDamage("doubly_encoded", (half.group(), "í" if half.group() == "Ã" else "Š"))
     return None
 
 
