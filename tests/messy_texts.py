@@ -159,6 +159,12 @@ REFUSED = [
     RefusedCase("a quote swallows the end of a row", HEADER + 'a,b,"c,DE\nd,e,f",DE\n', f"{_SWALLOWED}3"),
     RefusedCase("a quote swallows whole rows", HEADER + 'a,"b,c,DE\nd,e,f,DE\ng,h",i,DE\n', f"{_SWALLOWED}4"),
     RefusedCase("and ends in an empty cell", HEADER + 'a,b,"c,DE\nd,e,"",DE\ng,h",i,DE\n', f"{_SWALLOWED}4"),
+    RefusedCase(
+        "where blanks stand behind commas",
+        'id, email, city, country\na, b,"c, DE\nd, e, f", DE\n',
+        f"{_SWALLOWED}3",
+    ),
+    RefusedCase("opened in a wrong encoding", "id,city\n1,M\udcfc\n", "the file was opened in a wrong encoding"),
     RefusedCase("and leaves the row too short", HEADER + 'a,b,"c,DE\nd"\n', f"{_SWALLOWED}3"),
     RefusedCase("one column", 'id\n"a\nb\nc\nd"\n', f"{_SWALLOWED}5"),
     RefusedCase(

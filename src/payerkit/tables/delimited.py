@@ -30,11 +30,16 @@ _SEP_LINE = re.compile(rb'"?sep=([^\w\s"]|\t)"?[,;]*(?:\r\n|\n|\r|$)', re.IGNORE
 
 
 class _Layout(NamedTuple):
-    """How a file is written. header_row, width: of the row of names. skips_blanks: a quote may follow a blank."""
+    """How a file is written.
+
+    header_row, width: of the row of names. is_spaced: blanks stand behind its separators. skips_blanks: a quote may
+    follow a blank.
+    """
 
     separator: str
     header_row: int
     width: int
+    is_spaced: bool
     skips_blanks: bool
 
 
@@ -81,11 +86,13 @@ def _layout(head: bytes, separator: str) -> tuple[float, _Layout]:
     rows = list(csv.reader(_lines(head), delimiter=separator))
     widths = Counter(len(cells) for cells in rows if any(cells))
     usual = max(widths, key=lambda width: (widths[width], width), default=1)
-    header_row, width = next(
-        ((row, len(cells)) for row, cells in enumerate(rows, start=1) if any(cells) and len(cells) > usual / 2), (1, 1)
+    header_row, header = next(
+        ((row, cells) for row, cells in enumerate(rows, start=1) if any(cells) and len(cells) > usual / 2), (1, [""])
     )
+    is_spaced = any(cell.startswith(" ") for cell in header[1:])
     skips_blanks = any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for cells in rows for cell in cells)
-    return (usual - 1) * widths[usual] / max(widths.total(), 1), _Layout(separator, header_row, width, skips_blanks)
+    layout = _Layout(separator, header_row, len(header), is_spaced, skips_blanks)
+    return (usual - 1) * widths[usual] / max(widths.total(), 1), layout
 
 
 def _check_rows(content: bytes, layout: _Layout) -> tuple[int, int]:
@@ -141,7 +148,7 @@ def _check_line_breaks(cells: list[str], row: int, layout: _Layout) -> None:
     for cell in cells:
         breaks = len(re.findall(r"\r\n|\n|\r", cell))
         separators = cell.count(layout.separator)
-        tight = separators - (cell.count(f"{layout.separator} ") if not layout.skips_blanks else 0)
+        tight = separators if layout.is_spaced else separators - cell.count(f"{layout.separator} ")
         holds_rows = tight >= layout.width - 1 if layout.width > 1 else breaks > 2
         if breaks and (holds_rows or (separators and len(cells) != layout.width)):
             raise InvalidInput(

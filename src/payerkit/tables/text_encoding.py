@@ -89,7 +89,7 @@ def to_utf8(content: bytes | str) -> tuple[bytes, str]:
     Raises InvalidInput for a file that is no text, and for an encoding that is not certain.
     """
     if isinstance(content, str):
-        return _checked(content.removeprefix("\ufeff").encode("utf-8", "replace")), "UTF-8"
+        return _checked(_encode(content.removeprefix("\ufeff"))), "UTF-8"
     mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
     encoding = _MARKS.get(mark) or _unmarked_utf16(content)
     if encoding and encoding != "utf-8":
@@ -129,6 +129,13 @@ def _unmarked_utf16(content: bytes) -> str | None:
     if len(head) < 4 or b"\0" not in head:
         return None
     return next((name for first, name in enumerate(("utf-16-be", "utf-16-le")) if not any(head[first::2])), None)
+
+
+def _encode(content: str) -> bytes:
+    try:
+        return content.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("source: the file was opened in a wrong encoding.", advice=_ENCODING_ADVICE) from None
 
 
 def _decode(content: bytes, encoding: str) -> str:
