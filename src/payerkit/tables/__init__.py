@@ -4,6 +4,11 @@ The modules, by subject (a test holds that each is named):
 
     Files
         sheet                    the cells of a file as they were read, and what is odd about single ones
+        file_kinds               what a file is, by its first bytes
+        workbook                 Excel workbooks; sheet_cells: their rows, collected
+        old_workbook             .xls and .ods
+        parquet                  Parquet
+        number_formats           how a number format shows a whole number; cell_texts: numbers and dates as texts
         read                     tables of payers and accounts, with columns named by field
         delimited                text files with separators; text_encoding: their text, in whatever encoding
         text_damage              what programs do to the text of a cell
@@ -14,6 +19,7 @@ The modules, by subject (a test holds that each is named):
 
     Findings
         file_findings            findings about cells of a file
+        damage                   what spreadsheets did to cells, judged by field
         source_table             a table that knows its file: findings by cell, changes, the sender's own columns
 
     Corrections

@@ -16,7 +16,8 @@ NoteKind = Literal[
 digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. error_value: #N/A, #REF! and the like.
 formula_without_value: a formula that no program has computed yet. fraction: a number that is not whole. hidden_row: the
 row is hidden, and the column is -1. number: a whole number in a file whose number formats cannot be read, so that
-leading zeros may be lost.
+leading zeros may be lost. A formula whose value is 0 is without a value, too: it refers to an empty cell, or a program
+wrote 0 for what it did not compute.
 """
 
 
@@ -31,7 +32,9 @@ class CellNote:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet of a workbook, or a text file, as it was read: nothing is left out, and nothing is interpreted.
+    """A sheet of a workbook, or a text file, as it was read: nothing is interpreted.
+
+    Rows of a workbook without any text are left out; their numbers are missing in the index.
 
     cells: texts, None where blank; its index `row` has the numbers of the file's rows, from 1, and its columns are the
     numbers of the file's columns, from 0. A number is written as its format shows it, a date as 1985-12-31, an error

@@ -1,0 +1,98 @@
+"""Small workbooks with what spreadsheets do to cells, each made by a function; openpyxl writes none of some of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import openpyxl
+import xlwt
+from odf.opendocument import OpenDocumentSpreadsheet
+from odf.table import Table, TableCell, TableRow
+from odf.text import P
+
+Rows = Sequence[Sequence[Any]]
+
+
+def write_xlsx(path: Path, rows: Rows, formats: Mapping[str, str] | None = None) -> openpyxl.Workbook:
+    """Write a workbook with a sheet "Payers" of these rows, and the number formats of cells; return it to change it."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    sheet.title = "Payers"
+    for row in rows:
+        sheet.append(row)
+    for place, code in (formats or {}).items():
+        sheet[place].number_format = code
+    book.save(path)
+    return book
+
+
+def replace_in_part(path: Path, replacements: Mapping[str, str], part: str = "xl/worksheets/sheet1.xml") -> None:
+    """Replace texts in a part of a workbook, by regular expressions, each of which must be there."""
+    parts = read_parts(path)
+    text = parts[part].decode()
+    for pattern, replacement in replacements.items():
+        text, times = re.subn(pattern, replacement, text)
+        assert times, f"{part} has no {pattern}"
+    write_parts(path, parts | {part: text.encode()})
+
+
+def read_parts(path: Path) -> dict[str, bytes]:
+    """Return the parts of a workbook by name."""
+    with ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_parts(path: Path, parts: Mapping[str, bytes]) -> None:
+    """Write a workbook of these parts."""
+    with ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def write_cell(path: Path, xml: str) -> None:
+    """Write a workbook whose cell A1 is this XML."""
+    write_xlsx(path, [["here"]])
+    replace_in_part(path, {"<c r=.*</c>": xml.replace("\\", r"\\")})
+
+
+def add_shared_texts(path: Path, *texts: str) -> None:
+    """Add the texts of a workbook that cells refer to by number."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    override = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+    replace_in_part(path, {"</Types>": override}, "[Content_Types].xml")
+    items = "".join(f"<si><t>{text}</t></si>" for text in texts)
+    part = f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{items}</sst>'
+    write_parts(path, read_parts(path) | {"xl/sharedStrings.xml": part.encode()})
+
+
+def write_xls(path: Path, rows: Rows, styles: Mapping[tuple[int, int], str] | None = None) -> None:
+    """Write an .xls file with a sheet "Payers"; styles: number formats by row and column from 0."""
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("Payers")
+    for row, cells in enumerate(rows):
+        for column, value in enumerate(cells):
+            if value is not None:
+                code = (styles or {}).get((row, column), "General")
+                sheet.write(row, column, value, xlwt.easyxf(num_format_str=code))
+    book.save(str(path))
+
+
+def write_ods(path: Path, rows: Sequence[Sequence[Mapping[str, str] | str | None]]) -> None:
+    """Write an .ods file with a sheet "Payers"; a cell that is no text is given by its attributes."""
+    book = OpenDocumentSpreadsheet()
+    table = Table(name="Payers")
+    for row in rows:
+        line = TableRow()
+        for cell in row:
+            attributes = {"valuetype": "string"} if isinstance(cell, str) else cell or {}
+            element = TableCell(**attributes)
+            if isinstance(cell, str):
+                element.addElement(P(text=cell))
+            line.addElement(element)
+        table.addElement(line)
+    book.spreadsheet.addElement(table)
+    book.save(str(path))

@@ -1,0 +1,257 @@
+"""Excel workbooks: cells as texts that a person sees, and notes about what is no text."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl.chart import BarChart
+from openpyxl.workbook import Workbook
+
+from messy_workbooks import add_shared_texts, replace_in_part, write_cell, write_xlsx
+from payerkit.errors import InvalidInput
+from payerkit.tables.sheet import CellNote, Sheet
+from payerkit.tables.sheet_cells import SheetInfo
+from payerkit.tables.workbook import list_sheets, read_sheet
+
+Notes = list[tuple[int, int, str]]
+
+
+def texts_of(sheet: Sheet) -> dict[int, list[str | None]]:
+    """Return the texts of a sheet by row."""
+    cells = sheet.cells.astype(object).where(sheet.cells.notna(), None)
+    return {int(label): list(row) for label, row in zip(cells.index, cells.to_numpy(), strict=True)}
+
+
+def read_cell(path: Path) -> tuple[str | None, str | None]:
+    """Return the text of the cell A1, and the kind of its note."""
+    sheet = read_sheet(path, "Payers")
+    notes = [note.kind for note in sheet.notes if (note.row, note.column) == (1, 0)]
+    return texts_of(sheet).get(1, [None])[0], next(iter(notes), None)
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "expected"),
+    [
+        ("007", "General", ("007", None)),  # text stays
+        (" 7 ", "General", (" 7 ", None)),
+        ("", "General", (None, None)),
+        (7, "General", ("7", None)),
+        (1234, "00000", ("01234", None)),  # Excel's format of a ZIP code
+        (94107.0, "00000", ("94107", None)),
+        (12345678, "000-00-0000", ("012-34-5678", None)),  # Excel's format of an SSN
+        (2125551234, "[<=9999999]###-####;(###) ###-####", ("2125551234", None)),  # no digit is hidden
+        (123456789012345, "0.00E+00", ("123456789012345", None)),  # shown as 1.23E+14
+        (123456789012345, "General", ("123456789012345", None)),
+        (1.0e11, "General", ("100000000000", None)),
+        (12345678, "#,##0.00", ("12345678", None)),  # of an amount: no digit is hidden by it
+        (5, "0%", ("5", None)),
+        (1234567890123456, "0", ("1234567890123456", "digits_lost")),
+        (4.532015112830366e18, "General", ("4532015112830366000", "digits_lost")),
+        (1.1, "General", ("1.1", "fraction")),
+        (12.5, "00000", ("12.5", "fraction")),  # shown as 00013
+        (1.1 + 2.2, "General", ("3.3", "fraction")),  # as Excel shows it
+        (0.000012, "General", ("0.000012", "fraction")),
+        (-5, "00000", ("-5", None)),
+        (True, "General", ("TRUE", "boolean")),
+        (False, "General", ("FALSE", "boolean")),
+        (dt.date(1985, 12, 31), "yyyy-mm-dd", ("1985-12-31", "date")),
+        (dt.datetime(1985, 12, 31), "dd.mm.yyyy", ("1985-12-31", "date")),  # noqa: DTZ001 - Excel has no time zones
+        (dt.datetime(1985, 12, 31, 9, 30), "d/m/yy h:mm", ("1985-12-31 09:30:00", "date")),  # noqa: DTZ001
+        (45294, "d-mmm", ("2024-01-03", "date")),  # was 3-1, or 1/3
+        (31048, "General", ("31048", None)),  # a day without its format
+        (dt.date(1900, 1, 1), "yyyy-mm-dd", ("1900-01-01", "date")),
+        (123456789012, "yyyy-mm-dd", ("#VALUE!", "error_value")),  # shown as ####
+        (dt.time(9, 30), "h:mm", ("09:30:00", "time")),
+        (dt.timedelta(hours=26, minutes=5), "[h]:mm", ("26:05:00", "time")),
+        ("=A2", "General", ("=A2", "formula_without_value")),  # openpyxl computes nothing
+        ("#N/A", "General", ("#N/A", "error_value")),
+    ],
+)
+def test_cells_are_read_as_people_see_them(
+    value: Any, code: str, expected: tuple[str | None, str | None], tmp_path: Path
+) -> None:
+    """A cell becomes the text that its format shows, or all of its digits, and what is no text has a note."""
+    write_xlsx(tmp_path / "table.xlsx", [[value, "more"]], {"A1": code})
+
+    assert expected == read_cell(tmp_path / "table.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("xml", "expected"),
+    [
+        ('<c r="A1"><v>123.0</v></c>', ("123", None)),  # as Google Sheets writes whole numbers
+        ('<c r="A1"><v>1.23456789012E11</v></c>', ("123456789012", None)),
+        ('<c r="A1"><v>1.2345678901234567E19</v></c>', ("12345678901234567000", "digits_lost")),
+        ('<c r="A1" t="str"><f>A2</f><v>007</v></c>', ("007", None)),  # computed
+        ('<c r="A1" t="str"><f>A2</f><v></v></c>', (None, None)),  # computed to nothing
+        ('<c r="A1"><f>A2+1</f><v>8</v></c>', ("8", None)),
+        ('<c r="A1"><f>A2+1</f><v/></c>', ("=A2+1", "formula_without_value")),
+        ('<c r="A1"><f>A2</f><v>0</v></c>', ("=A2", "formula_without_value")),  # A2 is empty, or nobody computed
+        ('<c r="A1" t="b"><f>1=2</f><v>0</v></c>', ("FALSE", "boolean")),
+        ('<c r="A1"><f t="array" ref="A1">A2:A3</f></c>', ("=A2:A3", "formula_without_value")),
+        ('<c r="A1"><f t="shared" si="0"/></c>', ("=", "formula_without_value")),
+        ('<c r="A1" t="e"><f>A2+1</f><v>#REF!</v></c>', ("#REF!", "error_value")),
+        ('<c r="A1" t="d"><v>1985-12-31T00:00:00</v></c>', ("1985-12-31", "date")),
+        ('<c t="inlineStr"><is><t>no reference</t></is></c>', ("no reference", None)),
+        ('<c r="A1" t="inlineStr"><is><r><t>in </t></r><r><t>runs</t></r></is></c>', ("in runs", None)),
+        ('<c r="A1" t="inlineStr"><is><t>東京</t><rPh sb="0" eb="2"><t>とうきょう</t></rPh></is></c>', ("東京", None)),
+        ('<c r="A1" t="inlineStr"><is><t>one_x000D_two</t></is></c>', ("one\rtwo", None)),
+    ],
+)
+def test_cells_of_other_programs_are_read(xml: str, expected: tuple[str | None, str | None], tmp_path: Path) -> None:
+    """Cells as programs other than openpyxl write them are read, too."""
+    write_cell(tmp_path / "table.xlsx", xml)
+
+    assert expected == read_cell(tmp_path / "table.xlsx")
+
+
+def test_shared_texts_are_read(tmp_path: Path) -> None:
+    """Excel keeps texts apart from the cells, which refer to them by number."""
+    write_cell(tmp_path / "table.xlsx", '<c r="A1" t="s"><v>1</v></c><c r="B1" t="s"><v>0</v></c>')
+    add_shared_texts(tmp_path / "table.xlsx", "007", "one_x000D_two")
+
+    assert {1: ["one\rtwo", "007"]} == texts_of(read_sheet(tmp_path / "table.xlsx", "Payers"))
+
+
+def test_days_of_the_1904_calendar_are_right(tmp_path: Path) -> None:
+    """Workbooks of old Macs count days from 1904."""
+    write_xlsx(tmp_path / "table.xlsx", [[29585]], {"A1": "yyyy-mm-dd"})
+    replace_in_part(tmp_path / "table.xlsx", {"<workbookPr ": '<workbookPr date1904="1" '}, "xl/workbook.xml")
+
+    assert ("1984-12-31", "date") == read_cell(tmp_path / "table.xlsx")
+
+
+def test_rows_and_columns_keep_their_numbers(tmp_path: Path) -> None:
+    """Rows without any cell are left out; the others have their numbers, and columns theirs."""
+    write_xlsx(tmp_path / "table.xlsx", [[], [None, "a"], [], [None, None, None, "b"]])
+
+    assert {2: [None, "a", None, None], 4: [None, None, None, "b"]} == texts_of(
+        read_sheet(tmp_path / "table.xlsx", "Payers")
+    )
+
+
+def test_hidden_rows_and_columns_and_merged_cells_are_told(tmp_path: Path) -> None:
+    """A hidden row has a note if it has cells; hidden columns, and cells merged across columns, are named."""
+    book = write_xlsx(tmp_path / "table.xlsx", [["Payer", None, "Bank", None], ["a", "b", "c", "d"], ["e"], []])
+    sheet = book.worksheets[0]
+    for row in (3, 4):
+        sheet.row_dimensions[row].hidden = True
+    sheet.column_dimensions.group("B", "C", hidden=True)
+    for cells in ("A1:B1", "C1:D1", "D2:D3"):
+        sheet.merge_cells(cells)
+    book.save(tmp_path / "table.xlsx")
+    read = read_sheet(tmp_path / "table.xlsx", "Payers")
+
+    assert [CellNote(3, -1, "hidden_row")] == [note for note in read.notes if note.kind == "hidden_row"]
+    assert ([(1, 0, 1), (1, 2, 3)], frozenset({1, 2}), "Payers") == (list(read.merged), read.hidden_columns, read.name)
+
+
+def test_sheets_are_listed(tmp_path: Path) -> None:
+    """Sheets come in order, hidden ones and their rows are told, and charts are no tables."""
+    book = write_xlsx(tmp_path / "table.xlsx", [["a"], [], ["b"]])
+    book.create_sheet("Empty")["A5"].number_format = "@"
+    for name, state in (("Lists", "hidden"), ("Secret", "veryHidden")):
+        book.create_sheet(name).append(["x"])
+        book[name].sheet_state = state
+    book.create_chartsheet("Chart").add_chart(BarChart())
+    book.save(tmp_path / "table.xlsx")
+
+    assert [
+        SheetInfo("Payers", is_hidden=False, rows=3),
+        SheetInfo("Empty", is_hidden=False, rows=0),
+        SheetInfo("Lists", is_hidden=True, rows=1),
+        SheetInfo("Secret", is_hidden=True, rows=1),
+    ] == list_sheets(tmp_path / "table.xlsx")
+
+
+def test_hidden_rows_of_libreoffice_are_told(tmp_path: Path) -> None:
+    """LibreOffice writes true and false for 1 and 0."""
+    write_xlsx(tmp_path / "table.xlsx", [["a"], ["b"]])
+    replace_in_part(
+        tmp_path / "table.xlsx", {'<row r="1"': '<row r="1" hidden="false"', '<row r="2"': '<row r="2" hidden="true"'}
+    )
+    notes = read_sheet(tmp_path / "table.xlsx", "Payers").notes
+
+    assert [CellNote(2, -1, "hidden_row")] == list(notes)
+
+
+@pytest.mark.parametrize("dimension", ["", '<dimension ref="A1"/>', '<dimension ref="A1:A2"/>'])
+def test_what_a_sheet_says_of_its_size_may_be_wrong(dimension: str, tmp_path: Path) -> None:
+    """Some programs write no size, or a wrong one: all cells are read."""
+    write_xlsx(tmp_path / "table.xlsx", [["a", "b"], [], ["c", "d"]])
+    replace_in_part(tmp_path / "table.xlsx", {"<dimension[^>]*>": dimension})
+    cells = texts_of(read_sheet(tmp_path / "table.xlsx", "Payers"))
+
+    assert ({1: ["a", "b"], 3: ["c", "d"]}, True) == (cells, list_sheets(tmp_path / "table.xlsx")[0].rows > 1)
+
+
+def test_an_empty_sheet_is_read(tmp_path: Path) -> None:
+    """A sheet without cells is an empty table, and no error here."""
+    Workbook().save(tmp_path / "table.xlsx")
+
+    assert {} == texts_of(read_sheet(tmp_path / "table.xlsx", "Sheet"))
+
+
+def test_rows_beyond_a_block_stay_in_order(tmp_path: Path) -> None:
+    """Rows are collected in blocks, of which the later may be wider."""
+    write_xlsx(tmp_path / "table.xlsx", [*([str(row)] for row in range(4200)), ["last", "wider"]])
+    cells = read_sheet(tmp_path / "table.xlsx", "Payers").cells
+
+    assert (list(range(1, 4202)), ["4199", "last"]) == (list(cells.index), cells[0].tolist()[-2:])
+    assert (4200, "wider") == (cells[1].isna().sum(), cells[1].iloc[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("table.xlsx", b"nonsense", "not a readable Excel file"),
+        ("table.xlsx", b"", "not a readable Excel file"),
+        ("table.xlsx", b"PK\x03\x04 cut off", "not a readable Excel file"),
+        ("table.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        ("table.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + b"an old workbook", "but an .xls"),
+        ("table.xlsx", b"PAR1", "but a Parquet"),
+        ("table.xlsx", b"<html><table>", "web page"),
+        ("table.numbers", b"PK\x03\x04", "numbers files cannot be read"),
+        ("table.xlsb", b"PK\x03\x04", "xlsb files cannot be read"),
+    ],
+)
+def test_files_that_are_no_workbook_are_refused(name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    """A broken, encrypted or other file is refused, with what to do."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=words) as caught:
+        list_sheets(tmp_path / name)
+
+    assert caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("part", "replacements"),
+    [
+        ("xl/worksheets/sheet1.xml", {"</sheetData>": ""}),  # no XML
+        ("xl/worksheets/sheet1.xml", {'t="inlineStr"><is>.*</is>': 't="s"><v>99</v>'}),  # a text that is not there
+        ("xl/worksheets/sheet1.xml", {'r="A1"': 'r="1A"'}),
+        ("xl/workbook.xml", {"<sheets>.*</sheets>": ""}),
+        ("[Content_Types].xml", {"spreadsheetml.sheet.main": "wordprocessingml.document.main"}),
+    ],
+)
+def test_broken_parts_are_refused_without_cells(part: str, replacements: dict[str, str], tmp_path: Path) -> None:
+    """A workbook with a broken part is refused; the error has nothing of the cells."""
+    write_xlsx(tmp_path / "table.xlsx", [["zanzibar"]])
+    replace_in_part(tmp_path / "table.xlsx", replacements, part)
+    with pytest.raises(InvalidInput) as caught:
+        read_sheet(tmp_path / "table.xlsx", "Payers")
+
+    assert (False, None) == ("zanzibar" in str(caught.value), caught.value.__context__)
+    assert "Save" in caught.value.advice or "save" in caught.value.advice
+
+
+def test_an_unknown_sheet_is_refused(tmp_path: Path) -> None:
+    """The error names the sheets that there are."""
+    write_xlsx(tmp_path / "table.xlsx", [["a"]])
+    with pytest.raises(InvalidInput, match="no sheet 'Payer'") as caught:
+        read_sheet(tmp_path / "table.xlsx", "Payer")
+
+    assert "Sheets: Payers." == caught.value.advice
