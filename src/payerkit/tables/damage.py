@@ -1,0 +1,129 @@
+"""What spreadsheets did to cells, judged by the field that they are for: a date is right as a birth date, and no id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER
+from payerkit.findings import Finding
+from payerkit.tables.columns import HOLDER_IS_PAYER
+from payerkit.tables.file_findings import file_finding
+from payerkit.tables.sheet import NoteKind, Sheet
+
+CellFindings = list[tuple[int, int, Finding]]
+"""The number of the row, the number of the column, and what was found."""
+
+_PREFIX = "bank_"
+_DAYS = {
+    name for schema in (PAYER, BANK_DETAILS) for name, each in schema.fields.items() if each.format is FORMATS["day"]
+}
+
+_CODES: dict[NoteKind, str] = {
+    "boolean": "became_boolean",
+    "date": "became_date",
+    "digits_lost": "digits_lost",
+    "error_value": "error_value",
+    "formula_without_value": "formula_without_value",
+    "fraction": "became_fraction",
+    "hidden_row": "hidden_row",
+    "number": "became_number",
+    "time": "became_time",
+}
+"""The code of each kind of note, where the cell is not right as it is."""
+
+_RIGHT: dict[str, frozenset[NoteKind]] = {
+    "day": frozenset({"date", "number", "fraction"}),  # the checks of the field see a number that is no day
+    HOLDER_IS_PAYER: frozenset({"boolean", "number"}),
+}
+"""Kinds of cells that are right in some fields."""
+
+_NUMBERED = frozenset(
+    {"phone", "ssn", "postcode", "postal_code", "account_number", "routing_number", "iban", "swift_bic", "sort_code"}
+    | {"bsb_number", "ncc", "ifsc", "rib_number", "bank_code", "branch_code", "document_number"}
+)
+"""Fields of numbers and codes, which never are a decimal number."""
+
+_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
+_WHOLE = "[0-9]+[.,]0"
+_DATE = (
+    "(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ]00:00(?::00)?)?"
+    "|[0-3]?[0-9](?:/[0-3]?[0-9]/|[.][0-3]?[0-9][.])(?:19|20)[0-9]{2}"
+    f"|[0-3]?[0-9][.]?[ -](?i:{_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
+)
+"""A day as spreadsheets write it. Shorter ones, such as 02-Jan, are no text of any field: `text_damage` finds them."""
+
+_BOOLEAN = "TRUE|FALSE|WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO"
+_is_whole, _is_date = re.compile(_WHOLE).fullmatch, re.compile(_DATE).fullmatch
+_SUSPECT = f"^(?:{_WHOLE}|{_DATE}|{_BOOLEAN})$"
+
+_FEW = 0.2
+"""If a greater part of the ids in a column look like dates, they are so by intention."""
+
+
+def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> CellFindings:
+    """Return what befell the cells of a sheet, by row and column.
+
+    A hidden row is found once, at the first of the columns, as a finding about no field.
+
+    Args:
+        sheet: As it was read.
+        first_row: Number of the first row below the header.
+        columns: The field of each column that is used, by its number in the file, as columns of tables are named
+            (`bank_city`).
+    """
+    noted = list(_noted(sheet, first_row, columns))
+    seen = {(row, column) for row, column, _ in noted}
+    kinds = {(note.row, note.column) for note in sheet.notes}
+    rows = sheet.cells.loc[sheet.cells.index >= first_row]
+    told = [
+        (row, column, finding)
+        for column, name in columns.items()
+        if column in rows.columns
+        for row, finding in _text_findings(rows[column], name)
+        if (row, column) not in seen and (row, column) not in kinds
+    ]
+    return sorted(noted + told, key=lambda found: found[:2])
+
+
+def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
+    for note in sheet.notes:
+        if note.row < first_row:
+            continue
+        if note.kind == "hidden_row":
+            if columns:
+                yield note.row, min(columns), file_finding("hidden_row", "")
+        elif note.column in columns and note.kind not in _right_kinds(columns[note.column]):
+            yield note.row, note.column, file_finding(_CODES[note.kind], _field(columns[note.column]))
+
+
+def _field(column: str) -> str:
+    return column.removeprefix(_PREFIX) if column.removeprefix(_PREFIX) in BANK_DETAILS.fields else column
+
+
+def _right_kinds(column: str) -> frozenset[NoteKind]:
+    return _RIGHT.get("day" if _field(column) in _DAYS else column, frozenset())
+
+
+def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Finding]]:
+    """Yield what befell the texts of a column, with the row: damage that is text by now, as in any CSV file."""
+    field = _field(column)
+    if field in _DAYS or field == HOLDER_IS_PAYER:
+        return
+    suspects = cells[cells.str.contains(_SUSPECT, na=False)]
+    are_few = sum(_is_date(text) is not None for text in suspects) <= _FEW * cells.notna().sum()
+    for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
+        code = _text_code(text, field, dates_are_few=are_few)
+        if code:
+            yield row, file_finding(code, field)
+
+
+def _text_code(text: str, field: str, *, dates_are_few: bool) -> str | None:
+    if _is_whole(text):
+        return "became_fraction" if field in _NUMBERED else None
+    if _is_date(text):
+        return "like_date" if dates_are_few or field != "client_user_id" else None
+    return "like_boolean"

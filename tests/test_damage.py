@@ -1,0 +1,154 @@
+"""What spreadsheets did to cells: found where the field says that it is wrong, and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from messy_workbooks import write_xlsx
+from payerkit.tables.damage import cell_findings
+from payerkit.tables.sheet import CellNote, NoteKind, Sheet
+from payerkit.tables.workbook import read_sheet
+from published import TYPED_ACCOUNT, TYPED_PAYER
+
+
+def sheet_of(*texts: str | None, notes: tuple[CellNote, ...] = ()) -> Sheet:
+    """Return a sheet of one column with a header, and these texts from row 2 on."""
+    index = pd.RangeIndex(1, 2 + len(texts), name="row")
+    return Sheet(pd.DataFrame({0: ["header", *texts]}, index=index, dtype=str), notes)
+
+
+def codes_of(sheet: Sheet, field: str) -> list[str]:
+    """Return the codes that are found in the only column of a sheet, if it is for this field."""
+    return [finding.code for _, _, finding in cell_findings(sheet, 2, {0: field})]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "expected"),
+    [
+        ("date", "date_of_birth", []),
+        ("date", "bank_date_of_birth", []),
+        ("date", "client_user_id", ["became_date"]),  # 3-1
+        ("date", "address_line1", ["became_date"]),  # 3/1
+        ("date", "sort_code", ["became_date"]),  # 01-02-03
+        ("time", "client_user_id", ["became_time"]),  # 12:30
+        ("time", "date_of_birth", ["became_time"]),
+        ("fraction", "client_user_id", ["became_fraction"]),  # 1.10
+        ("fraction", "bank_postal_code", ["became_fraction"]),
+        ("fraction", "date_of_birth", []),  # the field's own check tells
+        ("number", "account_number", ["became_number"]),
+        ("number", "date_of_birth", []),
+        ("number", "holder_is_payer", []),  # 1 or 0
+        ("boolean", "holder_is_payer", []),
+        ("boolean", "last_name", ["became_boolean"]),  # True is a surname
+        ("digits_lost", "account_number", ["digits_lost"]),
+        ("error_value", "date_of_birth", ["error_value"]),
+        ("error_value", "holder_is_payer", ["error_value"]),
+        ("formula_without_value", "email", ["formula_without_value"]),
+    ],
+)
+def test_notes_are_judged_by_field(kind: NoteKind, field: str, expected: list[str]) -> None:
+    """What a cell is, is damage in some fields and right in others."""
+    assert expected == codes_of(sheet_of("x", notes=(CellNote(2, 0, kind),)), field)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "expected"),
+    [
+        ("123.0", "account_number", ["became_fraction"]),
+        ("94107.0", "postcode", ["became_fraction"]),
+        ("123.0", "client_user_id", []),  # a warning of the checks: it may be a version
+        ("1.1", "account_number", []),
+        ("03-Jan-24", "account_number", ["like_date"]),
+        ("3. Mai 2024", "account_number", ["like_date"]),
+        ("2024-01-03", "account_number", ["like_date"]),
+        ("2024-01-03 00:00:00", "account_number", ["like_date"]),
+        ("01/02/2003", "sort_code", ["like_date"]),
+        ("01.02.2003", "sort_code", ["like_date"]),
+        ("01-02-03", "sort_code", []),  # is one
+        ("123-45-6789", "ssn", []),
+        ("2024-01-03", "date_of_birth", []),
+        ("3 January Street", "address_line1", []),
+        ("1 Mayfair", "address_line1", []),
+        ("TRUE", "last_name", ["like_boolean"]),
+        ("WAHR", "last_name", ["like_boolean"]),
+        ("True", "last_name", []),
+        ("TRUE", "holder_is_payer", []),
+        ("NA", "country", []),
+        ("007", "account_number", []),
+        (None, "account_number", []),
+    ],
+)
+def test_damage_that_is_text_is_found(text: str | None, field: str, expected: list[str]) -> None:
+    """A CSV file holds what a spreadsheet showed when it was saved."""
+    assert expected == codes_of(sheet_of(text, *["other"] * 9), field)
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        (["4/17", "5/22/1", "17-1", "20-3"], ["like_date"]),  # the other ids say that this one was another
+        (["2024-01-04", "2024-01-05", "2024-01-06", "2024-01-07"], []),  # ids that are days
+    ],
+)
+def test_ids_like_dates_are_judged_by_the_other_ids(others: list[str], expected: list[str]) -> None:
+    """Only a few ids that look like dates were made so by a spreadsheet."""
+    assert expected == codes_of(sheet_of("2024-01-03", *others), "client_user_id")
+
+
+def test_what_is_above_the_table_or_left_out_is_not_judged() -> None:
+    """A title, the header and columns that are left out may hold anything."""
+    notes = (CellNote(1, 0, "date"), CellNote(1, -1, "hidden_row"), CellNote(2, 1, "error_value"))
+
+    assert [] == codes_of(sheet_of("x", notes=notes), "email")
+
+
+def test_a_cell_is_told_once() -> None:
+    """A date in an id has a note, and its text looks like a date, too."""
+    sheet = sheet_of("2024-01-03", *["other"] * 9, notes=(CellNote(2, 0, "date"),))
+
+    assert ["became_date"] == codes_of(sheet, "client_user_id")
+
+
+def test_a_hidden_row_is_told_once() -> None:
+    """A hidden row is told at the first column, as a finding about no field."""
+    notes = (CellNote(3, -1, "hidden_row"),)
+    (found,) = cell_findings(sheet_of("x", "y", notes=notes), 2, {0: "email"})
+
+    assert (3, 0, "hidden_row", "") == (*found[:2], found[2].code, found[2].field)
+
+
+def test_findings_have_the_field_and_are_of_the_file() -> None:
+    """A column of the account holder tells its field, as the checks do; cells come in the order of the file."""
+    cells = {0: ["TRUE", "TRUE"], 1: ["120.0", "x"]}
+    sheet = Sheet(pd.DataFrame(cells, index=pd.Index([2, 3], name="row"), dtype=str))
+    found = cell_findings(sheet, 2, {0: "bank_city", 1: "account_number"})
+
+    assert [
+        (2, 0, "city", "warning", "file"),
+        (2, 1, "account_number", "error", "file"),
+        (3, 0, "city", "warning", "file"),
+    ] == [(row, column, each.field, each.severity, each.basis) for row, column, each in found]
+
+
+@pytest.mark.parametrize("record", [TYPED_PAYER, TYPED_ACCOUNT])
+def test_published_examples_are_not_damaged(record: dict[str, str], tmp_path: Path) -> None:
+    """The published examples, written by a program as text, have no finding."""
+    write_xlsx(tmp_path / "table.xlsx", [list(record), list(record.values())])
+    sheet = read_sheet(tmp_path / "table.xlsx", "Payers")
+
+    assert [] == cell_findings(sheet, 2, dict(enumerate(record)))
+
+
+def test_an_ordinary_workbook_with_numbers_is_not_damaged(tmp_path: Path) -> None:
+    """Numbers that are shown as they are meant, and birth dates that are dates, are no damage."""
+    import datetime as dt  # noqa: PLC0415
+
+    row: list[Any] = [17, 12125551234, 1234, dt.date(1985, 12, 31), True]
+    names = ["client_user_id", "phone", "postcode", "date_of_birth", "holder_is_payer"]
+    write_xlsx(tmp_path / "table.xlsx", [names, row], {"C2": "00000"})
+
+    assert [] == cell_findings(read_sheet(tmp_path / "table.xlsx", "Payers"), 2, dict(enumerate(names)))
