@@ -22,15 +22,14 @@ class Header:
     """The names of a sheet's columns.
 
     row: the last row of the header, as in the file, from 1. names: of each column, "" for none; from a header of two
-    rows as "Bank account: Country". first_row: of the data, as in the file. blank: numbers of the columns, from 0, with
-    neither a name nor a cell below the header. unnamed: for each column without a name that has cells, the first row
-    with one. first_header_row: the first row of the header. above: rows above the header that are not blank.
+    rows as "Bank account: Country". first_row: of the data, as in the file. unnamed: for each column without a name
+    that has cells below the header, by its number from 0, the first row with one. first_header_row: the first row of
+    the header. above: rows above the header that are not blank.
     """
 
     row: int
     names: tuple[str, ...]
     first_row: int
-    blank: frozenset[int]
     unnamed: Mapping[int, int]
     first_header_row: int
     above: tuple[int, ...] = ()
@@ -51,8 +50,7 @@ def find_header(sheet: Sheet, is_known: IsKnown, *, row: int | None = None) -> H
         first, last = at, first
     number = numbers[last]
     unnamed = _unnamed(sheet, number, names)
-    blank = frozenset(place for place, name in enumerate(names) if not name and place not in unnamed)
-    return Header(number, names, number + 1, blank, unnamed, numbers[first], tuple(numbers[:first]))
+    return Header(number, names, number + 1, unnamed, numbers[first], tuple(numbers[:first]))
 
 
 def _first_rows(sheet: Sheet, row: int | None) -> dict[int, list[str]]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.tables.columns import BANK_COLUMNS, OUR_NAMES, own_columns
-from payerkit.tables.header_names import HOLDER_COLUMNS, NO_READING, HeaderReading, read_header
+from payerkit.tables.header_names import HOLDER_COLUMNS, NO_READING, HeaderReading, likely_column, read_header
 from payerkit.tables.sheet import column_letters
 from payerkit.wording import listed
 
@@ -22,6 +23,9 @@ _OWN_NAME = "bank_postal_code"
 """The one column with `bank_` whose field has another name for payers, so that `postal_code` is the same."""
 
 
+_NONE: Mapping[int, int] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class MappedColumn:
     """A column of a file. key: its header; with the letter of the column if that is not its own alone.
@@ -29,6 +33,7 @@ class MappedColumn:
     header: as in the file, "" for none. place: number of the column, from 0. column: ours that it fills, None if it is
     left out or open. candidates: our columns that it may be, the likeliest first. how: as in `HeaderReading`; "chosen"
     for what a person decided, "second" if another column fills its column, "blank" if there is nothing in it.
+    first_row: of a column without a header, the first row with a cell; 0 if that is unknown.
     """
 
     key: str
@@ -37,6 +42,7 @@ class MappedColumn:
     column: str | None = None
     candidates: tuple[str, ...] = ()
     how: str = "unknown"
+    first_row: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -51,6 +57,8 @@ class MappedColumn:
     @property
     def problem(self) -> str:
         """Why the column is open, as the end of a sentence."""
+        if not self.header:
+            return "a column without a name" + (f"; row {self.first_row} has a cell in it." if self.first_row else ".")
         if self.how == "second":
             return f"a second column for {self.candidates[0]}."
         if self.how == "near" and self.candidates:
@@ -134,13 +142,13 @@ class HeaderMapping:
 
 
 def map_headers(
-    names: Sequence[str], chosen: Mapping[str, str | None] | None = None, *, blank: Collection[int] = ()
+    names: Sequence[str], chosen: Mapping[str, str | None] | None = None, *, unnamed: Mapping[int, int] = _NONE
 ) -> HeaderMapping:
     """Return which column of a file fills which of ours.
 
     names: the headers in the file's order, "" for none. chosen: what a person decided, by header, by header with the
-    letter of its column, such as "Name (D)", or by the letter, "(D)"; None leaves a column out. blank: numbers of the
-    columns without a header and without cells.
+    letter of its column, such as "Name (D)", or by the letter, "(D)"; None leaves a column out. unnamed: the first row
+    with a cell of each column without a header, by its number; any other such column is blank.
     """
     columns = [
         MappedColumn(key, name, place) for place, (key, name) in enumerate(zip(_keys(names), names, strict=True))
@@ -152,10 +160,11 @@ def map_headers(
     for each, found in zip(columns, readings, strict=True):
         if each.place in decided:
             mapped.append(replace(each, column=decided[each.place], how="chosen"))
-        elif each.place in blank and not each.header:
-            mapped.append(replace(each, how="blank"))
-        else:
+        elif each.header:
             mapped.append(_read(each, found, owners))
+        else:
+            is_blank = each.place not in unnamed
+            mapped.append(replace(each, how="blank" if is_blank else "unknown", first_row=unnamed.get(each.place, 0)))
     mapped = _without_needed(mapped, readings)
     return HeaderMapping(tuple(_without_second(each, mapped, owners) for each in mapped), problems)
 
@@ -182,10 +191,11 @@ def _decide(
     for key, wanted in chosen.items():
         meant = _meant(columns, key)
         name = OUR_NAMES.get(wanted) if wanted is not None else None
+        likely = likely_column(wanted) if wanted is not None and name is None else None
         if not meant and wanted is not None:
             problems.append(_problem(key, "not a column of the table."))
         elif wanted is not None and name is None:
-            problems.append(_problem(key, f"{_NO_FIELD}{_likely(wanted)}"))
+            problems.append(_problem(key, f"{_NO_FIELD}{f'; did you mean {likely}?' if likely else '.'}"))
         for each in meant:
             if name is not None and name in decided.values():
                 problems.append(_problem(each.shown_key, f"a second column for {name}."))
@@ -201,11 +211,6 @@ def _meant(columns: Iterable[MappedColumn], key: str) -> list[MappedColumn]:
         for each in columns
         if key in {each.header, each.key, _letter(each.place)} or (words and words == " ".join(each.header.split()))
     ]
-
-
-def _likely(wanted: str) -> str:
-    candidates = read_header(wanted).columns
-    return f"; did you mean {candidates[0]}?" if candidates else "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +236,9 @@ class _Owners:
 
     def fits(self, name: str) -> bool:
         """Return False for a column that the table would rather not have."""
-        if name in own_columns(PAYER):
-            return self.has_payers and (name != "last_name" or "first_name" in self.names)
-        return self.has_accounts or name not in own_columns(BANK_DETAILS)
+        if name == "last_name":
+            return "first_name" in self.names
+        return self.has_payers or not self.has_accounts or name not in own_columns(PAYER)
 
 
 def _read(each: MappedColumn, found: HeaderReading, owners: _Owners) -> MappedColumn:
@@ -311,8 +316,8 @@ def name_columns(columns: Iterable[Hashable], mapping: Mapping[str, str | None] 
     Raises InvalidInput that names every open column, and what of the mapping cannot be used.
     """
     columns = list(columns)
-    if not mapping and all(OUR_NAMES.get(column) == column for column in columns) and len(set(columns)) == len(columns):
-        return {column: OUR_NAMES[column] for column in columns}
     chosen = {str(name): field for name, field in dict(mapping or {}).items()}
-    fields = map_headers([str(column) for column in columns], chosen).check()
+    headers = [str(column) for column in columns]
+    unnamed = {place: 0 for place, header in enumerate(headers) if not header}
+    fields = map_headers(headers, chosen, unnamed=unnamed).check()
     return {columns[place]: field for place, field in fields.items()}

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from payerkit import _tsv
@@ -59,12 +59,19 @@ class _Word:
     needs: str = ""
 
 
+@lru_cache(maxsize=1024)
 def read_header(header: str) -> HeaderReading:
     """Return the columns that a header may name, and how well it is understood."""
     if header in OUR_NAMES:
         return HeaderReading((OUR_NAMES[header],), "exact")
     found = _read_known(header)
     return found or _near(_joined(header)) or NO_READING
+
+
+def likely_column(name: str) -> str | None:
+    """Return the column of ours that a person may have meant by a name; None if none is likely."""
+    found = read_header(name).columns or difflib.get_close_matches(name, list(map(str, OUR_NAMES)), n=1, cutoff=0.75)
+    return OUR_NAMES[found[0]] if found else None
 
 
 def is_known_header(text: str) -> bool:
@@ -171,7 +178,9 @@ def _near(joined: str) -> HeaderReading | None:
     """Return the reading of a header that is almost a known name."""
     if not 4 <= len(joined) <= _MAX_LENGTH:
         return None
-    close = difflib.get_close_matches(joined, _headers(), n=2, cutoff=_LEAST_NEAR)
+    most = len(joined) * (2 / _LEAST_NEAR - 1)  # a name that is longer, or as much shorter, cannot be near
+    alike = [name for name in _headers() if len(joined) ** 2 / most <= len(name) <= most]
+    close = difflib.get_close_matches(joined, alike, n=2, cutoff=_LEAST_NEAR)
     words = (word.column for name in close for word in _headers()[name] if word.column)
     columns = tuple(dict.fromkeys(words))
     return HeaderReading(columns, "near") if columns else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from payerkit.masking import mask
 from payerkit.tables.columns import BANK_COLUMNS, OUR_NAMES
 from payerkit.tables.header import Header, find_header
 from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers
-from payerkit.tables.header_names import is_known_header, read_header
+from payerkit.tables.header_names import is_known_header, likely_column
 from payerkit.tables.mapping_file import SETTINGS, DateOrder, read_mapping_file, write_mapping_file
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_sheets import read_source
@@ -42,7 +42,7 @@ class Mapping(MutableMapping[str, str | None]):
         headers: The names of the file's columns, in order; "" for none.
         chosen: What is decided, as a dict.
         examples: For each column its first values, masked.
-        blank: Numbers, from 0, of columns without a name and without cells.
+        unnamed: For each column without a name that has cells, by its number from 0, the first row with one.
 
     Attributes:
         sheet: Name of the sheet; None for the only one.
@@ -53,7 +53,7 @@ class Mapping(MutableMapping[str, str | None]):
     Example:
         >>> mapping = Mapping(["Vorname", "Konto", "Notiz"])
         >>> mapping.open
-        {'Konto': ('account_number', 'iban'), 'Notiz': ()}
+        {'Konto': ('account_number', 'iban', 'client_user_id'), 'Notiz': ()}
         >>> mapping["Konto"] = "iban"
         >>> mapping["Notiz"] = None
         >>> dict(mapping)
@@ -66,10 +66,10 @@ class Mapping(MutableMapping[str, str | None]):
         chosen: AnyMapping[str, str | None] | None = None,
         *,
         examples: Sequence[Sequence[str]] = (),
-        blank: Collection[int] = (),
+        unnamed: AnyMapping[int, int] | None = None,
     ) -> None:
         self._headers = tuple(headers)
-        self._blank = frozenset(blank)
+        self._unnamed = dict(unnamed or {})
         self._chosen: dict[str, str | None] = {}
         self._examples = tuple(map(tuple, examples))
         self.sheet: str | None = None
@@ -81,7 +81,7 @@ class Mapping(MutableMapping[str, str | None]):
             self[key] = name
 
     def _read(self) -> None:
-        self._mapped = map_headers(self._headers, self._chosen, blank=self._blank)
+        self._mapped = map_headers(self._headers, self._chosen, unnamed=self._unnamed)
 
     @property
     def columns(self) -> tuple[MappedColumn, ...]:
@@ -126,8 +126,8 @@ class Mapping(MutableMapping[str, str | None]):
     def __setitem__(self, key: str, value: str | None) -> None:
         column = self._column(key)
         if value is not None and value not in OUR_NAMES:
-            likely = read_header(value).columns if isinstance(value, str) else ()
-            hint = f" Did you mean {likely[0]}?" if likely else ""
+            likely = likely_column(value) if isinstance(value, str) else None
+            hint = f" Did you mean {likely}?" if likely else ""
             raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{hint}")
         self._chosen[column.key] = None if value is None else OUR_NAMES[value]
         self._read()
@@ -268,7 +268,7 @@ def mapping_of(sheet: Sheet, header: Header, chosen: AnyMapping[str, str | None]
     """Return the mapping of a sheet with its header, with what a person chose."""
     below = sheet.cells.loc[sheet.cells.index >= header.first_row]
     cells = [below.iloc[:, place].dropna() for place in range(len(header.names))]
-    mapping = _propose(header.names, cells, blank=header.blank, chosen=chosen)
+    mapping = _propose(header.names, cells, unnamed=header.unnamed, chosen=chosen)
     mapping.sheet = sheet.name or None
     mapping.header_row = header.row
     return mapping
@@ -278,14 +278,14 @@ def _propose(
     headers: Sequence[str],
     cells: Sequence[Iterable[Any]],
     *,
-    blank: Collection[int] = (),
+    unnamed: AnyMapping[int, int] | None = None,
     chosen: AnyMapping[str, str | None] | None = None,
 ) -> Mapping:
-    mapped = map_headers(headers, chosen, blank=blank)
+    mapped = map_headers(headers, chosen, unnamed=unnamed or {})
     if mapped.looks_headless and mapped.open:
         mapped.check()
     examples = [_masked(column.column, values) for column, values in zip(mapped.columns, cells, strict=True)]
-    return Mapping(headers, chosen, examples=examples, blank=blank)
+    return Mapping(headers, chosen, examples=examples, unnamed=unnamed or {})
 
 
 def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from payerkit.checks.inputs import mask_name
 from payerkit.errors import InvalidInput
 from payerkit.tables.columns import OUR_NAMES
-from payerkit.tables.header_names import read_header
+from payerkit.tables.header_names import likely_column
 from payerkit.wire import parse_json, repeated_names
 
 DateOrder = Literal["day_first", "month_first"]
@@ -78,8 +78,8 @@ def _our_column(value: Any, name: str) -> str | list[str] | None:
         return value
     if isinstance(value, str) and value in OUR_NAMES:
         return OUR_NAMES[value]
-    likely = read_header(value).columns if isinstance(value, str) else ()
-    hint = f" Did you mean {likely[0]}?" if likely else ""
+    likely = likely_column(value) if isinstance(value, str) else None
+    hint = f" Did you mean {likely}?" if likely else ""
     raise InvalidInput(f"{name}: expected a field of a payer or of bank details, or null to leave it out.{hint}")
 
 

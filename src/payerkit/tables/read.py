@@ -81,6 +81,6 @@ def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
         return frame[list(named)].rename(columns=dict(named))
     sheet = read_source(source)
     header = find_header(sheet, is_known_header)
-    fields = map_headers(header.names, mapping, blank=header.blank).check()
+    fields = map_headers(header.names, mapping, unnamed=header.unnamed).check()
     rows = sheet.cells.loc[sheet.cells.index >= header.first_row].dropna(how="all")
     return rows[list(fields)].set_axis(list(fields.values()), axis=1).astype("str")
