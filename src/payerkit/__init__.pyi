@@ -7,6 +7,10 @@ from payerkit.bulk.plan import (
     Plan as Plan,
     plan_onboarding as plan_onboarding,
 )
+from payerkit.tables.mapping import (
+    Mapping as Mapping,
+    propose_mapping as propose_mapping,
+)
 from payerkit.tables.read import (
     read_bank_details as read_bank_details,
     read_payers as read_payers,

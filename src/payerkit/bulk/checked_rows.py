@@ -19,7 +19,8 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
-from payerkit.tables.columns import columns_by_field, name_columns, own_columns
+from payerkit.tables.columns import columns_by_field, own_columns
+from payerkit.tables.header_mapping import name_columns
 
 SCHEMAS: dict[Step, Schema] = {"payer": PAYER, "bank_details": BANK_DETAILS}
 

@@ -9,13 +9,18 @@ The modules, by subject (a test holds that each is named):
         old_workbook             .xls and .ods
         parquet                  Parquet
         number_formats           how a number format shows a whole number; cell_texts: numbers and dates as texts
+        source_sheets            any file, read into a sheet
         read                     tables of payers and accounts, with columns named by field
         delimited                text files with separators; text_encoding: their text, in whatever encoding
         text_damage              what programs do to the text of a cell
         spreadsheets             files and texts without formulas
 
     Columns
-        columns                  the columns of a table: their names, and which one fills which field
+        columns                  the columns of a table by our names, and which one fills which field
+        header                   which row has the names, and what they are
+        header_names             which columns of ours a header may name; a table of names in four languages
+        header_mapping           which column is which: certain, chosen, or open, with what to pass
+        mapping                  the same, for a person to see, correct and keep; mapping_file: as JSON
 
     Findings
         file_findings            findings about cells of a file

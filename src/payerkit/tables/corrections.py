@@ -16,9 +16,9 @@ import pandas as pd
 
 from payerkit.checks.inputs import is_blank, unwrap_secret
 from payerkit.findings import Finding
-from payerkit.tables.columns import name_columns
 from payerkit.tables.corrections_workbook import write_corrections_workbook
 from payerkit.tables.file_findings import file_finding
+from payerkit.tables.header_mapping import name_columns
 from payerkit.tables.own_file import escaped, own_file
 from payerkit.tables.row_tokens import DamageMark, FileToken, RowToken, text_digest
 from payerkit.tables.source_table import Origin, findings_in, origin_of

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Mapping
-from io import StringIO
-from pathlib import Path
-from typing import IO, Any
-from zipfile import BadZipFile
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.tables.columns import name_columns
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.tables.header import find_header
+from payerkit.tables.header_mapping import map_headers, name_columns
+from payerkit.tables.header_names import is_known_header
+from payerkit.tables.source_sheets import read_source
 
 Mapped = Mapping[str, str | None]
-_AS_TEXT: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False, "na_values": [""]}
-_EMPTY = "source: the file is empty. payerkit onboard --template prints a table to fill in."
-_QUOTES = "Put quotes around cells that contain the separator."
 
 
 @without_internal_frames
@@ -81,85 +77,10 @@ def read_bank_details(source: Any, *, mapping: Mapped | None = None) -> pd.DataF
 def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
     if hasattr(source, "columns"):
         frame: pd.DataFrame = source
-    elif isinstance(source, str | Path):
-        frame = _read_path(Path(source))
-    elif hasattr(source, "read"):
-        frame = _read_csv(source)
-    else:
-        raise InvalidInput(f"source: expected a file or a DataFrame, got {kind_of(source)}.")
-    named = name_columns(frame.columns, mapping)
-    return frame[list(named)].rename(columns=dict(named))
-
-
-def _read_path(path: Path) -> pd.DataFrame:
-    if not path.is_file():
-        raise InvalidInput(f"source: file {path.name} not found.")
-    kind = path.suffix.lower()
-    if kind in {".xlsx", ".xlsm"}:
-        return _read_excel(path)
-    if kind in {".parquet", ".pq"}:
-        frame = _read_with("Parquet", "pyarrow", lambda: pd.read_parquet(path))
-        return frame.set_axis(pd.RangeIndex(2, 2 + len(frame), name="row"))
-    if kind not in {".csv", ".tsv", ".txt"}:
-        raise InvalidInput(f"source: {path.name} is not a .csv, .tsv, .xlsx or .parquet file.")
-    with path.open("rb") as file:
-        return _read_csv(file)
-
-
-def _read_csv(file: IO[Any]) -> pd.DataFrame:
-    """Return the table of a CSV file, with any of the usual separators."""
-    try:
-        content = file.read()
-        text = (content.decode() if isinstance(content, bytes) else content).removeprefix("\ufeff")
-        lines = text.lstrip("\r\n")
-        separator = max(",;\t|", key=lines.partition("\n")[0].count)
-        width = len(next(csv.reader(StringIO(lines, newline=""), delimiter=separator), []))
-        # One column more than the header has, so that rows that are too long are seen: pandas would cut them.
-        cells = pd.read_csv(
-            StringIO(text, newline=""), sep=separator, names=range(width + 1), skip_blank_lines=False, **_AS_TEXT
-        )
-    except UnicodeDecodeError:
-        problem = InvalidInput("source: the file is not UTF-8. Save it as CSV UTF-8.")
-    except pd.errors.EmptyDataError:
-        problem = InvalidInput(_EMPTY)
-    except (pd.errors.ParserError, csv.Error) as error:
-        row = str(error).partition("line ")[2].partition(",")[0]
-        problem = InvalidInput(f"source: the file is not a valid table{f'; see row {row}' if row else ''}. {_QUOTES}")
-    else:
-        return _take_header(cells)
-    raise problem
-
-
-def _read_excel(path: Path) -> pd.DataFrame:
-    """Return the first sheet as text; a cell that is a date, without the midnight that Excel adds."""
-    cells = _read_with("Excel", "openpyxl", lambda: pd.read_excel(path, engine="openpyxl", **_AS_TEXT))
-    midnight = r"^(\d{4}-\d{2}-\d{2}) 00:00:00$"
-    return _take_header(cells.replace(midnight, r"\1", regex=True))
-
-
-def _take_header(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows below the header, which is the first row with any cell, without blank rows.
-
-    The index counts as spreadsheets do, from 1. Raises InvalidInput for an empty sheet, and for a cell in a column
-    without a name.
-    """
-    numbered = cells.set_axis(pd.RangeIndex(1, 1 + len(cells), name="row")).dropna(how="all")
-    if numbered.empty:
-        raise InvalidInput(_EMPTY)
-    names, rows = numbered.iloc[0], numbered.iloc[1:]
-    astray = rows.loc[:, names.isna()].dropna(how="all").index
-    if len(astray):
-        raise InvalidInput(f"source: row {astray[0]} has a cell in a column without a name. {_QUOTES}")
-    return rows.loc[:, names.notna()].set_axis(names.dropna().to_list(), axis=1)
-
-
-def _read_with(kind: str, library: str, read: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    try:
-        return read()
-    except ImportError:
-        problem: Exception = ImportError(
-            f"{kind} files need {library}: pip install {library}, or save the table as CSV."
-        )
-    except (ValueError, OSError, KeyError, BadZipFile) as error:
-        problem = InvalidInput(f"source: not a readable {kind} file ({type(error).__name__}).")
-    raise problem
+        named = name_columns(frame.columns, mapping)
+        return frame[list(named)].rename(columns=dict(named))
+    sheet = read_source(source)
+    header = find_header(sheet, is_known_header)
+    fields = map_headers(header.names, mapping, unnamed=header.unnamed).check()
+    rows = sheet.cells.loc[sheet.cells.index >= header.first_row].dropna(how="all")
+    return rows[list(fields)].set_axis(list(fields.values()), axis=1).astype("str")

@@ -1,0 +1,304 @@
+"""The mapping of a file's columns to ours, which a person sees, corrects, passes on and keeps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Mapping as AnyMapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from payerkit.checks.schema import MASK
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.html import advice, chip, grid, picture, title
+from payerkit.masking import mask
+from payerkit.tables.columns import BANK_COLUMNS, OUR_NAMES
+from payerkit.tables.header import Header, find_header
+from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers
+from payerkit.tables.header_names import is_known_header, likely_column
+from payerkit.tables.mapping_file import SETTINGS, DateOrder, read_mapping_file, write_mapping_file
+from payerkit.tables.sheet import Sheet
+from payerkit.tables.source_sheets import read_source
+from payerkit.wording import count_of, listed
+
+Normalise = bool | Sequence[str]
+"""Whether values with exactly one meaning are rewritten: all, none, or those of some of our columns."""
+
+_EXAMPLES = 3
+_MAX_EXAMPLE = 24
+
+
+class Mapping(MutableMapping[str, str | None]):
+    """Which column of a file is which of ours, and how the file is read: `mapping["Konto"] = "iban"`.
+
+    As a dict, it has the columns that are decided, by their header in the file, in its order: what is certain or was
+    chosen, None for a column that is left out. The columns of `open` are not in it until somebody chooses. A header
+    that repeats, or is missing, has the letter of its column: "Name (D)".
+
+    Args:
+        headers: The names of the file's columns, in order; "" for none.
+        chosen: What is decided, as a dict.
+        examples: For each column its first values, masked.
+        unnamed: For each column without a name that has cells, by its number from 0, the first row with one.
+
+    Attributes:
+        sheet: Name of the sheet; None for the only one.
+        header_row: Number of the row with the names, as in the file; None to find it.
+        normalise: As for `read_payers`.
+        date_order: As for `read_payers`.
+
+    Example:
+        >>> mapping = Mapping(["Vorname", "Konto", "Notiz"])
+        >>> mapping.open
+        {'Konto': ('account_number', 'iban', 'client_user_id'), 'Notiz': ()}
+        >>> mapping["Konto"] = "iban"
+        >>> mapping["Notiz"] = None
+        >>> dict(mapping)
+        {'Vorname': 'first_name', 'Konto': 'iban', 'Notiz': None}
+    """
+
+    def __init__(
+        self,
+        headers: Sequence[str],
+        chosen: AnyMapping[str, str | None] | None = None,
+        *,
+        examples: Sequence[Sequence[str]] = (),
+        unnamed: AnyMapping[int, int] | None = None,
+    ) -> None:
+        self._headers = tuple(headers)
+        self._unnamed = dict(unnamed or {})
+        self._chosen: dict[str, str | None] = {}
+        self._examples = tuple(map(tuple, examples))
+        self.sheet: str | None = None
+        self.header_row: int | None = None
+        self.normalise: Normalise = False
+        self.date_order: DateOrder | None = None
+        self._read()
+        for key, name in (chosen or {}).items():
+            self[key] = name
+
+    def _read(self) -> None:
+        self._mapped = map_headers(self._headers, self._chosen, unnamed=self._unnamed)
+
+    @property
+    def columns(self) -> tuple[MappedColumn, ...]:
+        """All columns of the file with a header or with cells, in its order."""
+        return tuple(each for each in self._mapped.columns if each.how != "blank")
+
+    @property
+    def mapped(self) -> HeaderMapping:
+        """The columns as they are read, blank ones included, with what is wrong with them."""
+        return self._mapped
+
+    @property
+    def open(self) -> dict[str, tuple[str, ...]]:
+        """The columns that are not decided, each with those of ours that it may be, the likeliest first."""
+        return {each.key: each.candidates for each in self._mapped.open}
+
+    @property
+    def proposals(self) -> dict[str, str | None]:
+        """What each open column would be: the likeliest that no other column is; None to leave it out."""
+        return dict(self._mapped.proposals)
+
+    def accept(self) -> Self:
+        """Decide every open column as proposed, and return the mapping. Look at `proposals` first."""
+        for key, name in self.proposals.items():
+            self[key] = name
+        return self
+
+    def examples(self, key: str) -> tuple[str, ...]:
+        """Return the first values of a column; where they may be personal, X and x stand for letters, 0 for digits."""
+        place = self._column(key).place
+        return self._examples[place] if place < len(self._examples) else ()
+
+    def __getitem__(self, key: str) -> str | None:
+        try:
+            column = self._column(key)
+        except InvalidInput:
+            raise KeyError(key) from None
+        if column.is_open or column.how == "blank":
+            raise KeyError(f"{column.key}: not decided yet")
+        return column.column
+
+    def __setitem__(self, key: str, value: str | None) -> None:
+        column = self._column(key)
+        if value is not None and value not in OUR_NAMES:
+            likely = likely_column(value) if isinstance(value, str) else None
+            hint = f" Did you mean {likely}?" if likely else ""
+            raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{hint}")
+        self._chosen[column.key] = None if value is None else OUR_NAMES[value]
+        self._read()
+
+    def __delitem__(self, key: str) -> None:
+        del self._chosen[self._column(key).key]
+        self._read()
+
+    def clear(self) -> None:
+        """Take back every choice; what is certain stays."""
+        self._chosen = {}
+        self._read()
+
+    def __iter__(self) -> Iterator[str]:
+        return (each.key for each in self.columns if not each.is_open)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Mapping):
+            return self._content() == other._content()
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _content(self) -> tuple[Any, ...]:
+        return dict(self), set(self.open), *(getattr(self, name) for name in SETTINGS)
+
+    def _column(self, key: str) -> MappedColumn:
+        """Return the column that a key means. Raises InvalidInput if there is none, or more than one."""
+        found = self._mapped.named(key)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            keys = listed((json.dumps(each.key, ensure_ascii=False) for each in found), "or")
+            raise InvalidInput(f"mapping: several columns have this name. Write {keys}.")
+        raise InvalidInput("mapping: not a column of the file. mapping.columns lists them all.")
+
+    def save(self, path: str | Path) -> None:
+        """Write the mapping as JSON: names of columns, and how the file is read; no values of the file.
+
+        A column that is open has a list of what it may be: replace the list with one of them, or with null.
+        """
+        columns = {each.shown_key: list(each.candidates) if each.is_open else each.column for each in self.columns}
+        write_mapping_file(Path(path), columns, {name: getattr(self, name) for name in SETTINGS})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Mapping:
+        """Return the mapping of a file that `save` wrote. Raises InvalidInput for any other file."""
+        columns, settings = read_mapping_file(Path(path))
+        chosen = {key: name for key, name in columns.items() if not isinstance(name, list)}
+        mapping = cls(list(columns), chosen)
+        for name, value in settings.items():
+            setattr(mapping, name, value)
+        return mapping
+
+    def __repr__(self) -> str:
+        rows = [
+            (each.shown_key, self._field_shown(each), self._how_shown(each), self._examples_shown(each))
+            for each in self.columns
+        ]
+        widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip() for row in rows
+        ]
+        return "\n".join([self._summary(), *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.shown_key, self._field_shown(each), self._chip(each), self._examples_shown(each))
+            for each in self.columns
+        ]
+        table = grid(["header", "column", "how", "first values"], rows, caption="")
+        todo = (
+            advice(f"Decide what is open, such as {self._choice()}, or take all proposals: mapping.accept()")
+            if self.open
+            else ""
+        )
+        return picture(title(self._summary()), table, todo)
+
+    def _summary(self) -> str:
+        number = len(self._mapped.open)
+        return f"Mapping of {count_of(len(self.columns), 'column')}, {number} open"
+
+    def _choice(self) -> str:
+        first = self._mapped.open[0]
+        name = self.proposals[first.key]
+        return f"mapping[{json.dumps(first.shown_key, ensure_ascii=False)}] = {json.dumps(name) if name else None}"
+
+    def _field_shown(self, each: MappedColumn) -> str:
+        if each.is_open:
+            return f"{self.proposals[each.key] or 'left out'}?"
+        return each.column or "left out"
+
+    def _how_shown(self, each: MappedColumn) -> str:
+        return f"open: {each.problem}" if each.is_open else "certain" if each.how == "exact" else each.how
+
+    def _chip(self, each: MappedColumn) -> str:
+        return chip("warning" if each.is_open else "success" if each.column else "neutral", self._how_shown(each))
+
+    def _examples_shown(self, each: MappedColumn) -> str:
+        return ", ".join(self.examples(each.key))
+
+
+@without_internal_frames
+def propose_mapping(source: Any, *, sheet: str | None = None) -> Mapping:
+    """Return which column of a file is which of ours: certain, or proposed for a person to decide.
+
+    Args:
+        source: As for `read_payers`.
+        sheet: As for `read_payers`.
+
+    Returns:
+        A `Mapping`, to look at, to correct, to keep, and to pass to `read_payers(source, mapping=mapping)`.
+
+    Raises:
+        InvalidInput: For a file that cannot be read, or has no header.
+        ImportError: If the library that such files need is not installed.
+
+    Example:
+        >>> table = pd.DataFrame({"Vorname": ["Example"], "Kto": ["0123456789"], "Bank code": ["001"]})
+        >>> propose_mapping(table)
+        Mapping of 3 columns, 0 open
+          Vorname    first_name      certain  Xxxxxxx
+          Kto        account_number  certain  ••••6789
+          Bank code  bank_code       certain  001
+    """
+    if hasattr(source, "columns"):
+        first = source.head(_EXAMPLES)
+        headers = [str(column) for column in source.columns]
+        return _propose(headers, [first.iloc[:, place] for place in range(len(headers))])
+    read = read_source(source, sheet=sheet)
+    return mapping_of(read, find_header(read, is_known_header))
+
+
+def mapping_of(sheet: Sheet, header: Header, chosen: AnyMapping[str, str | None] | None = None) -> Mapping:
+    """Return the mapping of a sheet with its header, with what a person chose."""
+    below = sheet.cells.loc[sheet.cells.index >= header.first_row]
+    cells = [below.iloc[:, place].dropna() for place in range(len(header.names))]
+    mapping = _propose(header.names, cells, unnamed=header.unnamed, chosen=chosen)
+    mapping.sheet = sheet.name or None
+    mapping.header_row = header.row
+    return mapping
+
+
+def _propose(
+    headers: Sequence[str],
+    cells: Sequence[Iterable[Any]],
+    *,
+    unnamed: AnyMapping[int, int] | None = None,
+    chosen: AnyMapping[str, str | None] | None = None,
+) -> Mapping:
+    mapped = map_headers(headers, chosen, unnamed=unnamed or {})
+    if mapped.looks_headless and mapped.open:
+        mapped.check()
+    examples = [_masked(column.column, values) for column, values in zip(mapped.columns, cells, strict=True)]
+    return Mapping(headers, chosen, examples=examples, unnamed=unnamed or {})
+
+
+def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
+    """Return the first different values of a column, masked."""
+    texts = dict.fromkeys(" ".join(str(value).split()) for value in values if not pd.isna(value))
+    return tuple(_mask_one(column, text) for text in islice(filter(None, texts), _EXAMPLES))
+
+
+def _mask_one(column: str | None, text: str) -> str:
+    """Return what may be shown of a value: its shape where it is personal, or what it is is not known."""
+    shown = MASK if column is None else mask(BANK_COLUMNS.get(column, column), text)
+    shape = "".join(
+        "0" if each.isdigit() else "X" if each.isupper() else "x" if each.isalpha() else each for each in text
+    )
+    shown = shape if shown == MASK else shown
+    return shown if len(shown) <= _MAX_EXAMPLE else f"{shown[:_MAX_EXAMPLE]}…"
