@@ -155,9 +155,10 @@ def _find_placeholders(schema: Schema, frame: pd.DataFrame) -> dict[str, Rows]:
     """Return the rows with a placeholder, by field."""
     found = {}
     for name in frame.columns:
-        cells = enumerate(frame[name].tolist())
-        rows = [row for row, cell in cells if isinstance(cell, str) and is_placeholder(schema, name, cell)]
-        if rows:
+        cells = frame[name].tolist()
+        texts = {cell for cell in cells if isinstance(cell, str)}  # each of them is tested once
+        if placeholders := {text for text in texts if is_placeholder(schema, name, text)}:
+            rows = [row for row, cell in enumerate(cells) if isinstance(cell, str) and cell in placeholders]
             found[name] = np.array(rows)
     return found
 

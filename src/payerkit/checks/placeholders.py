@@ -46,6 +46,8 @@ _CROSSED_OUT = _Word(frozenset({"state", "branch_code"}), "")
 
 def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
     """Return True if a text stands for nothing in a field; a code of a country, such as NA, is none in its field."""
+    if len(text) > _MAX_LENGTH or text[:1].isdigit():
+        return False  # the usual case
     word = _find(text)
     if word is None or field_name in word.not_in:
         return False
@@ -62,8 +64,6 @@ def is_clearable(schema: Schema, field_name: str, text: str) -> bool:
 
 def _find(text: str) -> _Word | None:
     """Return what is known of a placeholder; None for any other text."""
-    if len(text) > _MAX_LENGTH or text[:1].isdigit():
-        return None  # the usual case
     word = text.strip().lower() if text.isascii() else _fold(text)
     if not word:
         return None

@@ -95,9 +95,12 @@ def _read_code(name: str, lookup: str, text: str) -> str | None:
     found = find_code(lookup, text)
     if found is not None:
         return None if found.code.lower() == text.lower() else found.code
-    parts = [part for part in map(str.strip, _BETWEEN_PARTS(text)) if part]
-    meanings = [_meant(name, lookup, part) for part in parts]
-    return _only(set.intersection(*meanings)) if meanings else None
+    meant = _meant(name, lookup, text)
+    if not meant:
+        parts = [part for part in map(str.strip, _BETWEEN_PARTS(text)) if part]
+        meanings = [_meant(name, lookup, part) for part in parts]
+        meant = set.intersection(*meanings) if meanings else set()
+    return _only(meant)
 
 
 def _meant(name: str, lookup: str, text: str) -> set[str]:
