@@ -256,7 +256,7 @@ def test_an_account_with_one_real_value_stays() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
-def test_frames_keep_their_kind(dtype: str) -> None:
+def test_frames_keep_their_kind(dtype: Any) -> None:
     """Other columns are untouched, and so are dtype, index and the frame that was given."""
     frame = pd.DataFrame([ROW, ROW | {"country": "USA"}], index=[7, 9]).astype(dtype)
     before = frame.copy()

@@ -103,7 +103,7 @@ def test_what_may_be_cleared(field: str, text: str, expected: bool) -> None:
     assert expected is is_clearable(PAYER, field, text)
 
 
-def found(plan: payerkit.Plan) -> list[tuple[str, str, str]]:
+def found(plan: payerkit.Plan) -> list[tuple[Any, ...]]:
     """Return row, field and code of the errors of a plan."""
     errors = plan.findings[plan.findings["severity"] == "error"]
     return list(errors[["row", "field", "code"]].itertuples(index=False, name=None))

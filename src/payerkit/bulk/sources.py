@@ -52,7 +52,7 @@ class FrameSource:
 
     def check(self) -> CheckedRows:
         """Return what a plan needs of all rows."""
-        return check_rows(self._rows, *self._how, self._placeholders).with_labels(self._rows.index)
+        return check_rows(self._rows, *self._how, placeholders=self._placeholders).with_labels(self._rows.index)
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
         """Return some rows as they are sent, and their hashes."""

@@ -147,8 +147,8 @@ def state_code(value: str, country: str | None) -> str | None:
     known, letters = upper_code(country), _normalize_state(value)
     if letters in states().get(known, {}):
         return letters
-    alias = one_alias("state", f"{known} {value}")
-    return state_written_out(value, country) or (alias.partition("-")[2] if alias else None)
+    alias = one_alias("state", f"{known} {value}") or ""
+    return _state_codes_by_name(known).get(letters) or alias.partition("-")[2] or None
 
 
 def state_unknown(value: str, country: str | None) -> bool:

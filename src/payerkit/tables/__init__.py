@@ -12,6 +12,9 @@ The modules, by subject (a test holds that each is named):
     Columns
         columns                  the columns of a table: their names, and which one fills which field
 
+    Values
+        normalise                cells that have exactly one meaning, rewritten with consent
+
     Findings
         file_findings            findings about cells of a file
         source_table             a table that knows its file: findings by cell, changes, the sender's own columns
