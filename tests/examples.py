@@ -90,6 +90,13 @@ EXAMPLES = [
     Example("phone_impossible", "payer", {"phone": "+2101234567"}, {"phone": "+447911123456"}, "210 is no country"),
     Example("phone_impossible", "payer", {"phone": "5551234"}, {"phone": "+390612345678"}, "Italy keeps its zero"),
     Example("phone_impossible", "payer", {"phone": "+442"}, {"phone": "+80012345678"}, "800 is a number of no country"),
+    Example("phone_national", "payer", {"phone": "2025550123"}, {"phone": "+12025550123"}, "+20 is Egypt"),
+    Example(
+        "phone_national", "payer", {"phone": "2015550123", "country": "CA"}, {"phone": "+2015550123"}, "+ is meant"
+    ),
+    Example("phone_national", "payer", {"phone": "+2025550123"}, {"phone": "+447911123456"}, "no such number in Egypt"),
+    Example("phone_national", "payer", {"phone": "612345678", "country": "FR"}, {"country": "GB"}, "+61 is Australia"),
+    Example("phone_national", "payer", {"phone": "84951234567", "country": "RU"}, {"country": "VN"}, "8 for +7"),
     Example("ssn_digits", "payer", {"ssn": "123-45-678"}, {"ssn": "123456789"}, "hyphens are optional"),
     Example("ssn_digits", "payer", {"ssn": "AB123456C"}, {"ssn": "AB123456C", "country": "GB"}, "abroad: any number"),
     Example("ssn_impossible", "payer", {"ssn": "666-12-3456"}, {"ssn": "665-12-3456"}, "area 666 is not given out"),

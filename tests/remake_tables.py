@@ -20,9 +20,15 @@ import pycountry
 import schwifty
 from babel import Locale
 
+from payerkit.checks.places import aliases
+from payerkit.checks.texts import fold
+
 CHECKS = Path(__file__).parent.parent / "src" / "payerkit" / "checks"
 DIVIDED = ("AU", "BR", "CA", "IN", "MX")
 """Countries whose states come from ISO 3166-2; those of the US come from the list of its postal service."""
+
+LANGUAGES = ("de", "es", "fr")
+"""The languages in which names of countries are understood, besides English."""
 
 
 def address_data(country: str) -> dict[str, Any]:
@@ -56,6 +62,27 @@ def countries() -> Iterator[dict[str, str]]:
             "postal_prefix": address.get("postprefix", "").strip(" -"),
             "postal_example": example,
         }
+
+
+def country_names() -> Iterator[dict[str, str]]:
+    """Yield the names of countries in other languages, and those of ISO 3166-1, as far as they are not yet known."""
+    codes = [country.alpha_2 for country in pycountry.countries] + ["XK"]
+    known = {fold(Locale("en").territories[code]) for code in codes} | set(aliases("country"))
+    given = [
+        *((language, code, Locale(language).territories[code]) for language in LANGUAGES for code in sorted(codes)),
+        *(
+            ("iso", country.alpha_2, name)
+            for country in pycountry.countries
+            for name in (country.name, getattr(country, "official_name", country.name))
+        ),
+    ]
+    meant: dict[str, set[str]] = {}
+    for _, code, name in given:
+        meant.setdefault(fold(name), set()).add(code)
+    for language, code, name in given:
+        if fold(name) not in known and len(meant[fold(name)]) == 1:
+            known.add(fold(name))
+            yield {"language": language, "code": code, "name": name}
 
 
 def currencies() -> Iterator[dict[str, str]]:
@@ -102,6 +129,14 @@ def main() -> None:
             f"postal, postal_prefix, postal_example: {postal}.",
         ],
         countries(),
+    )
+    write(
+        "country_names",
+        [
+            f"language: a language, of CLDR from {package('babel')}; or iso: ISO 3166-1 from {package('pycountry')}.",
+            "Only names that countries.tsv and aliases.tsv do not have, and that mean one country.",
+        ],
+        country_names(),
     )
     write("currencies", [f"ISO 4217, the list of the day in the version of {package('iso4217')}."], currencies())
     write(

@@ -220,7 +220,7 @@ class CountedSource(FrameSource):
     """Counts which rows are read, and by which thread."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
-        super().__init__(rows, ("payer", "bank_details"), True)
+        super().__init__(rows, "error", ("payer", "bank_details"), True)
         self.read_rows: list[list[int]] = []
         self.threads: set[int] = set()
 

@@ -68,7 +68,13 @@ def test_phone_numbers(typed: str, record: dict[str, Any], expected: str | None)
         ("31.12.85", None),  # of which century
         ("2/30/1985", None),  # no such day
         ("1985-02-30", None),
-        ("31. Dezember 1985", None),
+        ("31. Dezember 1985", "1985-12-31"),
+        ("31 de diciembre de 1985", "1985-12-31"),
+        ("1er août 1985", "1985-08-01"),
+        ("12/31/1985 12:00:00 AM", "1985-12-31"),
+        ("31.12.1985 0:00", "1985-12-31"),
+        ("31. Prosince 1985", None),  # a language without a row
+        ("12/31/1985 1:00", None),
         ("1985", None),
         ("31412", None),  # days since 1900 in one program, since 1904 in another
         ("1985-12-31 23:30:00", None),  # perhaps the next day elsewhere

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Step
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
 from payerkit.bulk.row_hashes import ID, RowHashes, hash_rows
 from payerkit.bulk.text_column import IdColumn
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.many import find_in_rows
+from payerkit.checks.placeholders import is_placeholder
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.tables.columns import columns_by_field, own_columns
 from payerkit.tables.header_mapping import name_columns
+
+Placeholders = Literal["error", "keep"]
+"""What texts such as N/A are: errors, or values as any other."""
 
 SCHEMAS: dict[Step, Schema] = {"payer": PAYER, "bank_details": BANK_DETAILS}
 
@@ -77,19 +81,30 @@ class CheckedRows:
         return len(self.labels)
 
 
-def check_rows(rows: Any, steps: Sequence[Step], holder_is_payer: bool) -> CheckedRows:  # noqa: FBT001 - Dask passes it on
+def check_rows(
+    rows: Any,
+    steps: Sequence[Step],
+    holder_is_payer: bool,  # noqa: FBT001 - Dask passes it on
+    placeholders: Placeholders,
+) -> CheckedRows:
     """Return rows checked. Raises InvalidInput for anything but a table with something to send."""
     if not isinstance(rows, pd.DataFrame):
         raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got {kind_of(rows)}.")
     starts = range(0, max(len(rows), 1), _ROWS)
-    return CheckedRows.join([_check(rows.iloc[start : start + _ROWS], steps, holder_is_payer) for start in starts])
+    blocks = (rows.iloc[start : start + _ROWS] for start in starts)
+    return CheckedRows.join([_check(block, steps, holder_is_payer, placeholders) for block in blocks])
 
 
-def _check(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> CheckedRows:  # noqa: FBT001 - as above
+def _check(
+    rows: pd.DataFrame,
+    steps: Sequence[Step],
+    holder_is_payer: bool,  # noqa: FBT001 - as above
+    placeholders: Placeholders,
+) -> CheckedRows:
     prepared = prepare_rows(rows, steps, holder_is_payer)
     frame, columns, filled = prepared.frame, prepared.columns, prepared.filled
-    checked = [_check_step(frame, step, names, filled[step]) for step, names in columns.items()]
-    found = FindingsByRow.join([prepared.found, *checked, _check_rest(frame, filled)])
+    checked = [_check_step(frame, step, names, filled[step], placeholders) for step, names in columns.items()]
+    found = FindingsByRow.join([prepared.found, *checked, _check_rest(frame, filled, placeholders)])
     ids = IdColumn.of("" if is_blank(value) else str(value) for value in frame[ID].tolist())
     return CheckedRows(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
 
@@ -123,17 +138,40 @@ def _rows_with_data(frame: pd.DataFrame, step: Step, columns: Mapping[str, str])
     return frame[[column for column in columns.values() if column in own]].notna().any(axis=1).to_numpy(bool)
 
 
-def _check_step(frame: pd.DataFrame, step: Step, columns: Mapping[str, str], filled: Flags) -> FindingsByRow:
+def _check_step(
+    frame: pd.DataFrame, step: Step, columns: Mapping[str, str], filled: Flags, placeholders: Placeholders
+) -> FindingsByRow:
+    """Return what the checks of a step find; of a placeholder nothing but that it is one."""
     part = frame.loc[filled, list(columns.values())].set_axis(list(columns), axis=1)
     rows = np.flatnonzero(filled)
-    return FindingsByRow.of([(each.finding, rows[each.rows]) for each in find_in_rows(SCHEMAS[step], part)], step)
+    found = [(each.finding, each.rows) for each in find_in_rows(SCHEMAS[step], part)]
+    if placeholders == "error":
+        for name, places in _find_placeholders(SCHEMAS[step], part).items():
+            others = [(each, np.setdiff1d(own, places) if each.field == name else own) for each, own in found]
+            found = [*others, (table_finding("placeholder", name), places)]
+    return FindingsByRow.of([(finding, rows[own]) for finding, own in found], step)
 
 
-def _check_rest(frame: pd.DataFrame, filled: Mapping[Step, Flags]) -> FindingsByRow:
+def _find_placeholders(schema: Schema, frame: pd.DataFrame) -> dict[str, Rows]:
+    """Return the rows with a placeholder, by field."""
+    found = {}
+    for name in frame.columns:
+        cells = frame[name].tolist()
+        texts = {cell for cell in cells if isinstance(cell, str)}  # each of them is tested once
+        if placeholders := {text for text in texts if is_placeholder(schema, name, text)}:
+            rows = [row for row, cell in enumerate(cells) if isinstance(cell, str) and cell in placeholders]
+            found[name] = np.array(rows)
+    return found
+
+
+def _check_rest(frame: pd.DataFrame, filled: Mapping[Step, Flags], placeholders: Placeholders) -> FindingsByRow:
     """Return findings for what the checks of payers and accounts do not see: ids of other rows, and empty rows."""
     unchecked = np.flatnonzero(~filled["payer"]).tolist()
     ids = frame[ID].array
     found = [(row, check_field(PAYER, ID, None if is_blank(ids[row]) else ids[row])) for row in unchecked]
+    if placeholders == "error":
+        hidden = {row for row in unchecked if isinstance(ids[row], str) and is_placeholder(PAYER, ID, ids[row])}
+        found = [(row, table_finding("placeholder", ID) if row in hidden else finding) for row, finding in found]
     empty = np.flatnonzero(~np.logical_or.reduce(list(filled.values()))).tolist()
     found += [(row, table_finding("nothing_to_send")) for row in empty]
     return FindingsByRow.from_pairs((row, finding) for row, finding in found if finding is not None)

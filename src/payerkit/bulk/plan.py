@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
+from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
@@ -39,13 +40,20 @@ _KINDS: dict[str, html.Kind] = {
 
 
 @without_internal_frames
-def plan_onboarding(rows: Any, *, holder_is_payer: bool = False, hold: str | Collection[str] = ()) -> Plan:
+def plan_onboarding(
+    rows: Any,
+    *,
+    holder_is_payer: bool = False,
+    hold: str | Collection[str] = (),
+    placeholders: Placeholders = "error",
+) -> Plan:
     """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 
     Args:
         rows: The table, as for `onboard`.
         holder_is_payer: As for `onboard`.
         hold: As for `onboard`.
+        placeholders: As for `onboard`.
 
     Returns:
         A `Plan`: counts, findings, and what would be sent for each row.
@@ -60,7 +68,7 @@ def plan_onboarding(rows: Any, *, holder_is_payer: bool = False, hold: str | Col
         1 row would not be sent: errors in the row or in its payer.
              1x error email: Not an e-mail address. (row 1)
     """
-    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold), rows)
+    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders), rows)
 
 
 class Plan:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import Accounts, Existing, Options, Retry
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
@@ -40,6 +41,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     stop_after: int | None = STOP_AFTER,
     hold: str | Collection[str] = (),
     holder_is_payer: bool = False,
+    placeholders: Placeholders = "error",
 ) -> Report:
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
@@ -94,6 +96,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         holder_is_payer: The account holders are the payers: birth date, type and address of the holder come from the
             payer's columns. By default they do not: the holder has columns of their own, with `bank_` in front where a
             payer has the field, too (`bank_country`). A column `holder_is_payer` (yes, no) says it for each row.
+        placeholders: What cells are that stand for no value, such as N/A, - or none: "error", they block their row;
+            "keep", they are sent as they are, such as the surname Null. NA as a country is always Namibia.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
@@ -111,7 +115,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0, 'duplicate': 0}
     """
     options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
-    table = Table(rows, holder_is_payer=holder_is_payer, hold=hold)
+    table = Table(rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders)
     return run_table(client, table, journal, options, progress=progress)
 
 
@@ -132,6 +136,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     stop_after: int | None = STOP_AFTER,
     hold: str | Collection[str] = (),
     holder_is_payer: bool = False,
+    placeholders: Placeholders = "error",
 ) -> Report:
     """Send the bank details of a table, for payers who are already registered, and report the outcome of every row.
 
@@ -155,6 +160,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         stop_after: Rows with the same refusal after which the run stops; None to go on.
         hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
         holder_is_payer: As for `onboard`; it matters only if the table has columns of payers, too.
+        placeholders: As for `onboard`.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table.
@@ -171,7 +177,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         ['approved']
     """
     options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
-    table = Table(rows, ("bank_details",), holder_is_payer=holder_is_payer, hold=hold)
+    table = Table(rows, ("bank_details",), holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders)
     return run_table(client, table, journal, options, progress=progress)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.checked_rows import CheckedRows, check_rows, prepare_rows
+from payerkit.bulk.checked_rows import CheckedRows, Placeholders, check_rows, prepare_rows
 from payerkit.bulk.findings_by_row import Rows, Step
 from payerkit.bulk.row_hashes import Hashes, hash_content
 from payerkit.errors import PayerkitError
@@ -38,21 +38,21 @@ class Source(Protocol):
         """
 
 
-def open_source(rows: Any, steps: Sequence[Step], *, holder_is_payer: bool) -> Source:
+def open_source(rows: Any, steps: Sequence[Step], *, holder_is_payer: bool, placeholders: Placeholders) -> Source:
     """Return the rows of a DataFrame, of pandas or Dask."""
     kind = PartitionSource if hasattr(rows, "map_partitions") else FrameSource
-    return kind(rows, tuple(steps), holder_is_payer)
+    return kind(rows, placeholders, tuple(steps), holder_is_payer)
 
 
 class FrameSource:
     """The rows of a DataFrame. They are prepared again as they are read: there is no second copy of the table."""
 
-    def __init__(self, rows: Any, *how: Any) -> None:
-        self._rows, self._how = rows, how
+    def __init__(self, rows: Any, placeholders: Placeholders, *how: Any) -> None:
+        self._rows, self._placeholders, self._how = rows, placeholders, how
 
     def check(self) -> CheckedRows:
         """Return what a plan needs of all rows."""
-        return check_rows(self._rows, *self._how).with_labels(self._rows.index)
+        return check_rows(self._rows, *self._how, placeholders=self._placeholders).with_labels(self._rows.index)
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
         """Return some rows as they are sent, and their hashes."""
@@ -88,13 +88,13 @@ class PartitionSource:
     step, and once more for each other partition that has rows of the same payers.
     """
 
-    def __init__(self, rows: Any, *how: Any) -> None:
-        self._partitions, self._how = rows.to_delayed(), how
+    def __init__(self, rows: Any, placeholders: Placeholders, *how: Any) -> None:
+        self._partitions, self._placeholders, self._how = rows.to_delayed(), placeholders, how
         self._starts = np.zeros(1, np.int64)
 
     def check(self) -> CheckedRows:
         """Return what a plan needs of all rows; labels that repeat are replaced by numbers."""
-        parts = self._compute(check_rows, [(partition,) for partition in self._partitions])
+        parts = self._compute(check_rows, [(partition,) for partition in self._partitions], self._placeholders)
         self._starts = np.cumsum([0, *map(len, parts)])
         joined = CheckedRows.join(parts)
         return joined if joined.labels.is_unique else joined.with_labels(pd.RangeIndex(len(joined), name="row"))
@@ -119,13 +119,13 @@ class PartitionSource:
         homes = np.searchsorted(self._starts, first_rows, side="right")
         return [0, *(np.flatnonzero(np.diff(homes)) + 1).tolist()]
 
-    def _compute(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
+    def _compute(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *more: Any) -> Sequence[Any]:
         """Return the results of calls with a partition each, which the cluster makes."""
         from dask.base import compute  # noqa: PLC0415 - whoever gives a Dask DataFrame has it
         from dask.delayed import delayed  # noqa: PLC0415
 
         task = delayed(function)
-        results: Sequence[Any] = compute(*(task(*call, *self._how) for call in calls))
+        results: Sequence[Any] = compute(*(task(*call, *self._how, *more) for call in calls))
         return results
 
 

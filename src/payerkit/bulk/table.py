@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from payerkit.bulk.cells import Cells
+from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.duplicates import RowGroups
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
@@ -36,8 +37,8 @@ class Table:
     rows sorted by payer, payers as they first occur; rows are read fast in this order. found: the findings, by row.
     blocked: rows with errors, which are not sent. held: other rows, with a warning for which they are kept back.
     without_payer: other rows whose payer, in another row, is blocked or held. holder_is_payer: account holders without
-    columns of their own are the payers. hold: "warnings", or codes of warnings. Raises InvalidInput for anything but a
-    table of rows to send.
+    columns of their own are the payers. hold: "warnings", or codes of warnings. placeholders: what N/A and others are.
+    Raises InvalidInput for anything but a table of rows to send.
     """
 
     def __init__(
@@ -47,11 +48,14 @@ class Table:
         *,
         holder_is_payer: bool = False,
         hold: str | Collection[str] = (),
+        placeholders: Placeholders = "error",
     ) -> None:
         if not isinstance(holder_is_payer, bool):
             raise InvalidInput("holder_is_payer: expected True or False.")
         codes = _checked_codes(hold)
-        source = open_source(rows, steps, holder_is_payer=holder_is_payer)
+        if placeholders not in get_args(Placeholders):
+            raise InvalidInput('placeholders: expected "error" or "keep".')
+        source = open_source(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
         part = source.check()
         self.labels, self._ids = part.labels, part.ids
         self.columns: Mapping[Step, Mapping[str, str]] = part.columns

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from payerkit.checks.places import is_us
 from payerkit.checks.schema import FORMATS
+from payerkit.checks.texts import upper_code
 
 _ODD_EMAIL = re.compile(
     r"""\.|.*\.@ | [^@]*\.\. | "        # before the @: a dot at either end, two dots in a row, quotes
@@ -50,6 +52,82 @@ def phone_impossible(value: str) -> bool:
             if len(national) in lengths and not has_national_prefix(national):
                 return False
     return not _is_possible(digits)
+
+
+def phone_national(value: str, country: str | None) -> bool | str:
+    """Return what stands in front of the payer's number if it is written without its country code; else False.
+
+    Such a number may pass as one of another country: 2025550123, of the US, is +20 25550123, in Egypt. A number with a
+    + is trusted, unless no number of its country looks like it. What cannot be a number at all is left to the rule
+    phone_impossible.
+    """
+    digits = value.removeprefix("+")
+    region = upper_code(country)
+    code = _calling_code(region)
+    if not code or digits.startswith(code) or (value != digits and _exists(digits)) or phone_impossible(value):
+        return False
+    for national, written in _as_national(region, digits):
+        if any(_is_given_out(other, national) for other in _regions(code)):
+            return f"+{code}{written}"
+    return False
+
+
+def _as_national(region: str, digits: str) -> Iterator[tuple[str, str]]:
+    """Yield the number that some digits may be inside a country, each with what then stands before them.
+
+    A table may have dropped a zero that belongs to the number. Where a national prefix is no zero, it may be there.
+    """
+    yield digits, ""
+    yield f"0{digits}", "0"
+    prefix = _national_prefix(region)
+    if prefix and digits.startswith(prefix):
+        yield digits[len(prefix) :], ""
+
+
+@cache
+def _calling_code(region: str) -> str:
+    """Return the code of a country in phone numbers; "" if it has none."""
+    from phonenumbers import country_code_for_region  # noqa: PLC0415 - loaded when first needed
+
+    return str(country_code_for_region(region) or "")
+
+
+@cache
+def _regions(code: str) -> tuple[str, ...]:
+    """Return the countries that share a country code, such as 1; none for an unknown code."""
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # noqa: PLC0415
+
+    return tuple(COUNTRY_CODE_TO_REGION_CODE.get(int(code), ()))
+
+
+@cache
+def _national_prefix(region: str) -> str:
+    from phonenumbers import PhoneMetadata  # noqa: PLC0415
+
+    metadata = PhoneMetadata.metadata_for_region(region, None)
+    return (metadata and metadata.national_prefix) or ""
+
+
+def _exists(digits: str) -> bool:
+    """Return True if numbers such as this one are given out under the country code that it begins with."""
+    codes = [digits[:length] for length in (1, 2, 3)]
+    return any(_is_given_out(region, digits[len(code) :]) for code in codes if code for region in _regions(code))
+
+
+def _is_given_out(region: str, national: str) -> bool:
+    return any(matches(national) is not None for matches in _kinds_of_numbers(region))
+
+
+@cache
+def _kinds_of_numbers(region: str) -> tuple[Callable[[str], Any], ...]:
+    """Return a matcher of each kind of number of a country: of landlines, mobile phones, and so on."""
+    from phonenumbers import PhoneMetadata  # noqa: PLC0415
+
+    metadata = PhoneMetadata.metadata_for_region(region, None)
+    kinds = ("fixed_line", "mobile", "toll_free", "shared_cost", "personal_number", "voip", "uan")
+    found = [getattr(metadata, kind, None) for kind in kinds]
+    patterns = [kind.national_number_pattern for kind in found if kind is not None]
+    return tuple(re.compile(pattern).fullmatch for pattern in patterns if pattern)
 
 
 @cache

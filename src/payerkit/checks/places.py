@@ -95,15 +95,16 @@ def one_alias(kind: str, value: str) -> str | None:
 
 
 def country_code(value: str) -> str | None:
-    """Return the code of a country given by its English name, an alias or three letters; None if it is unknown."""
+    """Return the code of a country given by its name, an alias or three letters; None if it is unknown."""
     return one_alias("country", value) or _country_names().get(fold(value))
 
 
 @cache
 def _country_names() -> Mapping[str, str]:
-    """Return the codes of the countries by their names and their codes of three letters, folded."""
+    """Return the codes of the countries by their names, also in other languages, and by three letters, folded."""
+    others = {fold(row["name"]): row["code"] for row in rows(__package__, "country_names")}
     alpha3 = {fold(country.alpha3): code for code, country in countries().items() if country.alpha3}
-    return alpha3 | {fold(country.name): code for code, country in countries().items()}
+    return others | alpha3 | {fold(country.name): code for code, country in countries().items()}
 
 
 def country_alias(value: str) -> bool | str:
@@ -139,6 +140,15 @@ def state_missing(country: str, currency: str | None, rails: str | None, has_val
 def state_written_out(value: str, country: str | None) -> bool | str:
     """Return the code of a state given by its name; False if the value is not such a name."""
     return _state_codes_by_name(upper_code(country)).get(_normalize_state(value), False)
+
+
+def state_code(value: str, country: str | None) -> str | None:
+    """Return the code of a state given by its name, an alias, or its letters with dots; None if it is unknown."""
+    known, letters = upper_code(country), _normalize_state(value)
+    if letters in states().get(known, {}):
+        return letters
+    alias = one_alias("state", f"{known} {value}") or ""
+    return _state_codes_by_name(known).get(letters) or alias.partition("-")[2] or None
 
 
 def state_unknown(value: str, country: str | None) -> bool:

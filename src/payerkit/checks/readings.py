@@ -6,17 +6,33 @@ such as 03/04/1985, has no reading.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from payerkit.checks.banks import ifsc_letter_o, routing_zero_lost
-from payerkit.checks.codes import find_code
+from payerkit.checks.banks import (
+    ifsc_form,
+    ifsc_letter_o,
+    is_bic,
+    is_iban,
+    routing_checksum,
+    routing_digits,
+    routing_zero_lost,
+)
+from payerkit.checks.codes import find_code, meant_codes
+from payerkit.checks.dates import read_date
 from payerkit.checks.inputs import unwrap_secret
-from payerkit.checks.places import aliases, countries, one_alias, postal_elsewhere, postal_zero_lost, state_written_out
+from payerkit.checks.places import (
+    aliases,
+    countries,
+    country_code,
+    one_alias,
+    postal_elsewhere,
+    postal_zero_lost,
+    state_code,
+)
 from payerkit.checks.schema import FORMATS, Schema, check_field
-from payerkit.checks.texts import compact, fold, inner_separators, other_digits, upper_code
+from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
 
 _MAX_LENGTH = 200
@@ -24,8 +40,13 @@ _MAX_LENGTH = 200
 
 _Values = Mapping[str, Any]
 
+_BETWEEN_PARTS = re.compile(r"[-\u2013\u2014()\[\]/|:,;]|(?<=[$\u20ac\u00a3\u00a5])|(?=[$\u20ac\u00a3\u00a5])").split
+"""Splits a code from its name, and the sign of a currency from its code."""
 
-def reading(schema: Schema, field_name: str, value: Any, record: Mapping[str, Any]) -> str | None:
+
+def reading(
+    schema: Schema, field_name: str, value: Any, record: Mapping[str, Any], *, date_order: str | None = None
+) -> str | None:
     """Return the one value that a text can mean in a field, in the form that the field takes, or None.
 
     Args:
@@ -33,13 +54,14 @@ def reading(schema: Schema, field_name: str, value: Any, record: Mapping[str, An
         field_name: Our name of the field.
         value: As typed; a masked type is unwrapped. Anything but text has no reading.
         record: The other values by our names: a phone number is read by the country, an amount by its currency.
+        date_order: What stands first in dates such as 03/04/1985, "day_first" or "month_first", if it is known.
     """
     text = unwrap_secret(value)
     if not isinstance(text, str) or not 0 < len(text) <= _MAX_LENGTH or schema.fields[field_name].is_id:
         return None
-    reader = _reader(schema, field_name)
+    reader = _reader(schema, field_name, date_order)
     found = reader(text.strip(), record) if reader else None
-    if found is None or found == text or check_field(schema, field_name, found) is not None:
+    if not found or found == text.strip() or check_field(schema, field_name, found) is not None:
         return None
     return found
 
@@ -49,11 +71,13 @@ def use_label(schema: Schema, field_name: str, read: str) -> str:
     return f"Use {_SECRETLY[field_name] if schema.fields[field_name].is_secret else read}"
 
 
-def _reader(schema: Schema, name: str) -> Callable[[str, _Values], str | None] | None:
+def _reader(schema: Schema, name: str, date_order: str | None) -> Callable[[str, _Values], str | None] | None:
     """Return the reader of a field; None if its texts mean what they say."""
     field = schema.fields[name]
+    if field.format is FORMATS["day"]:
+        return lambda text, _record: read_date(text, date_order)
     if field.lookup:
-        return lambda text, _record: _read_code(field.lookup, text)
+        return lambda text, _record: _read_code(name, field.lookup, text)
     if field.options:
         return lambda text, _record: _read_option(name, field.options, text)
     kind = next(kind for kind, known in FORMATS.items() if known is field.format)
@@ -66,9 +90,26 @@ def _only(values: Iterable[str]) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _read_code(lookup: str, text: str) -> str | None:
+def _read_code(name: str, lookup: str, text: str) -> str | None:
+    """Return the code that a text means by itself, or by all of its parts, as in "Germany (DE)"."""
     found = find_code(lookup, text)
-    return None if found is None or found.code.lower() == text.lower() else found.code
+    if found is not None:
+        return None if found.code.lower() == text.lower() else found.code
+    meant = _meant(name, lookup, text)
+    if not meant:
+        parts = [part for part in map(str.strip, _BETWEEN_PARTS(text)) if part]
+        meanings = [_meant(name, lookup, part) for part in parts]
+        meant = set.intersection(*meanings) if meanings else set()
+    return _only(meant)
+
+
+def _meant(name: str, lookup: str, text: str) -> set[str]:
+    """Return the codes that a text may mean; a country also by its names in other languages, or by its people."""
+    codes = {code.code for code in meant_codes(lookup, text)}
+    if not codes and lookup == "countries":
+        known = country_code(text)
+        codes = {known} if known else set(aliases(name).get(fold(text), ()))
+    return codes
 
 
 def _read_option(name: str, options: tuple[str, ...], text: str) -> str | None:
@@ -77,6 +118,7 @@ def _read_option(name: str, options: tuple[str, ...], text: str) -> str | None:
 
 def _read_phone(text: str, record: _Values) -> str | None:
     """Return the number with its country code: as it is written, or of the record's country."""
+    text = re.sub("^tel(?:[.]?:|[.])?\\s*", "", text, flags=re.IGNORECASE)
     if other_digits(text) or re.search("[a-z]", text, re.IGNORECASE):
         return None  # an extension, or letters of a keypad
     plain = text.replace("(0)", "")
@@ -104,62 +146,6 @@ def _valid_numbers(text: str, region: str | None) -> Iterator[str]:
 
 def _digits(text: str) -> str:
     return re.sub("[^0-9]", "", text)
-
-
-_MONTHS = {
-    name: month
-    for month, names in enumerate(
-        (
-            "jan january",
-            "feb february",
-            "mar march",
-            "apr april",
-            "may",
-            "jun june",
-            "jul july",
-            "aug august",
-            "sep sept september",
-            "oct october",
-            "nov november",
-            "dec december",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_YEAR_FIRST = re.compile("([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})(?:[t ]00:00(?::00(?:[.]0+)?)?z?)?").fullmatch
-_YEAR_LAST = re.compile("([0-9]{1,2})([-/. ])([0-9]{1,2})\\2([0-9]{4})").fullmatch
-_EIGHT_DIGITS = re.compile("((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})").fullmatch
-_DAY_MONTH = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?[.]?(?: of)?[- ]+([a-z]+)[.,]?[- ]+([0-9]{4})").fullmatch
-_MONTH_DAY = re.compile(r"([a-z]+)[.]? +([0-9]{1,2})(?:st|nd|rd|th)?,? +([0-9]{4})").fullmatch
-
-
-def _read_date(text: str, _record: _Values) -> str | None:
-    """Return the only day that a text can mean; with dots, the day stands first (CLDR has no other order of them)."""
-    text = text.lower()
-    if match := _YEAR_FIRST(text) or _EIGHT_DIGITS(text):
-        year, month, day = match.groups()
-        # An impossible month is a day: then the two were swapped.
-        return _only(_days((year, month, day))) or _only(_days((year, day, month)))
-    if match := _YEAR_LAST(text):
-        first, separator, second, year = match.groups()
-        orders = [(year, second, first)] if separator == "." else [(year, second, first), (year, first, second)]
-        return _only(day for order in orders for day in _days(order))
-    if match := _DAY_MONTH(text):
-        day, month, year = match.groups()
-        return _only(_days((year, str(_MONTHS.get(month, 0)), day)))
-    if match := _MONTH_DAY(text):
-        month, day, year = match.groups()
-        return _only(_days((year, str(_MONTHS.get(month, 0)), day)))
-    return None
-
-
-def _days(parts: tuple[str, str, str]) -> Iterator[str]:
-    """Yield the day of a year, month and day, if there is one."""
-    try:
-        yield dt.date(*map(int, parts)).isoformat()
-    except ValueError:
-        return
 
 
 _IN_BRACKETS = re.compile("[^<>@]*<\\s*(?:mailto:)?([^<>\\s]+)\\s*>[;,.]?").fullmatch
@@ -237,16 +223,42 @@ def _read_payee(text: str, _record: _Values) -> str | None:
     return found if not address_problem(found) and has_checksum else None
 
 
-def _without_separators(text: str, _record: _Values) -> str | None:
-    return compact(text) if inner_separators(text) else None
+_SEPARATORS = re.compile("[\\s\u200b\ufeff\u2010-\u2014-]")
+_MAY_BE_IBAN = re.compile("[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}", re.IGNORECASE | re.ASCII).fullmatch
+"""Matches an IBAN, mistyped or not, but no account number, and no two IBANs in one cell (ISO 13616)."""
+
+_BIC_LABEL = re.compile("(?:bic|swift|swift/bic|bic/swift|swift code):", re.IGNORECASE)
+
+
+def _read_iban(text: str, _record: _Values) -> str | None:
+    """Return an IBAN without separators, and without the word IBAN in front if what is left is one."""
+    bare = _SEPARATORS.sub("", text)
+    if bare[:4].upper() == "IBAN":
+        number = bare[4:].lstrip(":.").upper()
+        return number if is_iban(number) else None
+    return bare.upper() if bare != text and _MAY_BE_IBAN(bare) else None
+
+
+def _read_bic(text: str, _record: _Values) -> str | None:
+    """Return a BIC without separators, and without a word in front."""
+    label = _BIC_LABEL.match(text)
+    bare = _SEPARATORS.sub("", text[label.end() :] if label else text)
+    return bare.upper() if bare != text and is_bic(bare) else None
 
 
 def _read_routing_number(text: str, _record: _Values) -> str | None:
+    """Return the number with its leading zero, or without separators, if its check digit proves it."""
+    bare = _SEPARATORS.sub("", text)
+    if bare != text:
+        return None if len(bare) != 9 or routing_digits(bare) or routing_checksum(bare) else bare
     return f"0{text}" if routing_zero_lost(text) else None
 
 
 def _read_ifsc(text: str, _record: _Values) -> str | None:
-    return f"{text[:4]}0{text[5:]}".upper() if ifsc_letter_o(text) else None
+    bare = _SEPARATORS.sub("", text).upper()
+    if ifsc_letter_o(bare):
+        return f"{bare[:4]}0{bare[5:]}"
+    return None if bare == text.upper() or ifsc_form(bare) else bare
 
 
 def _read_postal_code(text: str, record: _Values) -> str | None:
@@ -257,13 +269,12 @@ def _read_postal_code(text: str, record: _Values) -> str | None:
 
 
 def _read_state(text: str, record: _Values) -> str | None:
-    found = state_written_out(text, record.get("country"))
-    return found if isinstance(found, str) else None
+    found = state_code(text, record.get("country"))
+    return None if found == text.upper() else found
 
 
 _BY_FORMAT: Mapping[str, Callable[[str, _Values], str | None]] = {
     "phone": _read_phone,
-    "day": _read_date,
     "email": _read_email,
     "amount": _read_amount,
 }
@@ -271,8 +282,8 @@ _SECRETLY = {"iban": "it without blanks", "routing_number": "it with its leading
 """The words of a button in place of a secret reading."""
 
 _BY_NAME: Mapping[str, Callable[[str, _Values], str | None]] = {
-    "iban": _without_separators,
-    "swift_bic": _without_separators,
+    "iban": _read_iban,
+    "swift_bic": _read_bic,
     "routing_number": _read_routing_number,
     "ifsc": _read_ifsc,
     "postcode": _read_postal_code,

@@ -22,6 +22,9 @@ The modules, by subject (a test holds that each is named):
         header_mapping           which column is which: certain, chosen, or open, with what to pass
         mapping                  the same, for a person to see, correct and keep; mapping_file: as JSON
 
+    Values
+        normalise                cells that have exactly one meaning, rewritten with consent
+
     Findings
         file_findings            findings about cells of a file
         damage                   what spreadsheets did to cells, judged by field

@@ -1,0 +1,262 @@
+"""Rewrite cells that have exactly one meaning, such as +12125551234 for (212) 555-1234 of the US, with consent.
+
+Names, addresses and ids are never rewritten; nor is a text that may mean two things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from payerkit.checks.dates import file_date_order
+from payerkit.checks.placeholders import is_clearable, is_placeholder
+from payerkit.checks.places import one_alias
+from payerkit.checks.readings import reading
+from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, SHARED_FIELDS, Schema
+from payerkit.errors import InvalidInput, kind_of
+from payerkit.masking import mask
+from payerkit.tables.columns import HOLDER_IS_PAYER, own_columns, payer_columns
+
+__all__ = ["file_date_order", "normalise", "reading_hint", "readings_of", "shown_change"]
+
+_PREFIX = "bank_"
+
+Readings = Mapping[tuple[int, str], str | None]
+Changes = list[tuple[int, str, str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of a column, each once, and for each row the number of its text, -1 for none."""
+
+    distinct: Sequence[str]
+    codes: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, column: pd.Series[Any]) -> _Texts:
+        """Return the texts of a column; a blank cell, and one that is no text, has none."""
+        cells = column.to_numpy(object)
+        if pd.api.types.infer_dtype(column, skipna=True) not in {"string", "empty"}:
+            cells = np.array([cell if isinstance(cell, str) else None for cell in cells], object)
+        codes, distinct = pd.factorize(cells)
+        return cls(distinct.tolist(), codes)
+
+    def rows(self, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.intp]:
+        """Return the rows with a text for which a function returns True."""
+        wanted = np.array([*map(is_wanted, self.distinct), False], bool)
+        return np.flatnonzero(wanted[self.codes]) if wanted.any() else np.empty(0, np.intp)
+
+    def at(self, rows: npt.NDArray[np.intp]) -> list[str | None]:
+        """Return the texts of some rows."""
+        texts = [*self.distinct, None]
+        return [texts[code] for code in self.codes[rows].tolist()]
+
+
+def normalise(
+    frame: pd.DataFrame,
+    which: bool | Collection[str],  # noqa: FBT001 - as the user says it
+    date_order: str | None = None,
+) -> tuple[pd.DataFrame, Changes]:
+    """Return a table with columns by field whose cells are rewritten if they have exactly one meaning, and the changes.
+
+    which: True for all columns, or the names of some. date_order: as in `readings_of`. A change is the place of the
+    row, the column, the text before, and the one after, None for blank. Raises InvalidInput for another column.
+    """
+    chosen = _chosen_columns(which, frame.columns)
+    if len(chosen) == 0:
+        return frame, []
+    found = {cell: after for cell, after in readings_of(frame, date_order).items() if cell[1] in chosen}
+    columns = {column for _, column in found}
+    rewritten = {column: frame[column].to_numpy(object, copy=True) for column in frame.columns if column in columns}
+    changes: Changes = []
+    for (place, column), after in found.items():
+        changes.append((place, column, rewritten[column][place], after))
+        rewritten[column][place] = after
+    return frame.assign(**{name: _like(frame[name], cells) for name, cells in rewritten.items()}), changes
+
+
+def _like(column: pd.Series[Any], cells: npt.NDArray[np.object_]) -> pd.Series[Any]:
+    """Return cells as a column like another; of categories, those of the new cells are not known."""
+    dtype = "object" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+    return pd.Series(cells, column.index, dtype)
+
+
+def _chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:
+    if isinstance(which, bool):
+        return columns if which else ()
+    if not isinstance(which, str | list | tuple | set | frozenset):
+        raise InvalidInput(f"normalise: expected True, False or names of columns, got {kind_of(which)}.")
+    chosen = [which] if isinstance(which, str) else list(which)
+    if unknown := [name for name in chosen if name not in columns]:
+        raise InvalidInput(f"normalise: not a column of the table: {', '.join(map(str, unknown))}.")
+    return chosen
+
+
+def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tuple[int, str], str | None]:
+    """Return what cells of a table would become, by the place of the row and the column; None for a blank cell.
+
+    frame: its columns are named by field. date_order: what stands first in dates such as 03/04/1985, "day_first" or
+    "month_first"; with anything else, dates that may mean two days have no reading.
+    """
+    texts = {column: _Texts.of(frame[column]) for column in frame.columns}
+    found: dict[tuple[int, str], str | None] = {}
+    for column, own in texts.items():
+        for place, after in _read_column(column, own, texts, date_order):
+            found[place, column] = after
+    for schema in (PAYER, BANK_DETAILS):
+        found |= dict.fromkeys(_cells_of_nobody(schema, texts))
+    order = {column: number for number, column in enumerate(frame.columns)}
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], order[item[0][1]])))
+
+
+def _read_column(
+    column: str, own: _Texts, texts: Mapping[str, _Texts], date_order: str | None
+) -> Iterator[tuple[int, str | None]]:
+    """Yield the rows of a column whose cell has a reading, each with it."""
+    if column == HOLDER_IS_PAYER:
+        rows = own.rows(lambda text: one_alias(HOLDER_IS_PAYER, text) is not None)
+        yield from zip(rows.tolist(), (one_alias(HOLDER_IS_PAYER, text or "") for text in own.at(rows)), strict=True)
+        return
+    place = _place_of(column, texts)
+    if place is None:
+        return
+    schema, name, prefix = place
+    field = schema.fields[name]
+    if not field.required:
+        rows = own.rows(lambda text: is_clearable(schema, name, text))
+        yield from zip(rows.tolist(), repeat(None))
+    is_right = _rightness(schema, name)
+    if is_right is None:
+        return
+    rows = own.rows(lambda text: not is_right(text))
+    around = [texts.get(f"{prefix}{other}") for other in _READ_BY.get(name, ())]
+    records = zip(*(repeat(None, len(rows)) if each is None else each.at(rows) for each in around), strict=True)
+    known: dict[Any, str | None] = {}
+    for row, key in zip(rows.tolist(), zip(own.at(rows), records if around else repeat(()), strict=False), strict=True):
+        if key not in known:
+            known[key] = reading(schema, name, key[0], _record(name, key[1]), date_order=date_order)
+        if known[key] is not None:
+            yield row, known[key]
+
+
+_READ_BY = {
+    "phone": ("country",),
+    "state": ("country",),
+    "postcode": ("country", "state"),
+    "postal_code": ("country", "state"),
+}
+"""The fields by which the text of a field is read."""
+
+
+def _record(name: str, values: Sequence[str | None]) -> dict[str, str | None]:
+    """Return the values by which a field is read, as they would be written."""
+    record = dict(zip(_READ_BY.get(name, ()), values, strict=True))
+    for other in ("country", "state"):
+        if record.get(other):
+            record[other] = reading(PAYER, other, record[other], record) or record[other]
+    return record
+
+
+def _place_of(column: str, columns: Collection[str]) -> tuple[Schema, str, str] | None:
+    """Return the schema and field of a column, and what stands before the names of the columns that go with it."""
+    if column.removeprefix(_PREFIX) in SHARED_FIELDS and column.startswith(_PREFIX):
+        return BANK_DETAILS, column.removeprefix(_PREFIX), _PREFIX
+    has_payers = bool(payer_columns(columns))
+    if column in PAYER.fields and (has_payers or column not in BANK_DETAILS.fields):
+        return PAYER, column, ""
+    if column in BANK_DETAILS.fields:
+        return BANK_DETAILS, column, _PREFIX if has_payers else ""
+    return None
+
+
+def _rightness(schema: Schema, name: str) -> Callable[[str], object] | None:
+    """Return a quick test of whether a text of a field is right already; None if none of them is ever rewritten."""
+    field = schema.fields[name]
+    if field.lookup or field.options:
+        return lambda _text: False  # there are few of them
+    kind = next(kind for kind, known in FORMATS.items() if known is field.format)
+    return _IS_RIGHT.get(kind) or _IS_RIGHT.get(name)
+
+
+def _matcher(pattern: str) -> Callable[[str], object]:
+    return re.compile(pattern, re.ASCII).fullmatch
+
+
+_POSTAL_CODE = _matcher("[0-9]{5,}|.*[^0-9].*")
+"""Any but a few digits, of which a zero may be lost."""
+
+_IS_RIGHT: Mapping[str, Callable[[str], object]] = {
+    "phone": _matcher("[+][1-9][0-9]{6,14}"),
+    "day": _matcher("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"),
+    "email": _matcher(r"[^\s<>:;,]+@[^\s<>:;,]*[^\s<>:;,.]"),
+    "iban": _matcher("(?!IBAN)[A-Za-z0-9]*"),
+    "swift_bic": _matcher("[A-Za-z0-9]*"),
+    "routing_number": _matcher("[0-9]{9}"),
+    "ifsc": _matcher("[A-Z]{4}0[A-Z0-9]{6}"),
+    "postcode": _POSTAL_CODE,
+    "postal_code": _POSTAL_CODE,
+    "state": _matcher("[A-Z]{2,3}"),
+}
+"""Matchers of texts that have no reading, by format or field."""
+
+
+def _cells_of_nobody(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
+    """Yield the placeholders of rows that have nothing else in the columns of a payer alone, or of an account alone.
+
+    Such a row is not about one: its placeholders, those in required columns too, mean that the cells are blank.
+    """
+    own = {name: texts[name] for name in texts if name in own_columns(schema)}
+    own = dict(sorted(own.items(), key=lambda item: len(item[1].distinct)))
+    rows: Any = None
+    cleared: dict[str, npt.NDArray[np.intp]] = {}
+    for column, cells in own.items():
+        name = column.removeprefix(_PREFIX) if column not in schema.fields else column
+        cleared[column] = cells.rows(lambda text, name=name: is_clearable(schema, name, text))  # type: ignore[misc]
+        blank = np.union1d(cleared[column], np.flatnonzero(cells.codes < 0))
+        rows = blank if rows is None else np.intersect1d(rows, blank, assume_unique=True)
+        if not len(rows):
+            return
+    for column, places in cleared.items():
+        yield from ((int(row), column) for row in np.intersect1d(places, rows, assume_unique=True))
+
+
+def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]:
+    """Return what may be shown of a change: codes and placeholders; personal values and numbers are masked."""
+    name = _field_name(column)
+    schema = PAYER if name in PAYER.fields else BANK_DETAILS
+    if after is None:
+        is_shown = name in schema.fields and is_placeholder(schema, name, before)
+        return (before if is_shown else mask(name, before)), ""
+    return mask(name, before), mask(name, after)
+
+
+def reading_hint(column: str, after: str | None) -> str:
+    """Return what a finding says about the reading of a cell, without a personal value."""
+    if after is None:
+        return "normalise=True would clear the cell."
+    name = _field_name(column)
+    return f"normalise=True would write {_IN_WORDS.get(name, after)}."
+
+
+_IN_WORDS = {
+    "date_of_birth": "it as YYYY-MM-DD",
+    "email": "the address alone",
+    "iban": "it without blanks and hyphens",
+    "phone": "it with + and the country code",
+    "postal_code": "it with its leading zero",
+    "postcode": "it with its leading zero",
+    "routing_number": "its nine digits",
+}
+"""What is said in place of a value that may be personal."""
+
+
+def _field_name(column: str) -> str:
+    bare = column.removeprefix(_PREFIX)
+    return bare if column.startswith(_PREFIX) and bare in SHARED_FIELDS else column
