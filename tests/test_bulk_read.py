@@ -111,7 +111,8 @@ def test_text_files_are_read_as_csv(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("table.ods", "table.ods is not a .csv, .tsv, .xlsx or .parquet"),  # a kind that is not read
+        ("table.pdf", "table.pdf is not a .csv, .tsv, .xlsx, .xls, .ods or .parquet file"),  # a kind that is not read
+        ("broken.ods", "not a readable spreadsheet file"),
         ("broken.xlsx", "not a readable Excel file"),
         ("broken.parquet", "not a readable Parquet file"),
         ("elsewhere.csv", "file elsewhere.csv not found"),
@@ -121,7 +122,7 @@ def test_text_files_are_read_as_csv(name: str, tmp_path: Path) -> None:
 )
 def test_unreadable_sources_are_refused(source: Any, words: str, tmp_path: Path) -> None:
     """A source that cannot be read is refused with the reason."""
-    for name in ("table.ods", "broken.xlsx", "broken.parquet"):
+    for name in ("table.pdf", "broken.ods", "broken.xlsx", "broken.parquet"):
         (tmp_path / name).write_bytes(b"nonsense")
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(tmp_path / source if isinstance(source, str) else source)
@@ -149,7 +150,7 @@ def test_excel_cells_become_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([], "the file is empty"),
+        ([], "No column is a known field"),  # the other sheet has a note
         ([["client_user_id", "email", "email"], ["a", "b", "c"]], r"email \(C\): a second column for email"),
         ([["client_user_id", None, "email"], ["a", "b", "c"]], "a column without a name; row 2 has a cell in it"),
     ],

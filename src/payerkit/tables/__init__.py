@@ -9,7 +9,7 @@ The modules, by subject (a test holds that each is named):
         old_workbook             .xls and .ods
         parquet                  Parquet
         number_formats           how a number format shows a whole number; cell_texts: numbers and dates as texts
-        source_sheets            any file, read into a sheet
+        source_sheets            any file, read into a sheet; raw_table: its header, and the rows below
         read                     tables of payers and accounts, with columns named by field
         delimited                text files with separators; text_encoding: their text, in whatever encoding
         text_damage              what programs do to the text of a cell

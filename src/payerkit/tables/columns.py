@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
+from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, SHARED_FIELDS, Schema
 from payerkit.wire import wire_name
 
 _PREFIX = "bank_"
@@ -68,3 +68,14 @@ def own_columns(schema: Schema) -> set[str]:
     if schema is PAYER:
         return set(PAYER.fields) - set(SHARED_FIELDS) - {"client_user_id", "postcode"}
     return set(BANK_DETAILS.fields) - set(SHARED_FIELDS) | set(BANK_COLUMNS)
+
+
+def field_of(column: str) -> str:
+    """Return the field of a column: its name without the `bank_` of the account holder's."""
+    return BANK_COLUMNS.get(column, column)
+
+
+def holds_days(column: str) -> bool:
+    """Return True if a column is for dates."""
+    fields = {**PAYER.fields, **BANK_DETAILS.fields}
+    return column != HOLDER_IS_PAYER and fields[field_of(column)].format is FORMATS["day"]

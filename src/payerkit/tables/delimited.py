@@ -21,7 +21,7 @@ _SEPARATORS = ",;\t|"
 _HEAD = 65536
 """Bytes by which the separator and the width of the table are known."""
 
-_EMPTY = "source: the file is empty. payerkit onboard --template prints a table to fill in."
+EMPTY = "source: the file is empty. payerkit onboard --template prints a table to fill in."
 _QUOTING = "Put quotes around cells that contain the separator."
 _CLOSING = (
     'Close the quote in this row, or write "" for a quote inside a cell in quotes; or save the table as CSV again.'
@@ -59,7 +59,7 @@ def read_delimited(content: bytes | str) -> Sheet:
     sep_line = _SEP_LINE.match(content)
     content = content[sep_line.end() :] if sep_line else content
     if not content or content.isspace():
-        raise InvalidInput(_EMPTY)
+        raise InvalidInput(EMPTY)
     layout = _find_layout(content, sep_line and sep_line[1].decode())
     width, rows = _check_rows(content, layout)
     return Sheet(_parse(content, layout, width, rows), encoding=encoding)

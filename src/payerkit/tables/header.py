@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from payerkit.errors import InvalidInput
+from payerkit.tables.delimited import EMPTY
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.source_sheets import EMPTY
 
 IsKnown = Callable[[str], bool]
 

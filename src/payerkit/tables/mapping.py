@@ -16,12 +16,10 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import advice, chip, grid, picture, title
 from payerkit.masking import mask
 from payerkit.tables.columns import BANK_COLUMNS, OUR_NAMES
-from payerkit.tables.header import Header, find_header
 from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers
 from payerkit.tables.header_names import is_known_header, likely_column
 from payerkit.tables.mapping_file import SETTINGS, DateOrder, read_mapping_file, write_mapping_file
-from payerkit.tables.sheet import Sheet
-from payerkit.tables.source_sheets import read_source
+from payerkit.tables.raw_table import open_table
 from payerkit.wording import count_of, listed
 
 Normalise = bool | Sequence[str]
@@ -92,6 +90,11 @@ class Mapping(MutableMapping[str, str | None]):
     def mapped(self) -> HeaderMapping:
         """The columns as they are read, blank ones included, with what is wrong with them."""
         return self._mapped
+
+    @property
+    def chosen(self) -> dict[str, str | None]:
+        """What a person decided, by header."""
+        return dict(self._chosen)
 
     @property
     def open(self) -> dict[str, tuple[str, ...]]:
@@ -256,21 +259,13 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> Mapping:
           Kto        account_number  certain  ••••6789
           Bank code  bank_code       certain  001
     """
-    if hasattr(source, "columns"):
-        first = source.head(_EXAMPLES)
-        headers = [str(column) for column in source.columns]
-        return _propose(headers, [first.iloc[:, place] for place in range(len(headers))])
-    read = read_source(source, sheet=sheet)
-    return mapping_of(read, find_header(read, is_known_header))
-
-
-def mapping_of(sheet: Sheet, header: Header, chosen: AnyMapping[str, str | None] | None = None) -> Mapping:
-    """Return the mapping of a sheet with its header, with what a person chose."""
-    below = sheet.cells.loc[sheet.cells.index >= header.first_row]
-    cells = [below.iloc[:, place].dropna() for place in range(len(header.names))]
-    mapping = _propose(header.names, cells, unnamed=header.unnamed, chosen=chosen)
-    mapping.sheet = sheet.name or None
-    mapping.header_row = header.row
+    if hasattr(source, "map_partitions"):
+        raise InvalidInput("source: expected a file or a DataFrame of pandas, got one of Dask. Pass its head().")
+    raw = open_table(source, is_known_header, sheet=sheet)
+    cells = [raw.rows[place].dropna() for place in range(len(raw.names))]
+    mapping = _propose(raw.names, cells, unnamed=raw.unnamed)
+    mapping.sheet = raw.sheet.name or None
+    mapping.header_row = raw.header_row or None
     return mapping
 
 

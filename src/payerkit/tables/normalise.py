@@ -69,7 +69,7 @@ def normalise(
     which: True for all columns, or the names of some. date_order: as in `readings_of`. A change is the place of the
     row, the column, the text before, and the one after, None for blank. Raises InvalidInput for another column.
     """
-    chosen = _chosen_columns(which, frame.columns)
+    chosen = chosen_columns(which, frame.columns)
     if len(chosen) == 0:
         return frame, []
     found = {cell: after for cell, after in readings_of(frame, date_order).items() if cell[1] in chosen}
@@ -88,7 +88,8 @@ def _like(column: pd.Series[Any], cells: npt.NDArray[np.object_]) -> pd.Series[A
     return pd.Series(cells, column.index, dtype)
 
 
-def _chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:
+def chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:
+    """Return the columns in which values are rewritten. Raises InvalidInput for one that the table has not."""
     if isinstance(which, bool):
         return columns if which else ()
     if not isinstance(which, str | list | tuple | set | frozenset):

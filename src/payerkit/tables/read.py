@@ -1,60 +1,102 @@
-"""Read tables of payers and bank accounts: text stays text, columns are named by field, unknown columns are refused."""
+"""Read tables of payers and accounts as people have them: columns named by field, cells as text, nothing guessed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, get_args
 
 import pandas as pd
 
+from payerkit.checks.dates import file_date_order
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.tables.header import find_header
+from payerkit.findings import Finding
+from payerkit.tables.columns import field_of, holds_days
+from payerkit.tables.damage import cell_findings
+from payerkit.tables.file_findings import file_finding
 from payerkit.tables.header_mapping import map_headers, name_columns
 from payerkit.tables.header_names import is_known_header
-from payerkit.tables.source_sheets import read_source
+from payerkit.tables.mapping import Mapping as ColumnMapping
+from payerkit.tables.mapping_file import DateOrder
+from payerkit.tables.normalise import chosen_columns, readings_of
+from payerkit.tables.raw_table import RawTable, open_table
+from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
+from payerkit.tables.text_damage import find_text_damage
 
+Normalise = bool | str | Collection[str]
 Mapped = Mapping[str, str | None]
+Cells = Mapping[tuple[int, str], str | None]
+"""Texts by the place of their row and their column."""
 
 
 @without_internal_frames
-def read_payers(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
-    """Read a table of payers, with or without columns of bank details; every cell stays text.
+def read_payers(
+    source: Any,
+    *,
+    mapping: Mapped | None = None,
+    sheet: str | None = None,
+    normalise: Normalise = False,
+    date_order: DateOrder | None = None,
+) -> SourceTable:
+    """Read a table of payers, with or without columns of bank details, as it is; every cell stays text.
 
-    Leading zeros, and Namibia (NA), stay. Rows without any data are left out of what is read from a file.
+    A header is known by its field name (`first_name`), its wire name (`firstName`), its title in a form, and by what
+    people and payout tools write, in English, German, Spanish and French. One that may mean several fields is never
+    guessed: the error prints the mapping to paste. If the table has payers, columns such as `country` are the payer's,
+    and the account holder's have `bank_` in front (`bank_country`).
+
+    Titles above the header, blank rows and rows without any data are left out; leading zeros, and Namibia (NA), stay.
+    What a spreadsheet or an encoding did to a cell is found: `plan_onboarding` shows it, and `onboard` does not send
+    the row until it is corrected.
 
     Args:
-        source: A path to a CSV (.csv, .tsv, .txt), Excel (.xlsx, .xlsm) or Parquet file; an open file with CSV; or a
-            DataFrame, of pandas or Dask. Columns are known by their field name (`first_name`) or wire name
-            (`firstName`). If the table has payers, fields that both have, such as `country`, are the payer's, and the
-            account holder's have `bank_` in front (`bank_country`).
-        mapping: The field of each column that has another name, such as `{"zip": "postcode"}`; None as field leaves
-            the column out.
+        source: A path to an Excel (.xlsx, .xlsm, .xls), OpenDocument (.ods), CSV (.csv, .tsv, .txt) or Parquet file; an
+            open file with CSV; or a DataFrame, of pandas or Dask.
+        mapping: From `propose_mapping`, or a dict with the field of each column that has another name, such as
+            `{"Name": "last_name"}`; None as field leaves the column out.
+        sheet: Name of the sheet, if several have a table.
+        normalise: Rewrite cells that have exactly one meaning, such as 31.12.1985 or Germany: True, or the fields in
+            which. `changes` of the table and of its plan list every change.
+        date_order: "day_first" or "month_first", for dates such as 03/04/1985; None: as the other dates of the column
+            show, if they do.
 
     Returns:
-        The table with columns named by field. From a CSV or Excel file: columns of dtype str (Parquet: as stored),
-        missing where blank, and an index `row` that counts as a spreadsheet does, with the header in row 1. From a
+        A DataFrame with columns named by field, which also knows its `mapping` and its `changes`. From a CSV or Excel
+        file: columns of dtype str, missing where blank, and an index `row` with the row numbers of the file. From a
         DataFrame: its cells and its index; from a Dask DataFrame, a Dask DataFrame, not yet computed.
 
     Raises:
-        InvalidInput: For unknown or duplicate columns, with suggestions, and for a file that cannot be read.
+        InvalidInput: For columns that are not known or not certain, with the mapping to paste; for several sheets with
+            a table; and for a file that cannot be read without guessing, such as one with a quote that is not closed.
         ImportError: If the library that Excel or Parquet files need is not installed.
 
     Example:
-        >>> table = pd.DataFrame({"clientUserId": ["007"], "zip": ["01234"]})
-        >>> read_payers(table, mapping={"zip": "postcode"})
-          client_user_id postcode
-        0            007    01234
+        >>> table = pd.DataFrame({"Customer ID": ["007"], "ZIP": ["01234"], "Given name": ["Jane"]})
+        >>> read_payers(table)
+          client_user_id postcode first_name
+        0            007    01234       Jane
     """
-    return _read(source, mapping)
+    table: SourceTable = _read(source, _Options.of(mapping, sheet, normalise, date_order))
+    return table
 
 
 @without_internal_frames
-def read_bank_details(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
+def read_bank_details(
+    source: Any,
+    *,
+    mapping: Mapped | None = None,
+    sheet: str | None = None,
+    normalise: Normalise = False,
+    date_order: DateOrder | None = None,
+) -> SourceTable:
     """Read a table of bank accounts, one a row, of payers who are on board; every cell stays text.
 
     Args:
         source: As for `read_payers`; a column `client_user_id` names the payer of each account.
         mapping: As for `read_payers`.
+        sheet: As for `read_payers`.
+        normalise: As for `read_payers`.
+        date_order: As for `read_payers`.
 
     Returns:
         The table, as `read_payers` returns it.
@@ -64,23 +106,161 @@ def read_bank_details(source: Any, *, mapping: Mapped | None = None) -> pd.DataF
         ImportError: If the library that Excel or Parquet files need is not installed.
 
     Example:
-        >>> read_bank_details(pd.DataFrame({"clientUserId": ["user-123"], "IBAN": ["DE89370400440532013000"]}),
-        ...                   mapping={"IBAN": "iban"}).columns.tolist()
-        ['client_user_id', 'iban']
+        >>> read_bank_details(pd.DataFrame({"Customer ID": ["user-123"], "IBAN": ["DE89370400440532013000"]}))
+          client_user_id                    iban
+        0       user-123  DE89370400440532013000
     """
-    frame = _read(source, mapping)
-    if "client_user_id" not in frame.columns:
+    table = read_payers(source, mapping=mapping, sheet=sheet, normalise=normalise, date_order=date_order)
+    if "client_user_id" not in table.columns:
         raise InvalidInput("The table has no column client_user_id, which names the payer of each account.")
-    return frame
+    return table
 
 
-def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
-    if hasattr(source, "columns"):
-        frame: pd.DataFrame = source
-        named = name_columns(frame.columns, mapping)
-        return frame[list(named)].rename(columns=dict(named))
-    sheet = read_source(source)
-    header = find_header(sheet, is_known_header)
-    fields = map_headers(header.names, mapping, unnamed=header.unnamed).check()
-    rows = sheet.cells.loc[sheet.cells.index >= header.first_row].dropna(how="all")
-    return rows[list(fields)].set_axis(list(fields.values()), axis=1).astype("str")
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How a table is read, as a person said. chosen: the columns that were decided."""
+
+    chosen: Mapped
+    sheet: str | None
+    header_row: int | None
+    normalise: bool | Collection[str]
+    date_order: DateOrder | None
+
+    @classmethod
+    def of(cls, mapping: Mapped | None, sheet: str | None, normalise: Any, date_order: Any) -> Self:
+        """Return options, checked; those that are not given are the mapping's. Raises InvalidInput."""
+        kept = mapping if isinstance(mapping, ColumnMapping) else None
+        chosen = kept.chosen if kept else {str(name): field for name, field in dict(mapping or {}).items()}
+        return cls(
+            chosen,
+            sheet if sheet is not None else getattr(kept, "sheet", None),
+            getattr(kept, "header_row", None),
+            normalise if normalise is not False or kept is None else kept.normalise,
+            _checked_order(date_order if date_order is not None else getattr(kept, "date_order", None)),
+        )
+
+    def as_before(self, settings: Mapping[str, Any]) -> Self:
+        """Return options that are those of the file that a corrections file was made of, where none are given."""
+        normalise = self.normalise or settings.get("normalise", False)
+        return replace(self, normalise=normalise, date_order=self.date_order or settings.get("date_order"))
+
+    def is_known(self, text: str) -> bool:
+        """Return True for the name of a column: a person said so, or it is a known one."""
+        return text in self.chosen or is_known_header(text)
+
+
+def _checked_order(date_order: Any) -> DateOrder | None:
+    if date_order is not None and date_order not in get_args(DateOrder):
+        raise InvalidInput('date_order: expected "day_first", "month_first" or None.')
+    order: DateOrder | None = date_order
+    return order
+
+
+def _read(source: Any, options: _Options) -> Any:
+    if hasattr(source, "map_partitions"):
+        return _name_partitions(source, options)
+    raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
+    fields = _fields(raw, options)
+    rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
+    if raw.own is not None:
+        options = options.as_before(raw.own.settings)
+        identified = raw.own.identify(rows)
+        rows = rows.set_axis(pd.Index(identified.labels, name="row"))
+        found, numbers = [*identified.findings], {**identified.numbers}
+    frame = rows[list(fields)].set_axis(list(fields.values()), axis=1)
+    damage = _find_damage(raw, fields, frame)
+    readings = _find_readings(frame, damage, options.date_order)
+    consented = chosen_columns(options.normalise, frame.columns)
+    rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
+    origin = Origin(
+        file=raw.file,
+        path=raw.path,
+        sheet=raw.sheet.name,
+        header_row=raw.header_row,
+        headers=tuple(map(str, raw.names)),
+        positions={column: place for place, column in fields.items()},
+        cells=rows,
+        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage)])),
+        changes=tuple(_changes(frame, rewritten)),
+        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        settings={"normalise": _listed(options.normalise), "date_order": options.date_order},
+        rows=numbers,
+    )
+    return SourceTable.of(_rewrite(frame, rewritten), origin)
+
+
+def _fields(raw: RawTable, options: _Options) -> dict[int, str]:
+    """Return the column of each column of a file that is read, by its number. Raises InvalidInput for those open."""
+    own = raw.own.columns if raw.own else {}
+    ours = own.keys() | (raw.own.ours if raw.own else frozenset())
+    names = ["" if place in ours else name for place, name in enumerate(raw.names)]
+    read = map_headers(names, options.chosen, unnamed=raw.unnamed).check()
+    return {place: column for place, column in own.items() if column} | read
+
+
+def _listed(normalise: Normalise) -> bool | list[str]:
+    if isinstance(normalise, bool):
+        return normalise
+    return [normalise] if isinstance(normalise, str) else sorted(normalise)
+
+
+def _name_partitions(source: Any, options: _Options) -> Any:
+    """Return a Dask DataFrame with columns named by field; its cells are not read yet."""
+    if options.normalise or options.date_order or options.sheet:
+        raise InvalidInput("normalise, date_order, sheet: not for Dask, whose rows are read only as they are sent.")
+    named = name_columns(source.columns, options.chosen)
+    return source[list(named)].rename(columns=named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Damage:
+    """What was found in a cell. place: of its row in the table. repaired: the only text that it can mean, or None."""
+
+    place: int
+    finding: CellFinding
+    repaired: str | None = None
+
+
+def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) -> list[_Damage]:
+    """Return what was done to the cells of a table before it came here."""
+    places = {row: place for place, row in enumerate(raw.rows.index)} if raw.file else {}
+    noted = cell_findings(raw.sheet, raw.header_row + 1, fields) if raw.file else []
+    seen = {(places[row], column) for row, column, _ in noted if row in places}
+    numbered = raw.rows[[*fields]].set_axis(pd.RangeIndex(len(frame)))
+
+    def found(place: int, column: int, finding: Finding, repaired: str | None = None) -> _Damage:
+        name = fields[column]
+        text = frame[name].iloc[place]
+        cell = CellFinding(frame.index[place], name, text if isinstance(text, str) else None, finding)
+        return _Damage(place, cell, repaired)
+
+    return [
+        *(found(places[row], column, finding) for row, column, finding in noted if row in places),
+        *(
+            found(place, column, file_finding(code, field_of(fields[column]), *values), repaired)
+            for place, column, (code, values, repaired) in find_text_damage(
+                numbered.select_dtypes(["object", "string"])
+            )
+            if (place, column) not in seen
+        ),
+    ]
+
+
+def _find_readings(frame: pd.DataFrame, damage: Iterable[_Damage], date_order: DateOrder | None) -> Cells:
+    """Return what cells would become: repaired, then read as the one value that they can mean."""
+    repaired = {(each.place, each.finding.column): each.repaired for each in damage if each.repaired is not None}
+    days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
+    return repaired | readings_of(_rewrite(frame, repaired), date_order or file_date_order(days))
+
+
+def _changes(frame: pd.DataFrame, rewritten: Cells) -> Iterator[Change]:
+    for (place, name), after in rewritten.items():
+        yield Change(frame.index[place], name, frame[name].iloc[place], after or None)
+
+
+def _rewrite(frame: pd.DataFrame, after: Cells) -> pd.DataFrame:
+    """Return a table with some cells replaced."""
+    cells: dict[str, Any] = {}
+    for (place, name), text in after.items():
+        cells.setdefault(name, frame[name].to_numpy(object, copy=True))[place] = text or None
+    return frame.assign(**{name: pd.Series(column, frame.index, frame[name].dtype) for name, column in cells.items()})

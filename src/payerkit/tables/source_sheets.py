@@ -2,72 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of
-from payerkit.tables.delimited import read_delimited
+from payerkit.tables.delimited import EMPTY, read_delimited
+from payerkit.tables.file_kinds import kind_of_file
+from payerkit.tables.header import find_header
+from payerkit.tables.header_names import is_known_header
+from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
+from payerkit.tables.own_file import own_header, own_sheet
+from payerkit.tables.parquet import read_parquet
 from payerkit.tables.sheet import Sheet
+from payerkit.tables.sheet_cells import SheetInfo
+from payerkit.tables.workbook import list_sheets, read_sheet
 
-EMPTY = "source: the file is empty. payerkit onboard --template prints a table to fill in."
-
-_AS_TEXT: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False, "na_values": [""]}
+ReadSheet = Callable[[Path, str], Sheet]
 
 
 def read_source(source: Any, *, sheet: str | None = None) -> Sheet:
-    """Return the sheet of a file, or of an open file. Raises InvalidInput for anything else.
+    """Return the sheet of a file, or of an open file.
 
-    sheet: the name of the sheet; None for the first one.
+    sheet: its name; None for the only one that has a table. Raises InvalidInput for a workbook with several tables, for
+    a file that cannot be read, and for anything else.
     """
-    if isinstance(source, str | Path):
-        return _read_path(Path(source), sheet)
     if hasattr(source, "read"):
         return read_delimited(source.read())
-    raise InvalidInput(f"source: expected a file or a DataFrame, got {kind_of(source)}.")
-
-
-def _sheet(cells: pd.DataFrame, name: str | None = None) -> Sheet:
-    numbered = cells.set_axis(pd.RangeIndex(1, 1 + len(cells), name="row"))
-    return Sheet(numbered.astype(object).where(numbered.notna(), None), name=name or "")
-
-
-def _read_path(path: Path, sheet: str | None) -> Sheet:
+    if not isinstance(source, str | Path):
+        raise InvalidInput(f"source: expected a file or a DataFrame, got {kind_of(source)}.")
+    path = Path(source)
     if not path.is_file():
         raise InvalidInput(f"source: file {path.name} not found.")
-    kind = path.suffix.lower()
-    if kind in {".xlsx", ".xlsm"}:
-        return _sheet(_read_excel(path, sheet), sheet)
-    if kind in {".parquet", ".pq"}:
-        return _sheet(_read_parquet(path))
-    if kind not in {".csv", ".tsv", ".txt"}:
-        raise InvalidInput(f"source: {path.name} is not a .csv, .tsv, .xlsx or .parquet file.")
-    return read_delimited(path.read_bytes())
+    kind = kind_of_file(path)
+    if kind == "workbook":
+        return _choose_sheet(path, list_sheets, read_sheet, sheet)
+    if kind == "old_workbook":
+        return _choose_sheet(path, list_old_sheets, read_old_sheet, sheet)
+    return _with_names(*read_parquet(path)) if kind == "parquet" else read_delimited(path.read_bytes())
 
 
-def _read_excel(path: Path, sheet: str | None) -> pd.DataFrame:
-    """Return a sheet as text; a cell that is a date, without the midnight that Excel adds."""
-    name: Any = sheet if sheet is not None else 0
-    cells = _read_with("Excel", "openpyxl", lambda: pd.read_excel(path, sheet_name=name, engine="openpyxl", **_AS_TEXT))
-    return cells.replace(r"^(\d{4}-\d{2}-\d{2}) 00:00:00$", r"\1", regex=True)
+def _with_names(names: Sequence[str], rows: Sheet) -> Sheet:
+    """Return the rows of a Parquet file below the names of its columns, which become row 1."""
+    header = pd.DataFrame([list(names)], index=pd.RangeIndex(1, 2, name="row"), dtype=str)
+    return Sheet(pd.concat([header, rows.cells]), rows.notes)
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
-    frame = _read_with("Parquet", "pyarrow", lambda: pd.read_parquet(path))
-    names = pd.DataFrame([list(map(str, frame.columns))])
-    return pd.concat([names, frame.astype(object).set_axis(names.columns, axis=1)], ignore_index=True)
-
-
-def _read_with(kind: str, library: str, read: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    try:
-        return read()
-    except ImportError:
-        problem: Exception = ImportError(
-            f"{kind} files need {library}: pip install {library}, or save the table as CSV."
+def _choose_sheet(path: Path, listed: Callable[[Path], list[SheetInfo]], read: ReadSheet, wanted: str | None) -> Sheet:
+    """Return the sheet that was asked for, or the only visible one that has a table."""
+    if wanted is not None:
+        return read(path, wanted)
+    infos = listed(path)
+    own = own_sheet([info.name for info in infos])
+    if own and own_header(sheet := read(path, own)):
+        return sheet
+    filled = [info for info in infos if info.rows]
+    visible = [info for info in filled if not info.is_hidden]
+    if not filled:
+        raise InvalidInput(EMPTY)
+    if not visible:
+        raise InvalidInput(
+            f"source: all sheets of {path.name} that have rows are hidden: {_names(filled)}.",
+            advice='Show the sheet in the file, or name it: sheet="..." (--sheet).',
         )
-    except (ValueError, OSError, KeyError, BadZipFile) as error:
-        problem = InvalidInput(f"source: not a readable {kind} file ({type(error).__name__}).")
-    raise problem
+    sheets = [read(path, info.name) for info in visible]
+    tables = [sheet for sheet in sheets if _has_names(sheet)] if len(sheets) > 1 else sheets
+    if len(tables) != 1:
+        raise InvalidInput(
+            f"source: {path.name} has several sheets: {_names(visible)}.",
+            advice=f'Say which one has the table, such as sheet="{visible[0].name}" (--sheet "{visible[0].name}").',
+        )
+    return tables[0]
+
+
+def _has_names(sheet: Sheet) -> bool:
+    """Return True if a sheet has a header with two known names or more."""
+    return sum(map(is_known_header, find_header(sheet, is_known_header).names)) > 1
+
+
+def _names(infos: Sequence[SheetInfo]) -> str:
+    return ", ".join(f"{info.name} ({info.rows:,} rows)" for info in infos)
