@@ -48,11 +48,11 @@ class FrameSource:
     """The rows of a DataFrame. They are prepared again as they are read: there is no second copy of the table."""
 
     def __init__(self, rows: Any, placeholders: Placeholders, *how: Any) -> None:
-        self._rows, self._placeholders, self._how = rows, placeholders, how
+        self._rows, self._how, self._checked_how = rows, how, (*how, placeholders)
 
     def check(self) -> CheckedRows:
         """Return what a plan needs of all rows."""
-        return check_rows(self._rows, *self._how, placeholders=self._placeholders).with_labels(self._rows.index)
+        return check_rows(self._rows, *self._checked_how).with_labels(self._rows.index)
 
     def read(self, rows: Rows) -> tuple[pd.DataFrame, Hashes]:
         """Return some rows as they are sent, and their hashes."""
@@ -89,12 +89,12 @@ class PartitionSource:
     """
 
     def __init__(self, rows: Any, placeholders: Placeholders, *how: Any) -> None:
-        self._partitions, self._placeholders, self._how = rows.to_delayed(), placeholders, how
+        self._partitions, self._how, self._checked_how = rows.to_delayed(), how, (*how, placeholders)
         self._starts = np.zeros(1, np.int64)
 
     def check(self) -> CheckedRows:
         """Return what a plan needs of all rows; labels that repeat are replaced by numbers."""
-        parts = self._compute(check_rows, [(partition,) for partition in self._partitions], self._placeholders)
+        parts = self._compute(check_rows, [(partition, *self._checked_how) for partition in self._partitions])
         self._starts = np.cumsum([0, *map(len, parts)])
         joined = CheckedRows.join(parts)
         return joined if joined.labels.is_unique else joined.with_labels(pd.RangeIndex(len(joined), name="row"))
@@ -103,7 +103,9 @@ class PartitionSource:
         """Return some rows as they are sent, and their hashes. Raises PayerkitError if they cannot be computed."""
         partitions = np.searchsorted(self._starts, rows, side="right") - 1
         places = {number: np.flatnonzero(partitions == number) for number in np.unique(partitions).tolist()}
-        calls = [(self._partitions[number], rows[own] - self._starts[number]) for number, own in places.items()]
+        calls = [
+            (self._partitions[number], rows[own] - self._starts[number], *self._how) for number, own in places.items()
+        ]
         try:
             read = self._compute(read_partition, calls)
         except Exception as error:  # noqa: BLE001 - of whatever makes the partitions
@@ -119,13 +121,13 @@ class PartitionSource:
         homes = np.searchsorted(self._starts, first_rows, side="right")
         return [0, *(np.flatnonzero(np.diff(homes)) + 1).tolist()]
 
-    def _compute(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *more: Any) -> Sequence[Any]:
+    def _compute(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
         """Return the results of calls with a partition each, which the cluster makes."""
         from dask.base import compute  # noqa: PLC0415 - whoever gives a Dask DataFrame has it
         from dask.delayed import delayed  # noqa: PLC0415
 
         task = delayed(function)
-        results: Sequence[Any] = compute(*(task(*call, *self._how, *more) for call in calls))
+        results: Sequence[Any] = compute(*(task(*call) for call in calls))
         return results
 
 
