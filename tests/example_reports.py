@@ -13,7 +13,7 @@ from payerkit.bulk.plan import Plan
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 OUTCOMES: list[tuple[State, dict[str, Any]]] = [
     ("done", {"facts": {"id": "account-{}", "user_id": "payer-{}", "status": "approved"}}),
@@ -30,7 +30,7 @@ OUTCOMES: list[tuple[State, dict[str, Any]]] = [
 def example_rows(count: int) -> pd.DataFrame:
     """Return payers with an account each: every tenth has a wrong e-mail address, every sixth a warning."""
     row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
-    made = [row | {"client_user_id": f"user-{n:03}", "account_number": f"12345{n:06}"} for n in range(count)]
+    made = [row | own(n) | {"client_user_id": f"user-{n:03}", "account_number": f"12345{n:06}"} for n in range(count)]
     frame = pd.DataFrame(made, dtype="object", index=pd.RangeIndex(1, count + 1))
     frame.loc[frame.index[5::10], "email"] = "x"
     frame.loc[frame.index[2::6], "routing_number"] = "021000022"

@@ -34,6 +34,12 @@ TYPED_PAYER = {
 }
 """A payer whose values stand nowhere else, so that they are found wherever they should not be."""
 
+
+def own(place: int) -> dict[str, str]:
+    """Return what no two payers share: an e-mail address and a number."""
+    return {"email": f"payer.{100 + place}@example.com", "ssn": f"219-09-{1 + place:04}"}
+
+
 TYPED_ACCOUNT = {
     "currency": "USD",
     "account_number": "98127364550",

@@ -878,8 +878,9 @@ def test_an_interrupted_run_says_what_was_stored(service: ModelService, path: Pa
 
 def rows_with_a_warning() -> list[Row]:
     """Return two rows, of which the second one has a warning."""
-    fine = {"phone": "+12125557391", "ssn": "219-09-9873"}
-    return [payer_row(1) | fine, payer_row(2) | fine | {"routing_number": "026013357"}]
+    fine = {"phone": "+12125557391"}
+    one, other = payer_row(1) | {"ssn": "219-09-9873"}, payer_row(2) | {"ssn": "219-09-9874"}
+    return [one | fine, other | fine | {"routing_number": "026013357"}]
 
 
 def test_warnings_count(service: ModelService, path: Path) -> None:

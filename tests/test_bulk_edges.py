@@ -416,8 +416,10 @@ def test_equal_findings_are_stored_once() -> None:
     table["clientUserId"] = table["clientUserId"].str.strip()
     plan = payerkit.plan_onboarding(table)
 
-    assert 2000 * (len(PAYER) - 1) == len(plan.findings)
-    assert {"trimmed"} == set(plan.findings["code"])
+    assert {"trimmed": 2000 * (len(PAYER) - 1), "email_shared": 2000, "ssn_shared": 2000} == (
+        plan.findings["code"].value_counts().to_dict()
+    )
+    assert len(PAYER) - 1 + 2 * 4 == plan.findings["message"].add(plan.findings["field"]).nunique()
     assert 2000 == plan.counts["to_send"]
 
 

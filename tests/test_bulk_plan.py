@@ -12,7 +12,7 @@ import pytest
 import payerkit
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ID = {"client_user_id": "typed-001"}
 BANK = {"bank_name": "Typed Bank", "account_name": "Zanzibar Quartermaine", "currency": "USD"}
@@ -71,7 +71,7 @@ def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str
     [
         (
             [TYPED_PAYER, TYPED_PAYER | {"ssn": "219-09-9874"}],
-            "client_user_id: The table has two different payers with this id.",
+            "client_user_id: The table has two different payers with this id: see row 1.",
         ),
         ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
         ([TYPED_PAYER | {"email": "x", "ssn": None}], "email: Not an e-mail address.; ssn: Required."),
@@ -95,7 +95,10 @@ def test_every_kind_of_empty_cell_is_the_same(empty: Any) -> None:
 
 def table(**changes: Any) -> pd.DataFrame:
     """Return three payers with an account each, the second without an e-mail address and with blanks to strip."""
-    rows: list[dict[str, Any]] = [TYPED_PAYER | BANK | {"client_user_id": f"user-{place}"} for place in range(3)]
+    rows: list[dict[str, Any]] = [
+        TYPED_PAYER | BANK | own(place) | {"client_user_id": f"user-{place}", "account_number": f"1111222233{place}"}
+        for place in range(3)
+    ]
     rows[1] |= {"email": None, "city": " Utica", "bank_name": ""}
     return pd.DataFrame(rows, dtype="object").assign(holder_is_payer="yes", **changes)
 
@@ -180,8 +183,8 @@ def test_planning_sends_nothing_and_changes_nothing() -> None:
 
 def test_held_rows_would_not_be_sent() -> None:
     """Rows with errors are not held: they are not sent whatever their warnings are."""
-    rows = [TYPED_PAYER | {"client_user_id": name, "country": "UK"} for name in "ab"]
-    frame = pd.DataFrame([rows[0], rows[1] | {"email": "x"}, TYPED_PAYER], dtype="object")
+    rows = [TYPED_PAYER | own(place) | {"client_user_id": f"id-{place}", "country": "UK"} for place in range(2)]
+    frame = pd.DataFrame([rows[0], rows[1] | {"email": "x"}, TYPED_PAYER | own(2)], dtype="object")
     found = payerkit.plan_onboarding(frame, hold="warnings")
 
     assert ["held: ", "email:", ""] == [reason[:6] for reason in found.frame["reason"]]
@@ -189,12 +192,18 @@ def test_held_rows_would_not_be_sent() -> None:
     assert "1 row would be held back because of warnings." in str(found)
 
 
+def first_twice(ids: list[str]) -> pd.DataFrame:
+    """Return the first payer of the table, the second, and the first again. ids: of both."""
+    frame = table(client_user_id=[*ids[:2], ids[0]])
+    return frame.assign(**{name: [*frame[name][:2], frame[name][0]] for name in ("email", "ssn", "account_number")})
+
+
 EMAILS = [f"<b>user-{place}@example.com</b>" for place in range(3)]
 
 
 def test_a_plan_shows_no_personal_data() -> None:
     """Ids and labels that are e-mail addresses are masked; a plan does not show data of the rows."""
-    found = payerkit.plan_onboarding(table(client_user_id=[EMAILS[0], EMAILS[1], EMAILS[0]]).set_axis(EMAILS))
+    found = payerkit.plan_onboarding(first_twice(EMAILS).set_axis(EMAILS))
     shown = [str(found), repr(found), found._repr_html_(), found.frame.reset_index(drop=True).to_string()]
 
     assert [] == [secret for secret in [*SECRETS, "user-", "<b>u"] for text in shown if secret in text]
@@ -215,8 +224,11 @@ def test_a_plan_shows_the_most_frequent_findings() -> None:
 
 def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
     """The first five rows are named; the code in brackets is what `hold` takes."""
-    rows = [TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"client_user_id": f"user-{place}"} for place in range(7)]
-    found = plan(*({**row, "routing_number": "021000022"} for row in rows))
+    row = TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"routing_number": "021000022"}
+    of_each: list[dict[str, str]] = [
+        {"client_user_id": f"user-{n}", "account_number": f"1111222233{n}"} | own(n) for n in range(7)
+    ]
+    found = plan(*(row | each for each in of_each))
 
     assert str(found).endswith(" [routing_checksum] (rows 1, 2, 3, 4, 5, …)")
 
@@ -224,7 +236,7 @@ def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
 @pytest.fixture
 def report(shared: Client, tmp_path: Path) -> payerkit.Report:
     """Send three payers: the second has an error, the third is the same as the first."""
-    rows = table(client_user_id=[EMAILS[0], EMAILS[1], EMAILS[0]]).set_axis([*EMAILS[:2], "<script>"])
+    rows = first_twice(EMAILS).set_axis([*EMAILS[:2], "<script>"])
     return payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)
 
 

@@ -17,7 +17,7 @@ from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.text_column import text_column
 from payerkit.wording import count_of
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 Known = dict[tuple[Step, int], tuple[State, dict[str, Any]]]
 """What a journal has of a row's step: its state, and the options with which it was recorded."""
@@ -26,7 +26,7 @@ Known = dict[tuple[Step, int], tuple[State, dict[str, Any]]]
 def rows(count: int, **changes: Any) -> pd.DataFrame:
     """Return payers with an account each."""
     row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
-    made = [row | {"client_user_id": f"user-{n}", "account_number": f"1234567890{n}"} for n in range(count)]
+    made = [row | own(n) | {"client_user_id": f"user-{n}", "account_number": f"1234567890{n}"} for n in range(count)]
     return pd.DataFrame(made, dtype="object").assign(**changes)
 
 
@@ -208,7 +208,7 @@ def test_a_row_that_was_changed_after_storing_stays_done_and_is_told(report: Cal
 
 def test_a_changed_payer_is_told_on_each_row(report: Callable[..., Report]) -> None:
     """Two accounts of a payer, whose phone number changed: both rows show the payer's data, which is not sent."""
-    sent = rows(2, client_user_id="user")
+    sent = rows(2, client_user_id="user", **own(0))
     found = report(sent.assign(phone="+12125550123"), both(2, "done"), sent_as=sent)
 
     assert [(0, "payer"), (1, "payer")] == list(found.findings[["row", "step"]].itertuples(index=False, name=None))
@@ -238,7 +238,9 @@ def test_an_interrupted_run_says_what_is_stored(report: Callable[..., Report]) -
 
 def test_rows_that_are_one_count_once_as_stored(report: Callable[..., Report]) -> None:
     """Two accounts of one payer, one of them in two rows: one payer and two accounts are stored."""
-    table = pd.concat([rows(2, client_user_id="user"), rows(1, client_user_id="user")], ignore_index=True)
+    table = pd.concat(
+        [rows(2, client_user_id="user", **own(0)), rows(1, client_user_id="user", **own(0))], ignore_index=True
+    )
     found = report(table, both(2, "done"), stopped="Interrupted by the user.")
 
     assert "Stored so far: 1 payer and 2 accounts." in lines(found)

@@ -113,7 +113,7 @@ def test_a_payer_is_sent_under_one_id() -> None:
         ([USD, USD | {"account_name": "Zoe Q", "currency": "usd"}], [["account_twice"]] * 2),  # however it is written
         ([USD, USD, USD | {"document_number": "1"}], [["account_twice"]] * 3),  # which one is right?
         ([USD, USD | {"bank_name": None}], [["account_twice"], ["required", "account_twice"]]),
-        ([USD, USD | {"account_name": "Zoe", ID: "typed-002"}], [[], []]),  # another payer
+        ([USD, USD | {"account_name": "Zoe", ID: "typed-002"}], [["account_shared"]] * 2),  # another payer
         ([USD, USD | {"account_name": "Zoe", "routing_number": "026009593"}], [[], []]),  # at another bank
         ([USD, USD | {"account_name": "Zoe", "rails": "wire"}], [[], []]),  # over other rails
         ([USD, USD], [[], []]),
@@ -148,7 +148,7 @@ WARNED = {"iban": "DE89370400440532013001"}
 )
 def test_rows_with_warnings_are_kept_back(hold: Any, expected: list[bool]) -> None:
     """All of them, or those with a code; of near duplicates, the row that is sent is not kept back."""
-    other = EUR | {ID: "typed-002"}
+    other = EUR | {ID: "typed-002", "iban": "DE02120300000000202051"}
     found = table(EUR, EUR | WARNED, EUR | {"bank_name": "TYPED BANK"}, other | {"bank_name": None}, EUR, hold=hold)
 
     assert expected == found.held.tolist()[:4]

@@ -77,7 +77,12 @@ def test_warnings_and_infos_of_the_table_can_be_ignored(body: str) -> None:
         ("id_twice", "error"),  # two payers under one id: none is sent
         ("account_twice", "error"),  # the same for an account
         ("holder_differs", "error"),
+        ("example_row", "error"),  # of a template
         ("near_duplicate", "warning"),  # sent once, and told
+        ("account_shared", "warning"),  # by two payers
+        ("email_shared", "warning"),
+        ("ssn_shared", "warning"),
+        ("no_account", "warning"),
         ("trimmed", "info"),
         ("changed_after_storing", "info"),  # by a report alone
     ],

@@ -15,7 +15,7 @@ from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ACCOUNT = {"bank_name": "Example Bank", "account_name": "Example Handels GmbH", "currency": "EUR"}
 ACCOUNT |= {"iban": "DE89370400440532013000"}
@@ -237,14 +237,14 @@ def test_rows_differ_in_whose_account_it_is() -> None:
     """Some holders are their payers, some are not; a row without an account needs neither."""
     rows = frame(
         TYPED_PAYER | ACCOUNT | PAYEE,
-        TYPED_PAYER | OWN_ACCOUNT | {"client_user_id": "b"} | SAME,
-        TYPED_PAYER | {"client_user_id": "c"} | SAME,
+        TYPED_PAYER | OWN_ACCOUNT | own(1) | {"client_user_id": "b", "account_number": "11112222333"} | SAME,
+        TYPED_PAYER | own(2) | {"client_user_id": "c"} | SAME,
     )
     table = Table(rows)
 
     assert ["DE", "US"] == [body(table, row)["country"] for row in (0, 1)]
     assert [True, True, False] == table.rows_to_send("bank_details").tolist()
-    assert 0 == len(table.findings)
+    assert ["no_account"] == table.findings["code"].tolist()
 
 
 def test_the_column_does_nothing_for_accounts_alone() -> None:

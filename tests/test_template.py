@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from payerkit.bulk.table import Table
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
@@ -41,11 +42,32 @@ ONE_OF_EACH = {payerkit.template(route).partition("\n")[0]: route for route in R
     "routes", [*((route,) for route in ONE_OF_EACH.values()), ROUTES, DEFAULT_ROUTES, ROUTES[::-1]]
 )
 def test_a_template_has_no_finding(routes: tuple[str, ...]) -> None:
-    """Together with others, and with the columns of its own alone, an example would be sent, without even an info."""
-    plan = payerkit.plan_onboarding(read(payerkit.template(*routes)))
+    """Together with others, and with the columns of its own alone, a sandbox takes an example, without even an info."""
+    table = Table(read(payerkit.template(*routes)), takes_examples=True)
 
-    assert [] == plan.findings[["field", "message"]].to_numpy().tolist()
-    assert (len(routes), len(routes)) == (plan.counts["payers"], plan.counts["accounts"])
+    assert [] == table.findings[["field", "message"]].to_numpy().tolist()
+    assert {len(routes)} == {int(table.rows_to_send(step).sum()) for step in table.steps}
+
+
+def test_the_example_rows_cannot_be_sent_by_accident() -> None:
+    """They are errors, and nothing else; a row that somebody wrote over is none, whatever is left of the example."""
+    rows = read(payerkit.template()).copy()
+    rows.loc[rows.index[1], "client_user_id"] = "mine"
+    rows.loc[rows.index[2], "client_user_id"] = "EXAMPLE-payer-003"
+    plan = payerkit.plan_onboarding(rows)
+
+    assert ["not_sent", "to_send", "not_sent"] == plan.frame["state"].tolist()
+    assert ["example_row"] * 2 == plan.findings["code"].tolist()
+
+
+def test_a_live_service_gets_no_example(tmp_path: Path) -> None:
+    """Nothing leaves this machine; a sandbox takes the rows, so that a first try takes one line."""
+    rows = read(payerkit.template())
+    with payerkit.connect("https://api.example.com", api_key="example-key") as client:
+        report = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
+
+    assert (3, {0}) == (report.counts["not_sent"], set(report.frame["attempts"]))
+    assert report.frame["reason"].str.endswith("The example row of the template.").all()
 
 
 @pytest.mark.parametrize("route", ROUTES)

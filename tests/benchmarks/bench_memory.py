@@ -92,6 +92,11 @@ def payers(count: int, *, with_accounts: bool = False) -> pd.DataFrame:
     texts = numbers.astype(str)
     rows["clientUserId"], rows["email"] = "user-" + texts, "payer" + texts + "@example.com"
     rows["lastName"], rows["addressLine1"] = "Payer " + texts, texts + " Main Street"
+    area, rest = numbers // 500_000, numbers % 500_000  # so that all are possible, and no two payers share one
+    group, serial = rest // 9_999, rest % 9_999
+    rows["ssn"] = (
+        (210 + area).astype(str) + "-" + (10 + group).astype(str) + "-" + (10_001 + serial).astype(str).str[1:]
+    )
     rows["phone"] = "+1212" + (2_000_000 + numbers).astype(str)
     if with_accounts:
         rows["account_number"] = (10**11 + numbers).astype(str)

@@ -8,6 +8,8 @@ The modules, by subject (a test holds that each is named):
         findings_by_row          the findings of a table, and as text
         identity                 what makes two rows one payer or one account; row_hashes: the same for whole tables
         duplicates               rows that describe one payer or account: contradictions, and which one is sent
+        other_rows               rows against each other: accounts and people that several payers share
+        file_cells               what was found in the cells of the table's file
         sources                  rows in a DataFrame of pandas, or in the partitions of one of Dask
         cells                    the cells of a table, read block by block as they are sent
         table                    all of that as one table, indexed by payer and account
@@ -16,6 +18,7 @@ The modules, by subject (a test holds that each is named):
     A run
         run                      onboard() and add_bank_details(); options: their options
         table_run                the order of a run: each step, what is unknown of it, the last look
+        limit                    which rows a run with a limit tries
         tasks                    what each row sends, and the keys by which the journal knows it
         journal                  the file that records the state of each task; upgrade: that of payerkit 0.1.0
         workers                  threads, and a clean end for errors and interrupts

@@ -22,6 +22,7 @@ from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.tables.columns import columns_by_field, own_columns
 from payerkit.tables.header_mapping import name_columns
+from payerkit.tables.template import is_example
 
 Placeholders = Literal["error", "keep"]
 """What texts such as N/A are: errors, or values as any other."""
@@ -104,7 +105,9 @@ def _check(
     prepared = prepare_rows(rows, steps, holder_is_payer)
     frame, columns, filled = prepared.frame, prepared.columns, prepared.filled
     checked = [_check_step(frame, step, names, filled[step], placeholders) for step, names in columns.items()]
-    found = FindingsByRow.join([prepared.found, *checked, _check_rest(frame, filled, placeholders)])
+    found = FindingsByRow.join(
+        [prepared.found, *checked, _check_rest(frame, filled, placeholders), _find_examples(frame)]
+    )
     ids = IdColumn.of("" if is_blank(value) else str(value) for value in frame[ID].tolist())
     return CheckedRows(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
 
@@ -175,6 +178,18 @@ def _check_rest(frame: pd.DataFrame, filled: Mapping[Step, Flags], placeholders:
     empty = np.flatnonzero(~np.logical_or.reduce(list(filled.values()))).tolist()
     found += [(row, table_finding("nothing_to_send")) for row in empty]
     return FindingsByRow.from_pairs((row, finding) for row, finding in found if finding is not None)
+
+
+def _find_examples(frame: pd.DataFrame) -> FindingsByRow:
+    """Return errors for the rows of a template that nobody wrote over."""
+    emails = frame["email"].tolist() if "email" in frame.columns else [None] * len(frame)
+    pairs = enumerate(zip(frame[ID].tolist(), emails, strict=True))
+    rows = [row for row, (text, email) in pairs if isinstance(text, str) and is_example(text, _text(email))]
+    return FindingsByRow.of([(table_finding("example_row"), np.array(rows, np.int32))])
+
+
+def _text(cell: Any) -> str | None:
+    return cell if isinstance(cell, str) else None
 
 
 def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, Iterable[tuple[int, Finding]]]:

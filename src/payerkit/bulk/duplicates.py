@@ -38,13 +38,15 @@ class RowGroups:
 
     def only(self, chosen: Flags) -> Self:
         """Return the groups without some rows. chosen: given for all rows of the table."""
-        left = chosen[self.rows]
-        return type(self)(self.rows[left], self.groups[left], self.written[left], self.alike[left])
+        return self._take(chosen[self.rows])
 
-    def contradicting(self) -> Rows:
-        """Return the rows of the groups in which not all are near duplicates."""
+    def _take(self, places: Flags) -> Self:
+        return type(self)(self.rows[places], self.groups[places], self.written[places], self.alike[places])
+
+    def contradicting(self) -> Self:
+        """Return the groups in which not all rows are near duplicates."""
         differs = (np.diff(self.groups) == 0) & (np.diff(self.alike) != 0)
-        return self.rows[np.isin(self.groups, self.groups[1:][differs])]
+        return self._take(np.isin(self.groups, self.groups[1:][differs]))
 
     def choose(self, spare: npt.NDArray[np.int64]) -> Rows:
         """Return for each row the one of its group that is sent, whatever order the table has.

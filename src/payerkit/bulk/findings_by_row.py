@@ -10,7 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from payerkit.checks.table_findings import general
 from payerkit.findings import COLUMNS, Finding, Severity
+from payerkit.html import visible
+from payerkit.masking import mask
 
 Step = Literal["payer", "bank_details"]
 Rows = npt.NDArray[np.signedinteger[Any]]
@@ -69,6 +72,16 @@ class FindingsByRow:
         wanted = frozenset(codes)
         return self._where([finding.code in wanted for finding, _ in self.kinds])
 
+    def without_codes(self, codes: Iterable[str]) -> Self:
+        """Return the findings that have none of some codes."""
+        unwanted = frozenset(codes)
+        return self._where([finding.code not in unwanted for finding, _ in self.kinds])
+
+    def about(self, fields: Iterable[str]) -> Self:
+        """Return the findings that are about one of some fields."""
+        wanted = frozenset(fields)
+        return self._where([finding.field in wanted for finding, _ in self.kinds])
+
     def _where(self, chosen: Sequence[bool]) -> Self:
         places = np.array(chosen, bool)[self.numbers]
         return type(self)(self.rows[places], self.numbers[places], self.kinds)
@@ -84,12 +97,15 @@ class FindingsByRow:
 class FindingTexts:
     """The findings of rows as text; rows with the same findings share one text.
 
-    columns: the table's column of each field, by step.
+    columns: the table's column of each field, by step. names_rows: findings name other rows that they are about.
     """
 
-    def __init__(self, found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]]) -> None:
+    def __init__(
+        self, found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]], *, names_rows: bool = True
+    ) -> None:
         self._found = found.in_order()
-        self._words = [_text(finding, columns.get(step, {}) if step else {}) for finding, step in found.kinds]
+        kinds = found.kinds if names_rows else [(general(finding), step) for finding, step in found.kinds]
+        self._words = [_text(finding, columns.get(step, {}) if step else {}) for finding, step in kinds]
         self._made: dict[Sequence[int], str] = {}
 
     def of(self, rows: Sequence[int]) -> list[str]:
@@ -114,3 +130,10 @@ def _text(finding: Finding, columns: Mapping[str, str]) -> str:
 def by_label(found: FindingsByRow, labels: pd.Index[Any]) -> pd.DataFrame:
     """Return one row per finding, with the labels of the rows in place of their numbers."""
     return found.frame().assign(row=labels.take(found.rows))
+
+
+def shown_id(value: Any) -> Any:
+    """Return a client user id, or a row's label, which may be one, as it may be shown."""
+    if value is None or value is pd.NA:
+        return value
+    return visible(str(mask("clientUserId", value)))

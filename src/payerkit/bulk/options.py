@@ -34,6 +34,7 @@ class Options:
     existing: Existing = "skip"
     retry: Collection[Retry] = ()
     stop_after: int | None = STOP_AFTER
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         if not (is_count(self.workers) and self.workers <= MAX_WORKERS):
@@ -52,6 +53,9 @@ class Options:
             raise InvalidInput('retry: expected a list of "refused" and "unknown", such as retry=["refused"].')
         if not (self.stop_after is None or is_count(self.stop_after)):
             raise InvalidInput("stop_after: expected a whole number of rows, 1 or more, or None not to stop.")
+
+        if not (self.limit is None or is_count(self.limit)):
+            raise InvalidInput("limit: expected a whole number of rows, 1 or more, or None for all.")
 
 
 def is_count(value: object) -> bool:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 
 from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
-from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts
+from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, shown_id
 from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.limit import Limit
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.checks.table_findings import table_finding
-from payerkit.html import visible
-from payerkit.masking import mask
 
 PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
 HELD = "held: the row is kept back because of its warnings, see findings."
@@ -81,8 +79,9 @@ class Outcomes:
     stored: how many payers and accounts of the table are stored, by step; complete once each row was asked for.
     """
 
-    def __init__(self, tasks: Tasks, journal: Journal, stopped: str) -> None:
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None) -> None:
         self._tasks, self._table, self._journal, self._stopped = tasks, tasks.table, journal, stopped
+        self._limit = limit
         self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.columns)
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
@@ -106,7 +105,7 @@ class Outcomes:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
             if table.held[source] and is_unsent:
                 return outcome.not_sent(step, HELD if table.held[row] else PAYER_NOT_SENT, is_open=False)
-            outcome = outcome.after(step, entry, self._stopped)
+            outcome = outcome.after(step, entry, self._why_unsent(step, source))
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self._note_stored(step, row, source, entry)
             if outcome.state != "done":
@@ -115,6 +114,11 @@ class Outcomes:
             reason = f"{outcome.reason} Not sent again: {errors}".lstrip() if outcome.step else errors
             return outcome._replace(retryable=False, reason=reason)
         return outcome
+
+    def _why_unsent(self, step: Step, source: int) -> str:
+        """Return why the task of a row that the journal does not have was not sent, "" if nothing is known."""
+        sender = source if step == "payer" else self._table.account_row(source)
+        return self._limit.reason if self._limit and self._limit.leaves(step, sender) else self._stopped
 
     def _note_stored(self, step: Step, row: int, source: int, entry: Entry) -> None:
         """Count what is stored, once for all rows that are the same, and note rows that were changed after that."""
@@ -162,10 +166,3 @@ def code_of(reason: str) -> str:
     """Return the word that tells a program why a row is not sent, with which its reason begins, "" without one."""
     code, _, _ = reason.partition(":")
     return code if code in _CODES_OF_REASONS else ""
-
-
-def shown_id(value: Any) -> Any:
-    """Return a client user id, or a row's label, which may be one, as it may be shown."""
-    if value is None or value is pd.NA:
-        return value
-    return visible(str(mask("clientUserId", value)))

@@ -13,9 +13,9 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.checked_rows import Placeholders
-from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
+from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label, shown_id
 from payerkit.bulk.holder import Flags
-from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, shown_id
+from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
 from payerkit.bulk.reasons import Reasons, first_labels
 from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.table import Step, Table
@@ -63,7 +63,8 @@ def plan_onboarding(
             who holds the accounts, and for a code that no warning has.
 
     Example:
-        >>> plan_onboarding(pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}]))
+        >>> other = {**payer, "clientUserId": "user-2", "ssn": "219-09-9873", "email": "john.doe"}
+        >>> plan_onboarding(pd.DataFrame([payer, other]))
         2 rows: 1 payer and 0 accounts would be sent; rows with warnings: 0.
         1 row would not be sent: errors in the row or in its payer.
              1x error email: Not an e-mail address. (row 1)

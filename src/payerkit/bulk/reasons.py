@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step, shown_id
 from payerkit.bulk.holder import Flags
-from payerkit.bulk.outcomes import shown_id
+from payerkit.checks.table_findings import general
 
 _FIRST = 5
 """Rows that are named for a reason."""
@@ -50,7 +50,10 @@ class Reasons:
 
     @classmethod
     def of_findings(cls, found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]]) -> Self:
-        """Return errors and warnings, each by its column and message; a warning ends with its code, as for `hold`."""
+        """Return errors and warnings, each by its column and message; a warning ends with its code, as for `hold`.
+
+        Findings that differ only in the rows that they name are one.
+        """
         places: dict[tuple[str, str], int] = {}
         numbers = np.full(len(found.kinds), -1, np.int32)
         for number in np.unique(found.numbers).tolist():
@@ -58,7 +61,7 @@ class Reasons:
             if finding.severity != "info":
                 column = columns.get(step, {}).get(finding.field, finding.field) if step else finding.field
                 code = f" [{finding.code}]" if finding.severity == "warning" else ""
-                text = f"{f'{column}: ' if column else ''}{finding.message}{code}"
+                text = f"{f'{column}: ' if column else ''}{general(finding).message}{code}"
                 numbers[number] = places.setdefault((finding.severity, text), len(places))
         chosen = numbers[found.numbers] >= 0
         pairs = found.rows[chosen].astype(np.int64) * len(places) + numbers[found.numbers][chosen]

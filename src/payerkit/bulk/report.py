@@ -15,6 +15,7 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
 from payerkit.bulk.journal import Journal
+from payerkit.bulk.limit import LEFT_BY_LIMIT, Limit
 from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
 from payerkit.bulk.outcomes import HELD, Outcomes, RowOutcome, code_of
 from payerkit.bulk.reasons import Reasons, first_labels
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _ADVICE = {
     "again": "{rows} {are} not finished: call again with the same journal.",
+    "left": "{rows} {are} left to a later call: call again with the same journal, without limit (--limit).",
     "look": "{rows} {wait} for a last look: call again with the same journal.",
     "waiting": "{rows} {wait} until the payer is compliant: call again later, see reason.",
     "refused": '{rows} {were} refused: correct what reason says, or send as before with retry=["refused"] '
@@ -287,7 +289,8 @@ class Report:
         numbers += Counter({state: self.counts[state] for state in ("waiting", "refused", "duplicate")})
         numbers["unknown"] = int(((frame["state"] == "unknown") & ~is_open).sum())
         numbers["look"] = int(((frame["state"] == "done") & is_open).sum())
-        numbers["again"] = int(is_open.sum()) - numbers["look"] - numbers["waiting"]
+        numbers["left"] = int((is_open & frame["reason"].str.contains(LEFT_BY_LIMIT, regex=False)).sum())
+        numbers["again"] = int(is_open.sum()) - numbers["left"] - numbers["look"] - numbers["waiting"]
         numbers["there"] = int(frame.loc[frame["state"] == "done", "reason"].str.startswith(THERE_ALREADY).sum())
         numbers["changed"] = len(np.unique(self._findings.with_codes(["changed_after_storing"]).rows))
         numbers["strays"] = self._sums.strays
@@ -297,9 +300,21 @@ class Report:
         """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last."""
         reasons, findings = self.frame["reason"], self.frame["findings"]
         is_held = reasons.str.startswith("held:")  # its reason refers to its findings
-        shown = reasons.mask(is_held, reasons + " " + findings) if is_held.any() else reasons
+        shown = self._general(reasons.mask(is_held, reasons + " " + findings) if is_held.any() else reasons)
         warnings = Reasons.of_findings(self._findings.of_severity("warning"), self._columns)
         return Reasons.join([Reasons.of_states(self.frame["state"], shown), warnings]).sorted(list(_KINDS))
+
+    def _general(self, reasons: pd.Series[Any]) -> pd.Series[Any]:
+        """Return reasons without the other rows that errors name, so that rows with one kind of error are a group."""
+        errors = self._findings.of_severity("error")
+        rows = np.unique(errors.with_codes(["id_twice", "account_twice"]).rows).tolist()
+        if not rows:
+            return reasons
+        named, unnamed = (FindingTexts(errors, self._columns, names_rows=each).of(rows) for each in (True, False))
+        texts = zip(reasons.iloc[rows], named, unnamed, strict=True)
+        shown = reasons.copy()
+        shown.iloc[rows] = [reason.replace(text, general) for reason, text, general in texts]
+        return shown
 
     def _describe_rows(self, rows: list[int]) -> list[str]:
         """Return the findings and facts of some rows, which a row browser shows in small print."""
@@ -372,9 +387,9 @@ def _html_bar(counts: Mapping[str, int]) -> str:
     )
 
 
-def make_report(tasks: Tasks, journal: Journal, stopped: str) -> Report:
+def make_report(tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None = None) -> Report:
     """Return the report of a table, from its journal."""
-    table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped)
+    table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped, limit)
     columns: dict[str, Any] = {name: TextColumn() for name in RowOutcome._fields}
     columns |= {name: np.zeros(len(table), dtype) for name, dtype in _NOT_TEXT.items()}
     for rows in chunks(table.order):

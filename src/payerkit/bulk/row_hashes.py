@@ -16,9 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from payerkit.bulk.findings_by_row import Step
-from payerkit.bulk.identity import ACCOUNT_FIELDS, id_form, normal_form
+from payerkit.bulk.identity import ACCOUNT_FIELDS, CODES, NUMBERS, id_form, normal_form
 from payerkit.checks.inputs import is_blank
 from payerkit.checks.schema import BANK_DETAILS, PAYER
+from payerkit.checks.texts import compact
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -41,7 +42,8 @@ class RowHashes:
 
     id: equal for near duplicates of an id; written_id: for equal ids alone. account: what makes an account this one.
     payer, details: equal for rows whose values for a step are equal; like_payer, like_details: for near duplicates,
-    too; the id counts in none of these. content: of all that is sent.
+    too; the id counts in none of these. content: of all that is sent. email, ssn: of the payer. iban; number: of an
+    account without one, with the codes of its bank, or its name if it has none.
     """
 
     id: Hashes
@@ -52,6 +54,10 @@ class RowHashes:
     details: Hashes
     like_details: Hashes
     content: Hashes
+    email: Hashes
+    ssn: Hashes
+    iban: Hashes
+    number: Hashes
 
     @classmethod
     def join(cls, parts: Iterable[Self]) -> Self:
@@ -67,17 +73,32 @@ def hash_rows(frame: pd.DataFrame, columns: Mapping[Step, Mapping[str, str]]) ->
     payer = {name: column for name, column in columns.get("payer", {}).items() if name != ID}
     details = columns.get("bank_details", {})
     alike = {name: cells[column].hash(_account_form(name)) for name, column in details.items()}
+    alike_payer = {name: cells[column].hash(id_form) for name, column in payer.items()}
     nothing = np.zeros(len(frame), np.uint64)
     return RowHashes(
         id=cells[ID].hash(lambda text: id_form(text) or text),
         written_id=written[ID],
         payer=_mix(nothing, {name: written[column] for name, column in payer.items()}),
-        like_payer=_mix(nothing, {name: cells[column].hash(id_form) for name, column in payer.items()}),
+        like_payer=_mix(nothing, alike_payer),
         account=_mix(nothing, {name: hashes for name, hashes in alike.items() if name in ACCOUNT_FIELDS}),
         details=_mix(nothing, {name: written[column] for name, column in details.items()}),
         like_details=_mix(nothing, alike),
         content=_mix(nothing, written),
+        email=alike_payer.get("email", nothing),
+        ssn=cells[payer["ssn"]].hash(compact) if "ssn" in payer else nothing,
+        iban=alike.get("iban", nothing),
+        number=_hash_number(nothing, alike),
     )
+
+
+def _hash_number(nothing: Hashes, alike: Mapping[str, Hashes]) -> Hashes:
+    """Return the hashes of account numbers with what says where the account is; 0 without a number, or with an IBAN."""
+    given = {name: hashes for name, hashes in alike.items() if name in (*NUMBERS, *CODES)}
+    places = _mix(nothing, {name: hashes for name, hashes in given.items() if name in CODES})
+    numbers = _mix(nothing, {name: hashes for name, hashes in given.items() if name in NUMBERS})
+    bank = _mix(nothing, {name: hashes for name, hashes in alike.items() if name == "bank_name"})
+    is_left = (numbers == 0) | (alike.get("iban", nothing) != 0)
+    return np.where(is_left, np.uint64(0), numbers + np.where(places == 0, bank, places))
 
 
 def hash_content(frame: pd.DataFrame, columns: Mapping[Step, Mapping[str, str]]) -> Hashes:

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.findings_by_row import Rows
+from payerkit.bulk.findings_by_row import Rows, shown_id
 from payerkit.bulk.holder import Flags
-from payerkit.bulk.outcomes import shown_id
 from payerkit.bulk.reasons import Reasons
 from payerkit.errors import InvalidInput
 from payerkit.html import visible

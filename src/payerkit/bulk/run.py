@@ -42,6 +42,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     hold: str | Collection[str] = (),
     holder_is_payer: bool = False,
     placeholders: Placeholders = "error",
+    limit: int | None = None,
 ) -> Report:
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
@@ -64,7 +65,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     An account that the service does not take yet, since its payer is not compliant, is *waiting*: the same call on
     another day sends it.
 
-    Rows with errors are not sent; rows with warnings are. Agreements and payments are never sent.
+    Rows with errors are not sent; rows with warnings are. The example rows of a template are errors, but for a sandbox.
+    Agreements and payments are never sent.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -98,6 +100,10 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
             payer has the field, too (`bank_country`). A column `holder_is_payer` (yes, no) says it for each row.
         placeholders: What cells are that stand for no value, such as N/A, - or none: "error", they block their row;
             "keep", they are sent as they are, such as the surname Null. NA as a country is always Namibia.
+        limit: Rows to try, at most: the first ones that can be sent and no run has sent yet, those of a payer one after
+            the other. A row brings along its payer, if another row describes it; a row that sends the same as one of
+            these does not count. The others are not sent, and the same call without `limit` sends them. What an earlier
+            run left unknown is reconciled all the same.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
@@ -114,8 +120,10 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         >>> report.counts
         {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0, 'duplicate': 0}
     """
-    options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
-    table = Table(rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders)
+    options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after, limit)
+    table = Table(
+        rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders, takes_examples=_is_sandbox(client)
+    )
     return run_table(client, table, journal, options, progress=progress)
 
 
@@ -137,6 +145,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     hold: str | Collection[str] = (),
     holder_is_payer: bool = False,
     placeholders: Placeholders = "error",
+    limit: int | None = None,
 ) -> Report:
     """Send the bank details of a table, for payers who are already registered, and report the outcome of every row.
 
@@ -161,6 +170,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
         holder_is_payer: As for `onboard`; it matters only if the table has columns of payers, too.
         placeholders: As for `onboard`.
+        limit: Rows to try, at most: the first ones that no run has sent yet; None for all.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table.
@@ -176,9 +186,22 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         >>> add_bank_details(client, rows, journal="accounts.journal", progress=False).frame["status"].tolist()
         ['approved']
     """
-    options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after)
-    table = Table(rows, ("bank_details",), holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders)
+    options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after, limit)
+    table = Table(
+        rows,
+        ("bank_details",),
+        holder_is_payer=holder_is_payer,
+        hold=hold,
+        placeholders=placeholders,
+        takes_examples=_is_sandbox(client),
+    )
     return run_table(client, table, journal, options, progress=progress)
+
+
+def _is_sandbox(client: Client) -> bool:
+    """Return True if the calls go to a sandbox on this machine, which may have the example rows of a template."""
+    check_client(client)
+    return client.environment == "sandbox"
 
 
 def run_table(  # noqa: PLR0913 - two of them for tests
@@ -220,12 +243,13 @@ def run_table(  # noqa: PLR0913 - two of them for tests
         with RunDisplay(
             table, shown=progress, where=client.environment, pace=client.pace, clock=journal.now
         ) as display:
+            table_run = TableRun(own, tasks, journal, options, limiter, display)
             try:
-                TableRun(own, tasks, journal, options, limiter, display).go()
-                report = make_report(tasks, journal, stop.reason)
+                table_run.go()
+                report = make_report(tasks, journal, stop.reason, table_run.limit)
             except KeyboardInterrupt:  # between two steps, or while the report was made
                 stop.set(INTERRUPTED)
-                report = make_report(tasks, journal, stop.reason)
+                report = make_report(tasks, journal, stop.reason, table_run.limit)
             display.end(report.counts, is_whole=not stop)
     if stop.reason == INTERRUPTED:
         raise InterruptedRun(str(report), report=report)

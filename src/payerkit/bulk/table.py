@@ -13,18 +13,21 @@ import pandas as pd
 from payerkit.bulk.cells import Cells
 from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.duplicates import RowGroups
+from payerkit.bulk.file_cells import find_in_cells
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.other_rows import OtherRows, Told, find_shared, find_without_account
 from payerkit.bulk.row_hashes import ID, Hashes, RowHashes
 from payerkit.bulk.sources import open_source
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
-from payerkit.checks.table_findings import table_finding
+from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.errors import InvalidInput, kind_of
+from payerkit.tables.file_findings import FILE_FINDING_CODES, file_finding
 
 __all__ = ["Step", "Table"]
 
-_NEAR_DUPLICATE = "near_duplicate"
+_NEAR_DUPLICATE, _EXAMPLE = "near_duplicate", "example_row"
 
 _ALL = "warnings"
 """Says that rows are kept back for any warning."""
@@ -38,7 +41,7 @@ class Table:
     blocked: rows with errors, which are not sent. held: other rows, with a warning for which they are kept back.
     without_payer: other rows whose payer, in another row, is blocked or held. holder_is_payer: account holders without
     columns of their own are the payers. hold: "warnings", or codes of warnings. placeholders: what N/A and others are.
-    Raises InvalidInput for anything but a table of rows to send.
+    takes_examples: the rows of a template are no error. Raises InvalidInput for anything but a table of rows to send.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Table:
         holder_is_payer: bool = False,
         hold: str | Collection[str] = (),
         placeholders: Placeholders = "error",
+        takes_examples: bool = False,
     ) -> None:
         if not isinstance(holder_is_payer, bool):
             raise InvalidInput("holder_is_payer: expected True or False.")
@@ -64,7 +68,14 @@ class Table:
         self.order = np.argsort(self.payers, kind="stable").astype(np.int32)
         self._written = self._find_spellings(part.hashes.written_id)
         self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
-        self._index_rows(part.hashes, part.found, codes)
+        of_cells = find_in_cells(rows, self.columns, self._filled)
+        found = FindingsByRow.join([*of_cells, part.found])
+        is_example = self._flags(found.with_codes([_EXAMPLE]))
+        others, comparable = OtherRows(self.labels), np.where(is_example, -1, self.payers)
+        shared = find_shared(others, comparable, self._filled, part.hashes, found.of_severity("error"))
+        if takes_examples:
+            found = found.without_codes([_EXAMPLE])
+        self._index_rows(part.hashes, FindingsByRow.join([found, *shared]), codes)
         self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content)
 
     def __len__(self) -> int:
@@ -150,9 +161,11 @@ class Table:
         accounts = RowGroups.of(
             rows["bank_details"], [self.payers, hashes.account], hashes.details, hashes.like_details
         )
-        twice = FindingsByRow.of([(table_finding("id_twice"), payers.contradicting())])
-        contradictions = FindingsByRow.of([(table_finding("account_twice"), accounts.contradicting())], "bank_details")
-        found = FindingsByRow.join([found, twice, contradictions])
+        others = OtherRows(self.labels)
+        twice = FindingsByRow.of(_tell_twice(others, "id_twice", payers))
+        contradictions = FindingsByRow.of(_tell_twice(others, "account_twice", accounts), "bank_details")
+        lacking = find_without_account(self.payers, self._filled)
+        found = FindingsByRow.join([found, twice, contradictions, lacking])
         self.blocked = self._flags(found.of_severity("error"))
         self.held = self._flags(found.with_codes(held_codes)) & ~self.blocked
 
@@ -165,9 +178,9 @@ class Table:
         self._account_rows[accounts.rows] = account_rows
 
         near = [
-            FindingsByRow.of([(table_finding(_NEAR_DUPLICATE, ID), np.flatnonzero(respelled))]),
-            self._find_near(payers, payer_rows, hashes.payer, "payer"),
-            self._find_near(accounts, account_rows, hashes.details, "bank_details"),
+            FindingsByRow.of(self._tell_respelled(others, np.flatnonzero(respelled))),
+            self._find_near(others, payers, payer_rows, hashes.payer, "payer"),
+            self._find_near(others, accounts, account_rows, hashes.details, "bank_details"),
         ]
         self.found = FindingsByRow.join([found, *near]).in_order()
         self.held |= self._flags(FindingsByRow.join(near).with_codes(held_codes)) & ~self.blocked
@@ -182,16 +195,32 @@ class Table:
         flags[rows] = [self._ids[row] != self.client_user_id(row) for row in rows.tolist()]
         return flags
 
-    def _find_near(self, groups: RowGroups, chosen: Rows, written: Hashes, step: Step) -> FindingsByRow:
+    def _tell_respelled(self, others: OtherRows, rows: Rows) -> Told:
+        """Return a warning for each of some rows whose id is sent as another row writes it."""
+        several = np.flatnonzero(np.isin(self.payers, list(self._spellings)))
+        writing = {self._ids[row]: row for row in several[::-1].tolist()}
+        by = [writing[str(self.client_user_id(row))] for row in rows.tolist()]
+        return others.replaced(table_finding(_NEAR_DUPLICATE, ID), rows, np.array(by, np.int32))
+
+    def _find_near(
+        self, others: OtherRows, groups: RowGroups, chosen: Rows, written: Hashes, step: Step
+    ) -> FindingsByRow:
         """Return warnings of rows in place of which another one is sent that is written in another way."""
         is_other = (groups.written != written[chosen]) & ~self.blocked[groups.rows]
-        return FindingsByRow.of([(table_finding(_NEAR_DUPLICATE), groups.rows[is_other])], step)
+        told = others.replaced(table_finding(_NEAR_DUPLICATE), groups.rows[is_other], chosen[is_other])
+        return FindingsByRow.of(told, step)
 
     def _flags(self, found: FindingsByRow) -> Flags:
         """Return an array: for each row, whether it has one of some findings."""
         flags = np.zeros(len(self), bool)
         flags[found.rows] = True
         return flags
+
+
+def _tell_twice(others: OtherRows, code: str, groups: RowGroups) -> Told:
+    """Return an error for each row of the groups in which rows contradict each other."""
+    found = groups.contradicting()
+    return others.differing(table_finding(code), found.rows, found.groups, found.alike)
 
 
 def _usual(texts: Counter[str]) -> str:
@@ -212,8 +241,15 @@ def _checked_codes(hold: object) -> Collection[str]:
     if not isinstance(hold, str | list | tuple | set | frozenset):
         raise InvalidInput(f'hold: expected "warnings", or codes of warnings, got {kind_of(hold)}.')
     codes = [hold] if isinstance(hold, str) else list(hold)
-    rules = [rule for schema in (PAYER, BANK_DETAILS) for rule in load_rules(schema.name)] if codes else []
-    known = {_NEAR_DUPLICATE, *(rule.code for rule in rules if rule.severity == "warning")}
+    known = _warning_codes() if codes else ()
     if unknown := [code for code in codes if code != _ALL and code not in known]:
         raise InvalidInput(f"hold: not the code of a warning: {', '.join(map(repr, unknown))}. rules() has all codes.")
     return known if _ALL in codes else codes
+
+
+def _warning_codes() -> Collection[str]:
+    """Return the codes of all warnings about payers, accounts, rows of a table and cells of a file."""
+    rules = (rule for schema in (PAYER, BANK_DETAILS) for rule in load_rules(schema.name))
+    of_tables = (table_finding(code, None, "", "") for code in TABLE_FINDING_CODES)
+    of_files = (file_finding(code, "", "", "") for code in FILE_FINDING_CODES)
+    return {each.code for each in (*rules, *of_tables, *of_files) if each.severity == "warning"}

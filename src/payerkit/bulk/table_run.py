@@ -10,6 +10,7 @@ from typing import Literal
 
 from payerkit.bulk.existing import ExistingAccounts
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
+from payerkit.bulk.limit import Limit, choose_rows
 from payerkit.bulk.listing import Listing
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter
@@ -71,16 +72,20 @@ class TableRun:
             when_compliant=self._when_compliant,
             can_rely_on_lists=self._can_rely_on_lists,
         )
+        self.limit: Limit | None = None
+        """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
         """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
 
     def go(self) -> None:
         """Send and reconcile all steps, until the run is stopped."""
+        if self._options.limit is not None:
+            self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
         if self._display.shown:
             self._announce()
         for step in self._table.steps:
             self._display.describe(in_words(step))
-            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches(step))
+            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches_to_send(step))
             self._reconcile(step)
         if "bank_details" in self._table.steps:
             self._look_again()
@@ -92,7 +97,7 @@ class TableRun:
         unsent: dict[Step, int] = {"payer": 0, "bank_details": 0}
         calls = 0
         for step in self._table.steps:
-            for batch in self._batches(step):
+            for batch in self._batches_to_send(step):
                 count = self._count_unsent(batch)
                 unsent[step] += count
                 calls += self._count_calls(step, count)
@@ -112,10 +117,10 @@ class TableRun:
         if batch.step == "bank_details":
             rows = tuple(row for row in rows if not self._table.without_payer[row])
         step, distinct = batch.step, self._distinct(batch.step, rows)
-        if self._journal.is_new:
+        if self._journal.is_new and self.limit is None:
             return len(distinct)
         entries = ((row, self._journal.entry(self._tasks.key(step, row))) for row in distinct)
-        return sum(self._intent(step, row, entry) in {"send", "reset"} for row, entry in entries)
+        return sum(self._is_unsent(step, row, entry) for row, entry in entries)
 
     # Sending
 
@@ -139,6 +144,12 @@ class TableRun:
             chosen = tuple(group[to_send[group]].tolist())
             if chosen:
                 yield Batch(step, chosen)
+
+    def _batches_to_send(self, step: Step) -> Iterator[Batch]:
+        """Yield the batches of a step with rows that this run tries."""
+        for batch in self._batches(step):
+            if self.limit is None or not all(self.limit.leaves(step, row) for row in self._distinct(step, batch.rows)):
+                yield batch
 
     def _distinct(self, step: Step, rows: Iterable[int]) -> list[int]:
         """Return the rows that are sent for some rows of a batch: one for those that are the same task."""
@@ -226,7 +237,7 @@ class TableRun:
     def _unsent_rows(self, batch: Batch) -> list[int]:
         """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
         rows, unsent = self._distinct(batch.step, batch.rows), []
-        if self._journal.is_new:
+        if self._journal.is_new and self.limit is None:
             return [*rows]
         for row in rows:
             key = self._tasks.key(batch.step, row)
@@ -244,8 +255,18 @@ class TableRun:
                     self._display.wait_until(entry.since + self._delay())
         return unsent
 
+    def _is_unsent(self, step: Step, row: int, entry: Entry | None) -> bool:
+        """Return True if this run sends a task, from the journal's record of it."""
+        return self._intent(step, row, entry) in {"send", "reset"}
+
     def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
+        intent = self._intent_without_limit(step, row, entry)
+        is_left = self.limit is not None and intent in {"send", "reset"} and self.limit.leaves(step, row)
+        return "leave" if is_left else intent
+
+    def _intent_without_limit(self, step: Step, row: int, entry: Entry | None) -> Intent:
+        """Return what a run that tries all rows does with a task first."""
         if entry is None or entry.is_unsent:
             return "send"
         if entry.state in {"refused", "not_sent"}:

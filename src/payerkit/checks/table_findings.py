@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
@@ -31,3 +32,15 @@ def table_finding(code: str, field: str | None = None, *values: str) -> Finding:
         hint=kind["hint"].format(*values),
         basis=kind["basis"],
     )
+
+
+def naming_rows(finding: Finding, rows: str) -> Finding:
+    """Return a finding about a row that says which other rows it is about, such as "row 7"."""
+    return replace(finding, message=f"{finding.message.removesuffix('.')}: see {rows}.")
+
+
+def general(finding: Finding) -> Finding:
+    """Return a finding without the other rows that it names: equal for all findings of one kind."""
+    message = _KINDS[finding.code]["message"] if finding.code in _KINDS else ""
+    names_rows = message and finding.message.startswith(f"{message.removesuffix('.')}: see ")
+    return replace(finding, message=message) if names_rows else finding

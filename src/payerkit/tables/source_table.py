@@ -120,13 +120,25 @@ def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
         return
     is_numbered_anew = rows.index.name != "row" or not rows.index.is_unique
     places: dict[Hashable, int] = {} if is_numbered_anew else {label: place for place, label in enumerate(rows.index)}
-    texts: dict[str, list[Any]] = {}
+    columns = dict.fromkeys(each.column for each in found if each.column in rows.columns)
+    cells = {column: list(map(_text, rows[column])) for column in columns}
+    places_of = {column: _places_by_text(texts) for column, texts in cells.items()} if is_numbered_anew else {}
     for each in found:
-        if each.column not in rows.columns:
+        if each.column not in cells:
             continue
-        cells = texts.setdefault(each.column, rows[each.column].tolist())
-        chosen = range(len(cells)) if is_numbered_anew else [places[each.label]] if each.label in places else []
-        yield from ((place, each.column, each.finding) for place in chosen if _text(cells[place]) == each.text)
+        if is_numbered_anew:
+            chosen = places_of[each.column].get(each.text, [])
+        else:
+            place = places.get(each.label)
+            chosen = [place] if place is not None and cells[each.column][place] == each.text else []
+        yield from ((place, each.column, each.finding) for place in chosen)
+
+
+def _places_by_text(texts: Sequence[str | None]) -> Mapping[str | None, list[int]]:
+    found: dict[str | None, list[int]] = {}
+    for place, text in enumerate(texts):
+        found.setdefault(text, []).append(place)
+    return found
 
 
 def _text(cell: Any) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,11 @@ _PAYER = {
 """The payer of the example rows, who is another person than the account holder."""
 
 Record = Mapping[str, str]
+
+_IS_EXAMPLE_ID, _IS_EXAMPLE_EMAIL = (
+    re.compile(re.escape(_PAYER[name]).replace(re.escape("{number:03}"), "[0-9]{3}"), re.IGNORECASE).fullmatch
+    for name in ("client_user_id", "email")
+)
 
 
 @without_internal_frames
@@ -85,6 +91,11 @@ def template(*routes: str, path: str | Path | None = None) -> str:
     if path is not None:
         _write(Path(path), text.getvalue(), columns, records)
     return text.getvalue()
+
+
+def is_example(client_user_id: str, email: str | None) -> bool:
+    """Return True for a row that still has the id and the e-mail address of a template, or the id alone."""
+    return bool(_IS_EXAMPLE_ID(client_user_id)) and (not email or bool(_IS_EXAMPLE_EMAIL(email)))
 
 
 @cache

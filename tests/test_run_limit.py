@@ -1,0 +1,172 @@
+"""Runs with a limit: which rows they try, and what becomes of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from bulk_model import LOST_BEFORE, Killed, ModelService, api_error, breaches, reasons, row_states, run
+from bulk_tables import Row, payer_row
+from payerkit.client import Client
+from payerkit.errors import InvalidInput
+
+LEFT = "Not tried yet, because of limit: this call tried the first 2 rows that were not sent before."
+
+
+@pytest.fixture
+def service() -> ModelService:
+    """Return a far end without faults."""
+    return ModelService()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a path for a new journal."""
+    return tmp_path / "run.journal"
+
+
+def rows_of(count: int) -> list[Row]:
+    """Return payers with an account each."""
+    return [payer_row(place) for place in range(count)]
+
+
+def done(report: payerkit.Report) -> list[int]:
+    """Return the rows that are done."""
+    return [row for row, state in enumerate(row_states(report)) if state == "done"]
+
+
+def test_a_few_rows_are_tried_first(service: ModelService, path: Path) -> None:
+    """The others are not sent, and say why; the same call without limit sends them, and nothing twice."""
+    rows = rows_of(5)
+    tried = run(service, rows, path, limit=2)
+
+    assert ([0, 1], 2, 2) == (done(tried), service.count("payer"), service.count("account"))
+    assert ["", "", LEFT, LEFT, LEFT] == reasons(tried)
+    assert [False, False, True, True, True] == tried.frame["retryable"].tolist()
+    assert "3 rows are left to a later call: call again with the same journal, without limit (--limit)." in str(tried)
+    assert "not finished" not in str(tried)
+
+    rest = run(service, rows, path)
+
+    assert (list(range(5)), 5, 5) == (done(rest), service.count("payer"), service.count("account"))
+    assert [] == breaches(service, rows, rest)
+
+
+def test_the_next_call_tries_the_next_rows(service: ModelService, path: Path) -> None:
+    """A limit is that of one call: rows that were sent before do not count."""
+    rows = rows_of(5)
+
+    assert [[0, 1], [0, 1, 2, 3], [0, 1, 2, 3, 4]] == [done(run(service, rows, path, limit=2)) for _ in range(3)]
+    assert (5, 5) == (service.count("payer"), service.count("account"))
+
+
+def test_rows_that_cannot_be_sent_do_not_count(service: ModelService, path: Path) -> None:
+    """Rows with errors, rows that are held, and rows whose payer has an error."""
+    rows = rows_of(6)
+    rows[0] |= {"email": "x"}
+    rows[1] |= {"country": "UK"}
+    report = run(service, rows, path, limit=2, hold="country_habit")
+
+    assert [2, 3] == done(report)
+    assert [True, True] == [reasons(report)[0].startswith("email: "), reasons(report)[1].startswith("held: ")]
+
+
+def test_rows_that_were_refused_do_not_count(service: ModelService, path: Path) -> None:
+    """As long as they are as they were: they would not be sent. A corrected one counts."""
+    rows = rows_of(4)
+    service.next["payer"].append(api_error(400))
+    first = run(service, rows, path, limit=1)
+    second = run(service, rows, path, limit=1)
+    rows[0] |= {"city": "Utica"}
+    third = run(service, rows, path, limit=1)
+
+    assert ["refused", "not_sent", "not_sent", "not_sent"] == row_states(first)
+    assert ["refused", "done", "not_sent", "not_sent"] == row_states(second)
+    assert ["done", "done", "not_sent", "not_sent"] == row_states(third)
+
+
+ACCOUNTS = [payer_row(0) | {"account_number": f"8800{place}"} for place in range(4)]
+BARE = {name: None for name in payer_row(0) if name not in {"client_user_id", "account_number"}}
+PAYER_ALONE = dict.fromkeys(("bank_name", "account_name", "account_number", "routing_number", "currency"))
+PAYER_ALONE |= {"document_type": None, "document_number": None}
+
+
+@pytest.mark.parametrize(
+    ("rows", "limit", "payers", "accounts", "finished"),
+    [
+        (ACCOUNTS, 2, 1, 2, [0, 1]),  # the rest of the payer's accounts comes later
+        ([*ACCOUNTS[:2], payer_row(1), ACCOUNTS[2]], 3, 1, 3, [0, 1, 3]),  # rows of one payer come together
+        ([ACCOUNTS[0], ACCOUNTS[0], payer_row(1), payer_row(2)], 2, 2, 2, [0, 1, 2]),  # the same row twice counts once
+        ([payer_row(0) | PAYER_ALONE, payer_row(1), ACCOUNTS[0]], 1, 1, 0, [0]),
+        ([payer_row(0) | PAYER_ALONE, payer_row(1), ACCOUNTS[0]], 2, 1, 1, [0, 2]),
+    ],
+)
+def test_the_rows_of_one_payer(
+    service: ModelService, path: Path, rows: list[Any], limit: int, payers: int, accounts: int, finished: list[int]
+) -> None:
+    """A row brings its payer along; another account of the payer is another row."""
+    report = run(service, rows, path, limit=limit)
+
+    assert (payers, accounts) == (service.count("payer"), service.count("account"))
+    assert finished == done(report)
+    assert list(range(len(rows))) == done(run(service, rows, path))
+    assert 1 == service.count("payer", payer_row(0)["client_user_id"])
+
+
+def test_an_account_that_is_left_is_told_with_its_payer(service: ModelService, path: Path) -> None:
+    """Its payer is stored already."""
+    report = run(service, ACCOUNTS, path, limit=2)
+
+    assert f"Its payer is stored, its account is not. {LEFT}" == reasons(report)[3]
+
+
+def test_what_is_unknown_is_settled_all_the_same(service: ModelService, path: Path) -> None:
+    """It was sent before, so that it does not count; this call sends two further rows."""
+    rows = rows_of(4)
+    service.next["account"].append(LOST_BEFORE)
+
+    def end(kind: str, _: str) -> None:
+        if kind == "list" and service.count("account"):
+            raise Killed
+
+    service.before = end
+    with pytest.raises(Killed):
+        run(service, rows, path, limit=1)
+    service.before = lambda *_: None
+    report = run(service, rows, path, limit=2)
+
+    assert [0, 1, 2] == done(report)
+    assert 4 == service.count("account")
+
+
+def test_a_larger_limit_than_the_table_sends_all(service: ModelService, path: Path) -> None:
+    """And says nothing of a limit."""
+    report = run(service, rows_of(3), path, limit=10)
+
+    assert [0, 1, 2] == done(report)
+    assert "limit" not in str(report)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2.5, True, "3"])
+def test_a_limit_is_a_number_of_rows(shared: Client, path: Path, limit: Any) -> None:
+    """A mistake is told before anything is sent."""
+    for send in (payerkit.onboard, payerkit.add_bank_details):
+        with pytest.raises(InvalidInput, match="limit: expected a whole number of rows, 1 or more"):
+            send(shared, pd.DataFrame(rows_of(1)), journal=path, limit=limit)
+
+
+def test_accounts_are_tried_first_too(shared: Client, path: Path) -> None:
+    """Of payers who are on board."""
+    rows = pd.DataFrame([payer_row(0), *ACCOUNTS]).assign(client_user_id="limited-accounts")
+    payerkit.onboard(shared, rows[:1], journal=path, progress=False, holder_is_payer=True)
+    accounts = rows.drop(columns=["email", "phone", "ssn", "nationality", "first_name", "last_name"])
+    report = payerkit.add_bank_details(
+        shared, accounts[1:], journal=path, progress=False, limit=3, holder_is_payer=True
+    )
+
+    assert {"done": 3, "not_sent": 1} == {state: count for state, count in report.counts.items() if count}
+    assert 4 == len(payerkit.list_payment_details(shared, "limited-accounts"))
