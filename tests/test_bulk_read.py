@@ -228,7 +228,7 @@ def test_columns_are_named_by_field(columns: list[Any], mapping: Mapping[Any, An
         (["email", "postkode"], {}, {"postkode": "did you mean postcode?"}),
         (["postkode"], {}, {"postkode": "did you mean postcode?"}),  # also where no column is known
         (["email", "acount number"], {}, {"acount number": "did you mean account_number?"}),
-        (["email", "bank_postcode"], {}, {"bank_postcode": "may be bank_postal_code."}),  # or the bank's own
+        (["email", "bank_postcode"], {}, {"bank_postcode": "of bank details."}),  # it may be the bank's own
         (["bank_postal_code", "postalCode"], {}, {"postalCode": "a second column for postal_code."}),
         (["postal_code", "email", "bank_postal_code"], {}, {"bank_postal_code": "column for bank_postal_code."}),
         (["email", "shoe size", "hat"], {}, {"shoe size": "bank details.", "hat": "bank details."}),

@@ -249,7 +249,8 @@ def _checked_codes(hold: object) -> Collection[str]:
 
 def _warning_codes() -> Collection[str]:
     """Return the codes of all warnings about payers, accounts, rows of a table and cells of a file."""
-    rules = (rule for schema in (PAYER, BANK_DETAILS) for rule in load_rules(schema.name))
+    rules = [rule for schema in (PAYER, BANK_DETAILS) for rule in load_rules(schema.name)]
     of_tables = (table_finding(code, None, "", "") for code in TABLE_FINDING_CODES)
     of_files = (file_finding(code, "", "", "") for code in FILE_FINDING_CODES)
-    return {each.code for each in (*rules, *of_tables, *of_files) if each.severity == "warning"}
+    found = {each.code for each in (*of_tables, *of_files) if each.severity == "warning"}
+    return found | {rule.code for rule in rules if rule.severity == "warning"}

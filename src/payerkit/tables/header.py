@@ -13,8 +13,9 @@ from payerkit.tables.sheet import Sheet
 
 IsKnown = Callable[[str], bool]
 
+_FIRST_ROWS = 1000
 _MOST_ROWS = 40
-"""Rows that are not blank among which the header is looked for."""
+"""Among the first so many rows that are not blank, the header is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,14 @@ def find_header(sheet: Sheet, is_known: IsKnown, *, row: int | None = None) -> H
 
 def _first_rows(sheet: Sheet, row: int | None) -> dict[int, list[str]]:
     """Return the first rows that are not blank, by number: a text for each column, "" where blank."""
-    has_cells = sheet.cells.notna().any(axis=1)
-    part = sheet.cells.loc[has_cells].head(_MOST_ROWS)
+    top = sheet.cells.head(_FIRST_ROWS)
+    part = top.dropna(how="all").head(_MOST_ROWS)
+    if part.empty:
+        part = sheet.cells.dropna(how="all").head(_MOST_ROWS)
     if row is not None and row not in part.index:
-        if row not in sheet.cells.index or not has_cells.loc[row]:
+        part = pd.concat([part, sheet.cells.loc[sheet.cells.index == row].dropna(how="all")])
+        if row not in part.index:
             raise InvalidInput(f"header_row: row {row} is blank, or not a row of the table.")
-        part = pd.concat([part, sheet.cells.loc[[row]]])
     if part.empty:
         raise InvalidInput(EMPTY)
     return {
@@ -95,20 +98,29 @@ def _names(
     sheet: Sheet, rows: Mapping[int, Sequence[str]], at: int, is_known: IsKnown, *, is_given: bool
 ) -> tuple[int, tuple[str, ...]]:
     """Return the names, and which of the rows has the other part of them: the row itself if they stand in one row."""
-    numbers, cells = list(rows), list(rows.values())
+    cells = list(rows.values())
     own = cells[at]
-    if not is_given and at + 1 < len(cells):
-        joined = _join(own, cells[at + 1])
-        if _known(joined, is_known) > max(_known(own, is_known), _known(cells[at + 1], is_known)):
-            return at + 1, tuple(joined)
-    above = at - 1
-    if above < 0 or numbers[above] != numbers[at] - 1:
-        return at, tuple(own)
-    groups = _groups(sheet, numbers[above], cells[above], own)
+    following = at + 1
+    if not is_given and following < len(cells):
+        joined = _join(own, cells[following])
+        known = _known(joined, is_known)
+        if known > max(_known(own, is_known), _known(cells[following], is_known)):
+            grouped = _grouped(sheet, rows, following)
+            return following, grouped if grouped and _known(grouped, is_known) >= known else tuple(joined)
+    grouped = _grouped(sheet, rows, at)
+    return (at - 1, grouped) if grouped else (at, tuple(own))
+
+
+def _grouped(sheet: Sheet, rows: Mapping[int, Sequence[str]], at: int) -> tuple[str, ...] | None:
+    """Return the names of a row with their groups from the row above; None if that row has no groups."""
+    numbers, cells = list(rows), list(rows.values())
+    if at == 0 or numbers[at - 1] != numbers[at] - 1:
+        return None
+    groups = _groups(sheet, numbers[at - 1], cells[at - 1], cells[at])
     if groups is None:
-        return at, tuple(own)
-    names = (f"{group}: {name}" if group and name else name or group for group, name in zip(groups, own, strict=True))
-    return above, tuple(names)
+        return None
+    pairs = zip(groups, cells[at], strict=True)
+    return tuple(f"{group}: {name}" if group and name else name or group for group, name in pairs)
 
 
 def _groups(sheet: Sheet, number: int, above: Sequence[str], own: Sequence[str]) -> list[str] | None:
@@ -116,7 +128,9 @@ def _groups(sheet: Sheet, number: int, above: Sequence[str], own: Sequence[str])
     places = [place for place, cell in enumerate(above) if cell]
     merged = {first: last for row, first, last in sheet.merged if row == number}
     is_title = len(places) == 1 and (places[0] == 0 or merged.get(places[0], 0) - places[0] + 1 >= len(own))
-    if is_title or any(char.isdigit() for cell in above for char in cell) or len(places) >= sum(map(bool, own)):
+    has_figures = any(char.isdigit() for cell in above for char in cell)
+    beside = [place for place in places if own[place]]  # the others are names, merged with the cell below
+    if is_title or has_figures or len(beside) >= sum(map(bool, own)):
         return None
     groups = [""] * len(own)
     for place, following in zip(places, [*places[1:], len(own)], strict=True):
@@ -138,11 +152,10 @@ def _last(rows: Mapping[int, Sequence[str]], at: int, is_known: IsKnown) -> int:
 
 def _unnamed(sheet: Sheet, row: int, names: Sequence[str]) -> dict[int, int]:
     """Return the columns without a name that have cells below the header, with the first row of each."""
-    below = sheet.cells.loc[sheet.cells.index > row]
+    is_below = sheet.cells.index > row
     found = {}
-    for place, name in enumerate(names):
-        cells = below.iloc[:, place] if not name else None
-        first = cells.first_valid_index() if cells is not None else None
-        if first is not None:
-            found[place] = int(str(first))
+    for place in (place for place, name in enumerate(names) if not name):
+        rows = sheet.cells.index[is_below & sheet.cells.iloc[:, place].notna().to_numpy()]
+        if len(rows):
+            found[place] = int(rows[0])
     return found

@@ -102,7 +102,7 @@ class HeaderMapping:
 
     def check(self) -> dict[int, str]:
         """Return the fields. Raises InvalidInput that names every open column and every problem, and what to pass."""
-        if self.looks_headless and self.open:
+        if self.looks_personal or (not self.is_known and not any(each.candidates for each in self.open)):
             raise InvalidInput("No column is a known field. Does the table have a header row?", advice=_advice(""))
         if not self.open and not self.problems:
             return self.fields
@@ -110,15 +110,15 @@ class HeaderMapping:
         message = "The table has columns that cannot be used."
         raise InvalidInput(message, fields=(*told, *self.problems), advice=_advice(self.to_paste() if told else ""))
 
-    @property
-    def looks_headless(self) -> bool:
-        """Return True if the names may be data: none is known, and one may be personal, or none is nearly known."""
-        named = [each for each in self.columns if each.how != "blank"]
-        is_known = any(each.column is not None or each.how in {"chosen", "second"} for each in named)
-        if is_known or not named:
-            return False
-        is_personal = any(mask_name(each.header) != each.header for each in named)
-        return is_personal or not any(each.candidates for each in named)
+    @cached_property
+    def is_known(self) -> bool:
+        """True if any column is known, or was chosen."""
+        return any(each.column is not None or each.how in {"chosen", "second"} for each in self.columns)
+
+    @cached_property
+    def looks_personal(self) -> bool:
+        """True if the names may be a row of data: none is known, and one looks like personal data."""
+        return not self.is_known and any(mask_name(each.header) != each.header for each in self.columns)
 
     def to_paste(self) -> str:
         """Return what is to be passed as `mapping`, in the file's order: what was chosen, and the proposals."""
@@ -133,11 +133,11 @@ class HeaderMapping:
     @staticmethod
     def _remark(each: MappedColumn, name: str | None) -> str:
         """Return what else an open column may be, as a comment."""
-        if not each.candidates:
-            return ""
+        if each.how == "second" and name is None:
+            return f"  # {each.problem.rstrip('.')}"
+        if each.candidates and name is None:
+            return f"  # {each.candidates[0]} has another column: join them in the file, or leave this one out"
         others = [_quoted(other) for other in each.candidates if other != name]
-        if name is None:
-            return f"  # {listed(others, 'and')} has a column: join both in the file, or leave this one out"
         return f"  # or {listed(others, 'or')}" if others else ""
 
 
@@ -153,13 +153,16 @@ def map_headers(
     columns = [
         MappedColumn(key, name, place) for place, (key, name) in enumerate(zip(_keys(names), names, strict=True))
     ]
-    decided, problems = _decide(columns, chosen or {})
-    readings = [NO_READING if each.place in decided else read_header(each.header) for each in columns]
+    decided, mistaken, problems = _decide(columns, chosen or {})
+    is_read = [each.place not in decided and each.place not in mistaken for each in columns]
+    readings = [read_header(each.header) if own else NO_READING for each, own in zip(columns, is_read, strict=True)]
     owners = _Owners.of(decided.values(), readings)
     mapped = []
     for each, found in zip(columns, readings, strict=True):
         if each.place in decided:
             mapped.append(replace(each, column=decided[each.place], how="chosen"))
+        elif each.place in mistaken:
+            mapped.append(replace(each, candidates=mistaken[each.place], how="near"))
         elif each.header:
             mapped.append(_read(each, found, owners))
         else:
@@ -182,25 +185,25 @@ def _letter(place: int) -> str:
 
 
 def _decide(
-    columns: Iterable[MappedColumn], chosen: Mapping[str, str | None]
-) -> tuple[dict[int, str | None], tuple[FieldProblem, ...]]:
-    """Return what was chosen by number of the column, and what is wrong with it."""
-    columns = list(columns)
+    columns: Sequence[MappedColumn], chosen: Mapping[str, str | None]
+) -> tuple[dict[int, str | None], dict[int, tuple[str, ...]], tuple[FieldProblem, ...]]:
+    """Return by number of the column what was chosen, and what was likely meant by no field, and other problems."""
     decided: dict[int, str | None] = {}
+    mistaken: dict[int, tuple[str, ...]] = {}
     problems = []
     for key, wanted in chosen.items():
         meant = _meant(columns, key)
-        name = OUR_NAMES.get(wanted) if wanted is not None else None
-        likely = likely_column(wanted) if wanted is not None and name is None else None
         if not meant and wanted is not None:
             problems.append(_problem(key, "not a column of the table."))
-        elif wanted is not None and name is None:
-            problems.append(_problem(key, f"{_NO_FIELD}{f'; did you mean {likely}?' if likely else '.'}"))
         for each in meant:
+            name = OUR_NAMES.get(wanted)
+            if wanted is not None and name is None:
+                mistaken[each.place] = tuple(filter(None, [likely_column(wanted)]))
+                continue
             if name is not None and name in decided.values():
                 problems.append(_problem(each.shown_key, f"a second column for {name}."))
             decided[each.place] = name
-    return decided, tuple(problems)
+    return decided, mistaken, tuple(problems)
 
 
 def _meant(columns: Iterable[MappedColumn], key: str) -> list[MappedColumn]:

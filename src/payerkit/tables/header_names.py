@@ -75,11 +75,8 @@ def likely_column(name: str) -> str | None:
 
 
 def is_known_header(text: str) -> bool:
-    """Return True if a text is a known name of one column; names that are merely near do not count."""
-    if len(text) > _MAX_LENGTH:
-        return False
-    found = HeaderReading((), "exact") if text in OUR_NAMES else _read_known(text)
-    return found is not None and found.is_certain
+    """Return True if a text is a known name, be it certain or not; names that are merely near do not count."""
+    return text in OUR_NAMES or _read_known(text) is not None
 
 
 def _read_known(header: str) -> HeaderReading | None:
@@ -107,16 +104,17 @@ _IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*")
 
 
 def _without_remark(header: str) -> HeaderReading | None:
-    """Return the reading of a header without a remark, such as (required); other words in brackets make it unsure."""
+    """Return the reading of a header with words in brackets: whose it is, a remark such as (required), or a doubt."""
     bare = _IN_BRACKETS.sub(" ", header).strip()
     remarks = _IN_BRACKETS.findall(header)
     if not remarks:
         bare, remarks = _cut_remark(fold(header))
     if not bare or not remarks:
         return None
-    found = _of_somebody(f"{remarks[0]} {bare}") or _look_up(bare)  # "Country (beneficiary)"
-    if found is None:
-        return None
+    owned = _of_somebody(f"{remarks[0]} {bare}") if len(remarks) == 1 else None
+    found = _look_up(bare)
+    if owned or found is None:
+        return owned
     return found if all(fold(remark) in _words("remark") for remark in remarks) else _doubted(found)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import advice, chip, grid, picture, title
@@ -25,6 +26,7 @@ from payerkit.wording import count_of, listed
 Normalise = bool | Sequence[str]
 """Whether values with exactly one meaning are rewritten: all, none, or those of some of our columns."""
 
+_FIRST_ROWS = 100
 _EXAMPLES = 3
 _MAX_EXAMPLE = 24
 
@@ -168,7 +170,7 @@ class Mapping(MutableMapping[str, str | None]):
         if found:
             keys = listed((json.dumps(each.key, ensure_ascii=False) for each in found), "or")
             raise InvalidInput(f"mapping: several columns have this name. Write {keys}.")
-        raise InvalidInput("mapping: not a column of the file. mapping.columns lists them all.")
+        raise InvalidInput(f"mapping: {mask_name(key)} is not a column of the file. mapping.columns lists them all.")
 
     def save(self, path: str | Path) -> None:
         """Write the mapping as JSON: names of columns, and how the file is read; no values of the file.
@@ -262,7 +264,7 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> Mapping:
     if hasattr(source, "map_partitions"):
         raise InvalidInput("source: expected a file or a DataFrame of pandas, got one of Dask. Pass its head().")
     raw = open_table(source, is_known_header, sheet=sheet)
-    cells = [raw.rows[place].dropna() for place in range(len(raw.names))]
+    cells = [raw.rows[place].head(_FIRST_ROWS) for place in range(len(raw.names))]
     mapping = _propose(raw.names, cells, unnamed=raw.unnamed)
     mapping.sheet = raw.sheet.name or None
     mapping.header_row = raw.header_row or None
@@ -277,7 +279,7 @@ def _propose(
     chosen: AnyMapping[str, str | None] | None = None,
 ) -> Mapping:
     mapped = map_headers(headers, chosen, unnamed=unnamed or {})
-    if mapped.looks_headless and mapped.open:
+    if mapped.looks_personal:
         mapped.check()
     examples = [_masked(column.column, values) for column, values in zip(mapped.columns, cells, strict=True)]
     return Mapping(headers, chosen, examples=examples, unnamed=unnamed or {})
@@ -286,7 +288,8 @@ def _propose(
 def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
     """Return the first different values of a column, masked."""
     texts = dict.fromkeys(" ".join(str(value).split()) for value in values if not pd.isna(value))
-    return tuple(_mask_one(column, text) for text in islice(filter(None, texts), _EXAMPLES))
+    shown = dict.fromkeys(_mask_one(column, text) for text in texts if text)
+    return tuple(islice(shown, _EXAMPLES))
 
 
 def _mask_one(column: str | None, text: str) -> str:

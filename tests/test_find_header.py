@@ -1,0 +1,127 @@
+"""The header of a sheet: titles above it, two rows, blank rows, columns without a name."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from payerkit.errors import InvalidInput
+from payerkit.tables.header import Header, find_header
+from payerkit.tables.header_names import is_known_header
+from payerkit.tables.sheet import Sheet
+
+NAMES = ["First name", "Surname", "E-mail"]
+DATA = ["Example", "Payer", "payer@example.com"]
+
+
+def sheet_of(*rows: list[str], merged: tuple[tuple[int, int, int], ...] = ()) -> Sheet:
+    """Return a sheet with these rows; "" for a blank cell."""
+    width = max(map(len, rows), default=0)
+    cells = pd.DataFrame([[cell or None for cell in row] + [None] * (width - len(row)) for row in rows], dtype=object)
+    return Sheet(cells.set_axis(pd.RangeIndex(1, 1 + len(rows), name="row")), merged=merged)
+
+
+def header_of(*rows: list[str], merged: tuple[tuple[int, int, int], ...] = (), row: int | None = None) -> Header:
+    """Return the header of a sheet with these rows."""
+    return find_header(sheet_of(*rows, merged=merged), is_known_header, row=row)
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [
+        ([NAMES, DATA], 1),
+        ([[], [], NAMES, DATA], 3),  # blank rows above
+        ([["Payers of November"], NAMES, DATA], 2),  # a title
+        ([["Payers", "", "2026-11-22"], ["as agreed"], [], NAMES, DATA], 4),  # several notes
+        ([["Please fill in all columns, and send it back", "", ""], NAMES, DATA], 2),
+        ([["Imię", "Nazwisko", "Ulica"], ["Jan", "Kowalski", "Prosta"]], 1),  # no name is known: the first full row
+        ([["Lista"], ["Imię", "Nazwisko", "Ulica"], ["Jan", "Kowalski", "Prosta"]], 2),
+        ([["email"], ["payer@example.com"]], 1),  # one column
+        ([["Export"], ["email"], ["payer@example.com"]], 2),
+        (
+            [["ID", "Type", "Name"], ["1", "Company", "Example"], ["2", "Company", "State"]],
+            1,
+        ),  # data that could be names
+        ([NAMES, ["Vorname", "Nachname", "E-Mail"], DATA], 2),  # names in two languages
+        ([NAMES], 1),
+    ],
+)
+def test_the_row_of_names_is_found(rows: list[list[str]], row: int) -> None:
+    """The header is the row with most known names, else the first that is as wide as the table."""
+    header = header_of(*rows)
+
+    assert (row, row + 1) == (header.row, header.first_row)
+
+
+def test_a_person_may_name_the_row() -> None:
+    """The row that a person names is the header, whatever stands in it."""
+    assert ("Example", "Payer") == header_of(NAMES, DATA, row=2).names[:2]
+
+
+@pytest.mark.parametrize("row", [2, 99])
+def test_a_row_without_cells_is_no_header(row: int) -> None:
+    """A row that is blank or not there is refused."""
+    with pytest.raises(InvalidInput, match=f"header_row: row {row} is blank"):
+        header_of(NAMES, [], DATA, row=row)
+
+
+@pytest.mark.parametrize("rows", [(), ([],), (["", ""], [""])])
+def test_an_empty_sheet_has_no_header(rows: tuple[list[str], ...]) -> None:
+    """A sheet without cells is refused."""
+    with pytest.raises(InvalidInput, match="the file is empty"):
+        header_of(*rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "merged", "names"),
+    [
+        (  # merged groups above the names
+            [["Payer", "", "Bank account", ""], ["E-mail", "Country", "IBAN", "Country"], DATA],
+            ((1, 0, 1), (1, 2, 3)),
+            ("Payer: E-mail", "Payer: Country", "Bank account: IBAN", "Bank account: Country"),
+        ),
+        (  # the same as text: a group reaches to the next one
+            [["Payer", "", "Bank account", ""], ["E-mail", "Country", "IBAN", "Country"], DATA],
+            (),
+            ("Payer: E-mail", "Payer: Country", "Bank account: IBAN", "Bank account: Country"),
+        ),
+        (  # a name merged with the cell below it, beside a group
+            [["User ID", "Payer", "", "Notes"], ["", "E-mail", "Country", ""], DATA],
+            ((1, 1, 2),),
+            ("User ID", "Payer: E-mail", "Payer: Country", "Notes"),
+        ),
+        (  # names that are broken over two rows
+            [["First", "Date of", "E-mail"], ["name", "birth", ""], DATA],
+            (),
+            ("First name", "Date of birth", "E-mail"),
+        ),
+        (  # a title merged over the table is no group
+            [["Payers of November", "", ""], NAMES, DATA],
+            ((1, 0, 2),),
+            tuple(NAMES),
+        ),
+        (  # a row of figures is no group
+            [["", "Total: 12", "22.11."], NAMES, DATA],
+            (),
+            tuple(NAMES),
+        ),
+        ([["E-mail ", "Date of\nbirth", ""], ["a", "b", ""]], (), ("E-mail", "Date of birth", "")),
+    ],
+)
+def test_names_of_two_rows_are_joined(
+    rows: list[list[str]], merged: tuple[tuple[int, int, int], ...], names: tuple[str, ...]
+) -> None:
+    """A group above names goes in front of them, and names that are broken are joined; blanks are cleaned."""
+    assert names == header_of(*rows, merged=merged).names
+
+
+def test_columns_without_a_name_are_told_if_they_have_cells() -> None:
+    """A column without a name is told with the first row that has a cell, unless it is blank."""
+    header = header_of(["E-mail", "", "", "City"], ["a", "", "", "b"], ["a", "", "note", "b"])
+
+    assert {2: 3} == header.unnamed
+
+
+def test_what_stands_above_is_told() -> None:
+    """Rows above the header are told by number, so that nothing is skipped unseen."""
+    assert (1, 3) == header_of(["Title"], [], ["Note"], NAMES, DATA).above

@@ -1,0 +1,262 @@
+"""Names of columns: what is certain, what a person must choose, and what the error says to paste."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+
+import pytest
+
+from payerkit import _tsv
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
+from payerkit.errors import InvalidInput
+from payerkit.tables.columns import OUR_NAMES
+from payerkit.tables.header_mapping import HeaderMapping, map_headers
+from payerkit.tables.header_names import read_header
+from payerkit.wire import wire_name
+
+ROWS = list(_tsv.rows("payerkit.tables", "headers"))
+HEADERS = [row for row in ROWS if row["kind"] == "header"]
+PAYERS = ["Given name", "Surname", "E-mail"]
+ACCOUNTS = ["IBAN", "Account holder"]
+
+
+def columns_of(mapping: HeaderMapping) -> dict[str, str | None]:
+    """Return our column for each header that is decided, and None for those that are left out."""
+    return {each.key: each.column for each in mapping.columns if not each.is_open}
+
+
+def pasted(mapping: HeaderMapping) -> dict[str, str | None]:
+    """Return the mapping that a person would paste out of the error."""
+    with pytest.raises(InvalidInput) as caught:
+        mapping.check()
+    chosen: dict[str, str | None] = ast.literal_eval(str(caught.value).partition("mapping = ")[2])
+    return chosen
+
+
+def test_the_table_names_columns_of_ours() -> None:
+    """Each row names a column of ours or none, and no row stands twice."""
+    names = {*OUR_NAMES.values(), "-"}
+
+    assert [] == [row["words"] for row in HEADERS if row["column"] not in names]
+    assert [] == [row["words"] for row in HEADERS if row["needs"] and row["needs"] not in names]
+    assert [] == [row for row, times in Counter(tuple(row.values()) for row in ROWS).items() if times > 1]
+
+
+def test_the_table_speaks_four_languages_and_knows_the_tools() -> None:
+    """English, German, Spanish and French, and the tools that pay out, each have their words."""
+    certain = Counter(row["of"] for row in HEADERS if row["sure"])
+    tools = ["Wise", "PayPal", "Payoneer", "Stripe", "Bill", "Deel", "QuickBooks", "Xero", "SAP", "DATEV", "Tipalti"]
+
+    assert [] == [of for of in ("en", "de", "es", "fr") if certain[of] < 100]
+    assert set(tools) <= {row["of"] for row in HEADERS}
+
+
+def test_sure_names_are_certain_and_no_others() -> None:
+    """A row that is sure is certain, and a name of several rows, or one that is not sure, never is."""
+    by_header = defaultdict(list)
+    for row in HEADERS:
+        by_header[row["words"]].append(row)
+    wrong = [
+        header
+        for header, rows in by_header.items()
+        if read_header(header).is_certain != (len(rows) == 1 and rows[0]["sure"] == "*")
+        and header not in OUR_NAMES
+        and read_header(header).how != "either"
+    ]
+
+    assert [] == wrong
+
+
+@pytest.mark.parametrize(
+    "header", ["Name", "Number", "Type", "ID", "Account", "Konto", "Nom", "Nombre", "Tax ID", "Typ"]
+)
+@pytest.mark.parametrize("others", [[], PAYERS, ACCOUNTS, [*PAYERS, *ACCOUNTS]])
+def test_names_of_several_fields_are_never_taken(header: str, others: list[str]) -> None:
+    """A name that may mean several fields is open, whatever else the table has."""
+    assert [header] == [each.key for each in map_headers([header, *others]).open]
+
+
+@pytest.mark.parametrize("schema", [PAYER, BANK_DETAILS])
+def test_our_names_wire_names_and_titles_are_known(schema: Schema) -> None:
+    """Each field is known by our name, by its name on the wire, and by its title in the forms."""
+    same = {"postcode": "postal_code"}
+    wrong = []
+    for name, field in schema.fields.items():
+        for header in (name, wire_name(name), field.title):
+            beside = ["City"] * (name != "city")  # an address beside a city is a street
+            found = columns_of(map_headers([header, *beside])).get(header) or ""
+            if same.get(found, found) != same.get(name, name):
+                wrong.append((header, found))
+
+    assert [] == wrong
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        ("GIVEN NAME", "first_name"),  # case
+        ("given_name", "first_name"),
+        ("Given  name *", "first_name"),  # required in many templates
+        ("Date of\nbirth", "date_of_birth"),  # broken in its cell
+        ("Date of birth (YYYY-MM-DD)", "date_of_birth"),
+        ("Phone (with country code)", "phone"),
+        ("Surname (required)", "last_name"),
+        ("Account #", "account_number"),
+        ("ABA", "routing_number"),
+        ("Prénom", "first_name"),
+        ("prenom", "first_name"),  # without its accent
+        ("Geburtsdatum", "date_of_birth"),
+        ("Staatsangehoerigkeit", "nationality"),  # umlauts written out
+        ("Código postal", "postcode"),
+        ("Vorname / First name", "first_name"),  # a bilingual form
+        ("BIC/SWIFT", "swift_bic"),
+        ("Payer phone", "phone"),
+        ("SMTP_ADDR", "email"),  # SAP
+    ],
+)
+def test_variants_are_certain(header: str, column: str) -> None:
+    """Case, accents, blanks, punctuation and remarks do not matter."""
+    assert (column,) == read_header(header).columns
+    assert read_header(header).is_certain
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("acount number", ("account_number",)),  # a typing error
+        ("Phone (assistant)", ("phone",)),  # whose?
+        ("IBAN / Account number", ("account_number", "iban")),  # either, by row
+        ("Emergency contact: Phone", ("phone",)),  # a group of columns that is not the payer
+        ("Supplier city", ("city", "bank_city")),  # payer or holder
+        ("Recipient email", ("email",)),  # holders have no e-mail address
+        ("Bank address", ()),  # of the bank, which nobody asks for
+        ("Invoice currency", ()),
+        ("shoe size", ()),
+    ],
+)
+def test_other_names_are_only_proposed(header: str, columns: tuple[str, ...]) -> None:
+    """A name that is near, or has other words around it, is not taken."""
+    assert not read_header(header).is_certain
+    assert columns == read_header(header).columns
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        # Payers and accounts: the plain name is the payer's.
+        ([*PAYERS, *ACCOUNTS, "Country", "Bank country"], {"Country": "country", "Bank country": "bank_country"}),
+        ([*PAYERS, *ACCOUNTS, "ZIP", "Beneficiary ZIP"], {"ZIP": "postcode", "Beneficiary ZIP": "bank_postal_code"}),
+        ([*PAYERS, "Land", "Land des Kontoinhabers"], {"Land": "country", "Land des Kontoinhabers": "bank_country"}),
+        ([*PAYERS, "Country (beneficiary)"], {"Country (beneficiary)": "bank_country"}),
+        ([*PAYERS, *ACCOUNTS, "Holder type"], {"Holder type": "bank_beneficiary_type"}),
+        # Accounts alone: all names are the holder's.
+        ([*ACCOUNTS, "Beneficiary country", "City"], {"Beneficiary country": "country", "City": "city"}),
+        ([*ACCOUNTS, "Beneficiary type"], {"Beneficiary type": "beneficiary_type"}),
+        ([*ACCOUNTS, "Beneficiary ZIP"], {"Beneficiary ZIP": "postal_code"}),
+        # Payers alone: postal_code can only be theirs.
+        ([*PAYERS, "postal_code"], {"postal_code": "postcode"}),
+        ([*PAYERS, *ACCOUNTS, "postal_code"], {"postal_code": "postal_code"}),
+        # An address beside a city is a street.
+        ([*PAYERS, "Address", "City"], {"Address": "address_line1"}),
+        ([*PAYERS, *ACCOUNTS, "Beneficiary address", "City"], {"Beneficiary address": None}),
+    ],
+)
+def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[str, str | None]) -> None:
+    """Fields of payer and holder are told apart by the words and by the other columns; None stands for open."""
+    found = columns_of(map_headers(headers))
+
+    assert expected == {header: found.get(header) for header in expected}
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        (["Address", *PAYERS], {"Address": "address_line1"}),  # it may have the city, too
+        (["Phone", "Mobile", "E-mail"], {"Phone": "phone", "Mobile": None}),  # two for one field: both are open
+        (["email", "E-mail"], {"E-mail": None}),  # our own name comes first
+        ([*PAYERS, *ACCOUNTS, "Country", "Country"], {"Country (F)": "country", "Country (G)": "bank_country"}),
+        ([*PAYERS, "Notes", "Amount"], {"Notes": None, "Amount": None}),
+        ([*PAYERS, "Street", "City", "House number"], {"House number": None}),
+        (["Kto", "Konto"], {"Konto": "iban"}),  # the account number is there already
+        (["IBAN", "Typ", "Tax ID"], {"Typ": "beneficiary_type", "Tax ID": "document_number"}),
+        ([*PAYERS, "IBAN 2"], {"IBAN 2": "iban"}),
+        (["E-mail", ""], {"(B)": None}),  # a column without a name
+        (["E-mail", "SSN 219-09-9999"], {"(B)": None}),  # a name that may be personal data
+    ],
+)
+def test_the_error_prints_what_to_paste(headers: list[str], expected: dict[str, str | None]) -> None:
+    """The error prints a dict of all open columns, in the file's order, that works when it is pasted."""
+    unnamed = {place: 2 for place, header in enumerate(headers) if not header}
+    mapping = pasted(map_headers(headers, unnamed=unnamed))
+
+    assert list(expected.items()) == list(mapping.items())
+    assert map_headers(headers, mapping, unnamed=unnamed).check()
+
+
+def test_the_error_is_for_a_reader() -> None:
+    """Each open column is told once, with what it may be; what was chosen stays in the mapping to paste."""
+    headers = ["Kundennummer", "Vorname", "Konto", "Straße", "Ort", "Hausnummer", "Typ", "Notiz"]
+    with pytest.raises(InvalidInput) as caught:
+        map_headers(headers, {"Notiz": None}).check()
+
+    assert """\
+The table has columns that cannot be used.
+  Konto: may be account_number, iban or client_user_id.
+  Hausnummer: may be address_line1.
+  Typ: may be beneficiary_type or account_type.
+Say what they are: check each line of this proposal, and pass it as mapping=. None leaves a column out. \
+On the command line, use --mapping FILE.
+mapping = {
+    "Konto": "account_number",  # or "iban" or "client_user_id"
+    "Hausnummer": None,  # address_line1 has another column: join them in the file, or leave this one out
+    "Typ": "beneficiary_type",  # or "account_type"
+    "Notiz": None,
+}""" == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({"Konto": "iban"}, {"Konto": "iban"}),
+        ({" Konto ": "iban"}, {"Konto": "iban"}),  # blanks that nobody sees
+        ({"(C)": "iban"}, {"Konto": "iban"}),  # by its letter
+        ({"Name (A)": "last_name", "Name (B)": None}, {"Name (A)": "last_name", "Name (B)": None}),
+        ({"Name": None}, {"Name (A)": None, "Name (B)": None}),  # all that have the name
+        ({"Konto": "swiftBic"}, {"Konto": "swift_bic"}),  # by the name on the wire
+        ({"Elsewhere": None}, {}),  # a column that is not there is left out already
+    ],
+)
+def test_a_choice_finds_its_column(chosen: dict[str, str | None], expected: dict[str, str | None]) -> None:
+    """A column is chosen by its header, and by its letter where the header repeats."""
+    assert expected == columns_of(map_headers(["Name", "Name", "Konto"], chosen))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"Elsewhere": "iban"}, "Elsewhere: not a column of the table."),
+        ({"Konto": "ibann"}, "Konto: not a field of a payer or of bank details; did you mean iban?"),
+        ({"Konto": "iban", "Kto": "iban"}, "Kto: a second column for iban."),
+    ],
+)
+def test_a_choice_that_cannot_be_used_is_told(chosen: dict[str, str | None], words: str) -> None:
+    """What a person chose is refused with the reason, once."""
+    with pytest.raises(InvalidInput) as caught:
+        map_headers(["Konto", "Kto"], chosen).check()
+
+    assert 1 == str(caught.value).count(words)
+
+
+@pytest.mark.parametrize("names", [["Doe", "john@example.com"], ["Doe", "Berlin", "0049301234567"], ["a", "b"]])
+def test_a_row_of_data_is_not_shown(names: list[str]) -> None:
+    """A file without a header may have personal data where names are expected."""
+    with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
+        map_headers(names).check()
+
+    assert [] == [name for name in names if f"{name}:" in str(caught.value)]
+
+
+def test_blank_columns_are_nothing() -> None:
+    """A column without a name and without cells asks nobody anything."""
+    assert {0: "email", 2: "iban"} == map_headers(["email", "", "iban"]).check()

@@ -1,0 +1,227 @@
+"""The mapping: a dict of what is decided, shown without values, kept as a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit import InvalidInput, Mapping
+from published import TYPED_ACCOUNT, TYPED_PAYER
+
+HEADERS = ["Vorname", "E-Mail", "Konto", "Notiz", "Notiz"]
+PEOPLE = pd.DataFrame(
+    {
+        "Kundennummer": ["payer@example.com", "user-2"],
+        "Vorname": ["Gordon", "Zoë"],
+        "SSN": ["123-45-6789", None],
+        "Geburtsdatum": ["12.12.1985", "01.02.1990"],
+        "Land": ["DE", "FR"],
+        "Kontonummer": ["253009233489", "253009233489"],
+        "Wer": ["Gordon Example", ""],
+    }
+)
+PERSONAL = ["Gordon", "Zoë", "123-45-6789", "1985", "payer@", "253009233489"]
+
+
+def decided() -> Mapping:
+    """Return a mapping with all settings."""
+    mapping = Mapping(HEADERS, {"Konto": "iban", "Notiz (D)": None, "Notiz (E)": None})
+    mapping.sheet, mapping.header_row = "Kunden", 3
+    mapping.normalise, mapping.date_order = ["phone"], "day_first"
+    return mapping
+
+
+def test_a_mapping_has_what_is_decided() -> None:
+    """Certain columns are in it, open ones are not until somebody decides."""
+    mapping = Mapping(HEADERS)
+    before = dict(mapping)
+    mapping["Konto"] = "iban"
+
+    assert {"Vorname": "first_name", "E-Mail": "email"} == before
+    assert ["Vorname", "E-Mail", "Konto"] == list(mapping)
+    assert ["Notiz (D)", "Notiz (E)"] == list(mapping.open)
+    with pytest.raises(KeyError, match="not decided"):
+        mapping["Notiz (D)"]
+
+
+def test_a_choice_is_taken_back() -> None:
+    """Deleting a column asks again; clearing takes back every choice, and keeps what is certain."""
+    mapping = Mapping(HEADERS, {"Konto": "iban", "Vorname": None})
+    del mapping["Konto"]
+    again = "Konto" in mapping.open
+    mapping.clear()
+
+    assert (True, "first_name") == (again, mapping["Vorname"])
+
+
+def test_other_columns_follow_a_choice() -> None:
+    """Whose country it is depends on what the table has, so a choice may change what other headers mean."""
+    mapping = Mapping(["IBAN", "Beneficiary country", "Kontakt"])
+    before = mapping["Beneficiary country"]
+    mapping["Kontakt"] = "email"
+
+    assert ("country", "bank_country") == (before, mapping["Beneficiary country"])
+
+
+def test_proposals_are_taken_together() -> None:
+    """A person who looked at the proposals takes them all."""
+    mapping = Mapping(HEADERS)
+    proposals = mapping.proposals
+
+    assert proposals.items() <= dict(mapping.accept()).items()
+    assert {} == mapping.open
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("Konto", "ibann", "ibann is not a field .* Did you mean iban?"),
+        ("Kontoo", "iban", "Kontoo is not a column of the file"),
+        ("Notiz", None, r'several columns have this name. Write "Notiz \(D\)" or "Notiz \(E\)"'),
+        ("payer@example.com", None, "•••• is not a column"),
+    ],
+)
+def test_wrong_choices_are_refused(key: str, value: str | None, words: str) -> None:
+    """A column or a field that does not exist is refused at once."""
+    with pytest.raises(InvalidInput, match=words):
+        Mapping(HEADERS)[key] = value
+
+
+def test_a_mapping_comes_back_from_its_file(tmp_path: Path) -> None:
+    """What is saved is loaded, and equal; open columns are still open."""
+    decided().save(tmp_path / "mapping.json")
+    unfinished = Mapping(HEADERS, {"Konto": "iban"})
+    unfinished.save(tmp_path / "unfinished.json")
+    loaded = Mapping.load(tmp_path / "unfinished.json")
+
+    assert decided() == Mapping.load(tmp_path / "mapping.json")
+    assert (unfinished, ["Notiz (D)", "Notiz (E)"]) == (loaded, list(loaded.open))
+
+
+@pytest.mark.parametrize("change", [{"Konto": "account_number"}, {"Notiz (D)": "city"}])
+def test_mappings_differ_by_what_is_decided(change: dict[str, str]) -> None:
+    """A mapping equals another with the same columns and settings, and a dict with the same columns."""
+    other = decided()
+    other.update(change)
+    elsewhere = decided()
+    elsewhere.date_order = None
+
+    assert (decided() == decided(), decided() == other, decided() == elsewhere) == (True, False, False)
+    assert decided() == dict(decided())
+
+
+def test_the_file_has_names_and_no_values(tmp_path: Path) -> None:
+    """The file of a mapping holds names of columns; a name that may be personal data is written as its letter."""
+    payerkit.propose_mapping(PEOPLE.assign(**{"Tel 0301234567": "x"})).save(tmp_path / "mapping.json")
+    text = (tmp_path / "mapping.json").read_text("utf-8")
+
+    assert [] == [value for value in PERSONAL if value in text]
+    assert "0301234567" not in text
+    assert "(H)" in json.loads(text)["columns"]
+
+
+def test_an_open_column_is_decided_in_the_file(tmp_path: Path) -> None:
+    """A person replaces the list of what a column may be with one of them, or with null."""
+    path = tmp_path / "mapping.json"
+    Mapping(HEADERS).save(path)
+    content = json.loads(path.read_text("utf-8"))
+    content["columns"] |= {"Konto": "iban", "Notiz (D)": None, "Notiz (E)": None}
+    path.write_text(json.dumps(content), "utf-8")
+
+    assert ({}, "iban") == (Mapping.load(path).open, Mapping.load(path)["Konto"])
+
+
+def good(**changes: Any) -> str:
+    """Return the text of a mapping's file with changes."""
+    return json.dumps({"format": "payerkit mapping 1", "columns": {"Konto": "iban"}} | changes)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ('{"a": NaN}', "not a mapping of payerkit"),
+        ("[]", "not a mapping of payerkit"),
+        (good(format="payerkit policy 1"), "not a mapping of payerkit"),
+        (good(columns=["Konto"]), "not a mapping of payerkit"),
+        (good(columns={"Konto": "ibann"}), "Konto: expected a field .* Did you mean iban?"),
+        (good(columns={"Konto": 7}), "Konto: expected a field"),
+        (good(columns={"219-09-9999": "x"}), "••••: expected a field"),
+        (good(header_row=0), "header_row: expected a row's number"),
+        (good(header_row=True), "header_row: expected"),
+        (good(normalise=["phone number"]), "normalise: expected"),
+        (good(date_order="dmy"), "date_order: expected day_first, month_first or null"),
+        (good(sheet=1), "sheet: expected the name"),
+        (good(date="x"), "date is not a setting"),
+        ('{"format": "payerkit mapping 1", "columns": {"A": null, "A": "iban"}}', "A stands in it twice"),
+    ],
+)
+def test_files_that_are_no_mapping_are_refused(content: str, words: str, tmp_path: Path) -> None:
+    """A file that is no mapping is refused with the place to correct."""
+    (tmp_path / "mapping.json").write_text(content, "utf-8")
+    with pytest.raises(InvalidInput, match=f"mapping: mapping.json.*{words}"):
+        Mapping.load(tmp_path / "mapping.json")
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    """The error says how such a file is written."""
+    with pytest.raises(InvalidInput, match=r'file not found. propose_mapping\(source\).save\("none.json"\) writes it'):
+        Mapping.load(tmp_path / "none.json")
+
+
+def test_a_mapping_shows_masked_values() -> None:
+    """The first values are shown as their shape where they are personal, and as they are where they are not."""
+    mapping = payerkit.propose_mapping(PEOPLE)
+    expected = {
+        "Kundennummer": ("xxxxx@xxxxxxx.xxx", "user-2"),
+        "Vorname": ("Xxxxxx", "Xxx"),
+        "SSN": ("000-00-0000",),
+        "Geburtsdatum": ("00.00.0000",),
+        "Land": ("DE", "FR"),
+        "Kontonummer": ("••••3489",),
+        "Wer": ("Xxxxxx Xxxxxxx",),  # nobody knows yet what it is
+    }
+
+    assert expected == {key: mapping.examples(key) for key in expected}
+    shown = repr(mapping) + mapping._repr_html_() + repr(vars(mapping))
+    assert [] == [value for value in PERSONAL if value in shown]
+
+
+def test_the_picture_says_what_is_open() -> None:
+    """The picture has each header with its state in words, and an example of how to decide."""
+    html = Mapping(["E-Mail", "<b>", "Konto"])._repr_html_()
+
+    assert "Mapping of 3 columns, 2 open" in html
+    assert "&lt;b&gt;" in html
+    assert "mapping.accept()" in html
+
+
+def test_a_file_is_proposed_with_its_header_row(tmp_path: Path) -> None:
+    """A mapping of a file knows the row of names; read_payers takes it."""
+    path = tmp_path / "table.csv"
+    path.write_text("Payers,,\n,,\nE-Mail,Kto,Nr\na@example.com,12345678,7\n", "utf-8")
+    mapping = payerkit.propose_mapping(path)
+    mapping["Nr"] = "client_user_id"
+
+    assert (3, "account_number") == (mapping.header_row, mapping["Kto"])
+    assert ["email", "account_number", "client_user_id"] == list(payerkit.read_payers(path, mapping=mapping).columns)
+
+
+@pytest.mark.parametrize("body", [TYPED_PAYER, TYPED_ACCOUNT])
+def test_a_row_of_data_is_no_mapping(body: dict[str, str]) -> None:
+    """A file without a header is refused, and its first row is not shown."""
+    with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
+        payerkit.propose_mapping(pd.DataFrame(columns=list(body.values())))
+
+    assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]
+
+
+def test_unknown_headers_can_be_mapped() -> None:
+    """Headers in another language, of which none is known, are shown, so that a person can map them."""
+    assert ["Imię", "Nazwisko"] == list(payerkit.propose_mapping(pd.DataFrame(columns=["Imię", "Nazwisko"])).open)
