@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 
 from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
-from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts
+from payerkit.bulk.finding_texts import FindingTexts
+from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.naming import shown_id
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.checks.table_findings import table_finding
-from payerkit.html import visible
-from payerkit.masking import mask
 
 PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
 HELD = "held: the row is kept back because of its warnings, see findings."
@@ -83,7 +82,7 @@ class Outcomes:
 
     def __init__(self, tasks: Tasks, journal: Journal, stopped: str) -> None:
         self._tasks, self._table, self._journal, self._stopped = tasks, tasks.table, journal, stopped
-        self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.columns)
+        self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.naming)
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
 
@@ -162,10 +161,3 @@ def code_of(reason: str) -> str:
     """Return the word that tells a program why a row is not sent, with which its reason begins, "" without one."""
     code, _, _ = reason.partition(":")
     return code if code in _CODES_OF_REASONS else ""
-
-
-def shown_id(value: Any) -> Any:
-    """Return a client user id, or a row's label, which may be one, as it may be shown."""
-    if value is None or value is pd.NA:
-        return value
-    return visible(str(mask("clientUserId", value)))

@@ -14,12 +14,14 @@ from payerkit.bulk.cells import Cells
 from payerkit.bulk.duplicates import RowGroups
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.naming import Naming
 from payerkit.bulk.row_hashes import ID, Hashes, RowHashes
 from payerkit.bulk.sources import open_source
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
+from payerkit.tables.source_table import origin_of
 
 __all__ = ["Step", "Table"]
 
@@ -35,7 +37,8 @@ class Table:
     payers: the number of each row's payer, -1 without an id; ids that are near duplicates are one payer. order: the
     rows sorted by payer, payers as they first occur; rows are read fast in this order. found: the findings, by row.
     blocked: rows with errors, which are not sent. held: other rows, with a warning for which they are kept back.
-    without_payer: other rows whose payer, in another row, is blocked or held. holder_is_payer: account holders without
+    without_payer: other rows whose payer, in another row, is blocked or held. origin: the file of the table. naming:
+    what rows and columns are called in it. holder_is_payer: account holders without
     columns of their own are the payers. hold: "warnings", or codes of warnings. Raises InvalidInput for anything but a
     table of rows to send.
     """
@@ -61,6 +64,8 @@ class Table:
         self._written = self._find_spellings(part.hashes.written_id)
         self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
         self._index_rows(part.hashes, part.found, codes)
+        self.origin = origin_of(rows)
+        self.naming = Naming.of(rows, self.columns, self.labels, self.found)
         self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content)
 
     def __len__(self) -> int:

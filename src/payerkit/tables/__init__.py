@@ -14,6 +14,7 @@ The modules, by subject (a test holds that each is named):
 
     Findings
         file_findings            findings about cells of a file
+        normalise                what would become of a cell, in words
         source_table             a table that knows its file: findings by cell, changes, the sender's own columns
 
     Corrections
