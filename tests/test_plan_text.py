@@ -94,6 +94,15 @@ def test_selected_and_sorted_rows_keep_their_cells() -> None:
     assert ["B5"] == payerkit.plan_onboarding(rows).findings["cell"].tolist()
 
 
+def test_the_cells_of_a_corrections_file_are_those_of_this_file() -> None:
+    """Its rows keep the labels that they had, though they stand elsewhere in it."""
+    found = payerkit.plan_onboarding(table(cells={(5, "email"): "x"}, rows={5: 2}))
+
+    assert (5, "B2") == tuple(found.findings.loc[0, ["row", "cell"]])
+    assert "E-Mail (B2): " in str(found.frame.loc[5, "reason"])
+    assert str(found).endswith(" (B2)")
+
+
 def test_reasons_and_findings_name_the_cell_and_say_what_to_do(tmp_path: Path) -> None:
     """In the frames of plan and report, and so in their files."""
     rows = table(cells={(5, "email"): "x", (6, "routing_number"): "021000022"})

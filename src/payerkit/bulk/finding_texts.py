@@ -24,28 +24,26 @@ class FindingTexts:
     def of(self, rows: Sequence[int]) -> list[str]:
         """Return the findings of each of some rows, "" for none."""
         starts, ends = (self._found.rows.searchsorted(rows, side).tolist() for side in ("left", "right"))
-        labels = self._naming.labels.take(rows) if self._naming.letters else rows
+        numbers = self._naming.numbers(rows) if self._naming.letters else rows
         return [
-            self._joined(row, label, tuple(self._found.numbers[start:end].tolist())) if end > start else ""
-            for row, label, start, end in zip(rows, labels, starts, ends, strict=True)
+            self._joined(row, number, tuple(self._found.numbers[start:end].tolist())) if end > start else ""
+            for row, number, start, end in zip(rows, numbers, starts, ends, strict=True)
         ]
 
-    def _joined(self, row: int, label: object, numbers: Sequence[int]) -> str:
+    def _joined(self, row: int, number: object, kinds: Sequence[int]) -> str:
         if self._naming.letters:
-            return "; ".join([self._text(number, row, label) for number in numbers])
-        if numbers not in self._made:
-            self._made[numbers] = "; ".join(self._text(number, row, label) for number in numbers)
-        return self._made[numbers]
+            return "; ".join([self._text(kind, row, number) for kind in kinds])
+        if kinds not in self._made:
+            self._made[kinds] = "; ".join(self._text(kind, row, number) for kind in kinds)
+        return self._made[kinds]
 
-    def _text(self, number: int, row: int, label: object) -> str:
+    def _text(self, kind: int, row: int, number: object) -> str:
         """Return an error by its column, cell, message and hint, and anything else with severity and code, too."""
-        finding, column = self._found.kinds[number][0], self._columns[number]
+        finding, column = self._found.kinds[kind][0], self._columns[kind]
         letters = self._naming.letters.get(column)
-        place = (
-            f"{self._starts[number]} ({letters}{label}): " if letters else f"{self._starts[number]}: " if column else ""
-        )
-        hint = join_hints(self._hints[number], self._naming.row_hint(row, column))
-        text = f"{place}{finding.message} {hint}" if hint else f"{place}{finding.message}"
+        start = f"{self._starts[kind]} ({letters}{number})" if letters else self._starts[kind]
+        words = f"{finding.message} {join_hints(self._hints[kind], self._naming.row_hint(row, column))}".rstrip()
+        text = f"{start}: {words}" if start else words
         return text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
 
 
@@ -54,23 +52,29 @@ def findings_frame(found: FindingsByRow, naming: Naming) -> pd.DataFrame:
     columns = [naming.column(finding, step) for finding, step in found.kinds]
     headers = pd.array([naming.header(column) for column in columns], dtype="string")
     frame = found.frame()
-    places = list(zip(found.rows.tolist(), found.numbers.tolist(), strict=True)) if naming.letters else []
-    cells = [naming.cell(row, columns[number]) for row, number in places] or [""] * len(frame)
     named = {
         "row": naming.labels.take(found.rows),
-        "cell": pd.array(cells, dtype="string"),
+        "cell": pd.array(_cells(found, columns, naming), dtype="string"),
         "column": headers.take(found.numbers),
     }
-    return pd.DataFrame(
-        named | {name: frame[name] for name in frame if name != "row"} | {"hint": _hints(found, naming)}
-    )
+    others = {name: frame[name] for name in frame if name != "row"}
+    return pd.DataFrame(named | others | {"hint": _hints(found, columns, naming)})
 
 
-def _hints(found: FindingsByRow, naming: Naming) -> ExtensionArray:
+def _cells(found: FindingsByRow, columns: Sequence[str], naming: Naming) -> list[str]:
+    """Return the name of the cell of each finding, "" if it has none."""
+    if not naming.letters:
+        return [""] * len(found.rows)
+    letters = [naming.letters.get(column, "") for column in columns]
+    places = zip(naming.numbers(found.rows.tolist()), found.numbers.tolist(), strict=True)
+    return [f"{letters[kind]}{number}" if letters[kind] else "" for number, kind in places]
+
+
+def _hints(found: FindingsByRow, columns: Sequence[str], naming: Naming) -> ExtensionArray:
     """Return what to do about each finding."""
-    if naming.reading_hints:
-        places = zip(found.rows.tolist(), found.numbers.tolist(), strict=True)
-        kinds = ((*found.kinds[number], row) for row, number in places)
-        return pd.array([naming.hint(finding, step, row) for finding, step, row in kinds], dtype="string")
-    hints = pd.array([naming.hint(finding, step) for finding, step in found.kinds], dtype="string")
-    return hints.take(found.numbers)
+    hints = [naming.hint(finding, step) for finding, step in found.kinds]
+    if not naming.reading_hints:
+        return pd.array(hints, dtype="string").take(found.numbers)
+    places = zip(found.rows.tolist(), found.numbers.tolist(), strict=True)
+    joined = [join_hints(hints[kind], naming.row_hint(row, columns[kind])) for row, kind in places]
+    return pd.array(joined, dtype="string")

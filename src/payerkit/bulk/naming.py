@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -58,8 +58,9 @@ class Naming:
         names = [self.column(finding, step) for finding, step in found.kinds]
         is_open = [finding.severity != "info" for finding, _ in found.kinds]
         hints, texts = {}, dict[tuple[str, str | None], str]()
-        for row, number in zip(found.rows.tolist(), found.numbers.tolist(), strict=True):
-            key = (self.labels[row], names[number])
+        labels = self.labels.take(found.rows).tolist()
+        for row, label, number in zip(found.rows.tolist(), labels, found.numbers.tolist(), strict=True):
+            key = (label, names[number])
             if is_open[number] and key in origin.readings:
                 column, reading = names[number], origin.readings[key]
                 hints[row, column] = texts.setdefault((column, reading), reading_hint(column, reading))
@@ -76,21 +77,25 @@ class Naming:
     def cell(self, row: int, column: str) -> str:
         """Return the name of a cell in the file, such as B7, "" if it has none."""
         letters = self.letters.get(column, "")
-        return f"{letters}{self.labels[row]}" if letters else ""
+        return f"{letters}{self.numbers([row])[0]}" if letters else ""
+
+    def numbers(self, rows: Sequence[int]) -> list[Any]:
+        """Return the numbers of rows in the file, else their labels; those of a corrections file differ from labels."""
+        labels = self.labels.take(rows).tolist()
+        return [self.file.rows.get(label, label) for label in labels] if self.letters and self.file.rows else labels
 
     def row_hint(self, row: int, column: str) -> str:
         """Return what would become of a cell with normalise=True, "" if it has no reading."""
         return self.reading_hints.get((row, column), "")
 
-    def hint(self, finding: Finding, step: Step | str, row: int | None = None) -> str:
-        """Return what to do about a finding. row: with what normalise=True would do about the cell in this row."""
+    def hint(self, finding: Finding, step: Step | str) -> str:
+        """Return what to do about a finding, and if that is so, that the table has no column for it."""
         hint = finding.hint
         if self.letters:
             hint = _ABOUT_FRAMES.sub("Format the column as text", hint)
             if step and finding.field and finding.field not in self._columns_of(step):
                 hint = f"{'' if finding.code == 'required' else hint} There is no column for it.".lstrip()
-        own = "" if row is None else self.row_hint(row, self.column(finding, step))
-        return join_hints(hint, own)
+        return hint
 
     def where(self, column: str, rows: Rows) -> str:
         """Return the cells of a column in some rows, else the labels of these rows: the first, and how many follow."""
@@ -98,7 +103,8 @@ class Naming:
         if not has_cells and len(rows) == len(self.labels) > _ALL:
             return "all rows"
         shown = rows.tolist()[: _ALL if len(rows) <= _ALL else _FIRST]
-        names = [self.cell(row, column) if has_cells else str(shown_id(self.labels[row])) for row in shown]
+        numbers = self.numbers(shown)
+        names = [f"{self.letters[column]}{number}" if has_cells else str(shown_id(number)) for number in numbers]
         more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
         noun = "" if has_cells else "row " if len(rows) == 1 else "rows "
         return f"{noun}{', '.join(names)}{more}"
