@@ -71,11 +71,18 @@ def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str
     [
         (
             [TYPED_PAYER, TYPED_PAYER | {"ssn": "219-09-9874"}],
-            "client_user_id: The table has two different payers with this id: see row 1.",
+            "client_user_id: The table has two different payers with this id: see row 1. "
+            "Correct the rows with this id.",
         ),
         ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
-        ([TYPED_PAYER | {"email": "x", "ssn": None}], "email: Not an e-mail address.; ssn: Required."),
-        ([TYPED_PAYER | {"postcode": 12207}], "postcode: Expected text, got a number."),
+        (
+            [TYPED_PAYER | {"email": "x", "ssn": None}],
+            "email: Not an e-mail address. Write it as name@example.com.; ssn: Required.",
+        ),
+        (
+            [TYPED_PAYER | {"postcode": 12207}],
+            "postcode: Expected text, got a number. In a table, read this column with dtype=str.",
+        ),
         ([TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT], NOT_SENT),
         ([ID | TYPED_ACCOUNT | {"client_user_id": None}], "client_user_id: Required."),
     ],
@@ -216,8 +223,9 @@ def test_a_plan_shows_the_most_frequent_findings() -> None:
     found = plan(*rows, TYPED_PAYER | {"ssn": None})
 
     first, second = str(found).splitlines()[2:4]
-    assert "     3x error email: Not an e-mail address. (rows 1, 2, 3)" == first
-    assert second.startswith("     1x error ssn: ")
+    advice = "Write it as name@example.com."
+    assert f"    3 rows  error    email: Not an e-mail address. {advice} (rows 1, 2, 3)" == first
+    assert second.startswith("     1 row  error    ssn: ")
     assert second.endswith(" (row 4)")
     assert [True, True, False] == [words in found._repr_html_() for words in ("1, 2, 3", "Not an e-mail", "<i>")]
 
@@ -230,7 +238,7 @@ def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
     ]
     found = plan(*(row | each for each in of_each))
 
-    assert str(found).endswith(" [routing_checksum] (rows 1, 2, 3, 4, 5, …)")
+    assert str(found).endswith(" [routing_checksum] (rows 1, 2, 3 and 4 more)")
 
 
 @pytest.fixture

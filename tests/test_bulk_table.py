@@ -292,4 +292,4 @@ def test_a_plan_tells_near_duplicates() -> None:
 
     assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1, "held": 0} == found.counts
     assert ["send", "as row 2", "as row 2"] == found.frame["bank_details"].tolist()
-    assert "1x warning" in str(found)
+    assert "1 row  warning" in str(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -325,9 +326,9 @@ def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[st
 def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
     """Neither what it prints nor the report nor the journal holds what a row holds, or the key."""
     rows = [{**row, "client_user_id": f"other-{row['client_user_id']}"} for row in ROWS]
-    write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "bad@example.com", "email": "nonsense-address"}])
+    write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "bad@example.org", "email": "nonsense-address"}])
     run = onboard("payers.csv", **service)
-    secrets = [KEY, "nonsense-address", "@example", "%40example", *(row["account_number"] for row in rows)]
+    secrets = [KEY, "nonsense-address", "@example.org", "%40example.org", *(row["account_number"] for row in rows)]
     secrets += [TYPED_PAYER[name] for name in ("email", "first_name", "last_name", "ssn", "phone", "address_line1")]
     texts = [run.stdout, run.stderr, *((tmp_path / name).read_bytes().decode("latin-1") for name in RESULTS)]
 
@@ -427,7 +428,7 @@ def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboa
 
 
 def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
-    """`--dry-run` tells what would be sent and what stands in the way, needs no service, and leaves no file."""
+    """`--dry-run` tells what would be sent and what stands in the way, needs no service, and leaves only its report."""
     rows = [{**row, "client_user_id": f"dry-{place}"} for place, row in enumerate(ROWS)]
     write_rows(tmp_path, rows)
     write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "x", "email": "y"}], "faulty.csv")
@@ -436,8 +437,9 @@ def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboar
 
     assert (0, 3, 0) == (fine.returncode, faulty.returncode, alone.returncode)
     assert "3 rows: 3 payers and 3 accounts would be sent" in fine.stdout
-    assert "1x error email: Not an e-mail address." in faulty.stdout
-    assert ([], {"payers.csv", "faulty.csv"}) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
+    assert "1 row  email: Not an e-mail address." in faulty.stdout
+    files = {"payers.csv", "faulty.csv", "payers-plan.csv", "faulty-plan.csv"}
+    assert ([], files) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
 
 
 @pytest.mark.parametrize(("routes", "count"), [([], 3), (["eur-local"], 1), (["usd-local", "jpy-swift"], 2)])
@@ -507,6 +509,8 @@ def test_a_table_that_cannot_be_sent_is_told(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--links", "lost/links.csv"], "--links: there is no folder lost"),
+        (["--report", "lost/report.csv"], "--report: there is no folder lost"),
         (["--links", "payers.csv"], "--links: payers.csv is already the file of FILE"),
         (["--report", "./payers.csv"], "--report: payers.csv is already the file of FILE"),
         (["--links", "payers.csv.journal"], "--links: payers.csv.journal is already the file of --journal"),
@@ -522,6 +526,65 @@ def test_no_file_of_a_run_replaces_another(options: list[str], words: str, tmp_p
     assert (1, True) == (run.returncode, words in run.stderr)
     assert before == (tmp_path / "payers.csv").read_bytes()
     assert ["payers.csv"] == [file.name for file in tmp_path.iterdir()]
+
+
+def test_a_dry_run_writes_its_report_and_names_the_next_command(tmp_path: Path, onboard: Onboard) -> None:
+    """The report has hints and a line per row; the command is the one that was typed, without --dry-run."""
+    write_rows(tmp_path, [ROWS[0], ROWS[1] | {"email": "=1+1"}])
+    run = onboard("payers.csv", "--dry-run", "--rate", "5")
+    report = pd.read_csv(tmp_path / "payers-plan.csv", dtype=str, keep_default_na=False)
+
+    assert (3, ["2", "3"], ["to_send", "not_sent"]) == (run.returncode, list(report["row"]), list(report["state"]))
+    assert report["reason"][1].endswith("Not an e-mail address. Write it as name@example.com.")
+    assert [
+        "Next",
+        "  Correct 1 row in payers.csv, then look again:",
+        "    payerkit onboard payers.csv --rate 5 --dry-run",
+        "  Send the other 1 row, or first a few to try. The same command sends the rest later.",
+        "    payerkit onboard payers.csv --rate 5 --limit 3",
+        "    payerkit onboard payers.csv --rate 5",
+    ] == run.stdout.splitlines()[-6:]
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run", "--report", "payers-report.csv"]])
+def test_a_report_that_is_locked_is_written_beside_it(
+    options: list[str], tmp_path: Path, service: dict[str, str], onboard: Onboard
+) -> None:
+    """The summary is printed, the exit code is that of the rows, and no other file is replaced."""
+    write_rows(tmp_path, ROWS)
+    (tmp_path / "payers-report.csv").mkdir()  # as good as a file that a spreadsheet program has open
+    (tmp_path / "payers-report-2.csv").write_text("mine")
+    run = onboard("payers.csv", *options, **service)
+    report = pd.read_csv(tmp_path / "payers-report-3.csv", dtype=str)
+
+    assert (0, "3 rows: 3", "mine", 3) == (
+        run.returncode,
+        run.stdout[:9],
+        (tmp_path / "payers-report-2.csv").read_text(),
+        len(report),
+    )
+    assert "Report with one line per row: payers-report-3.csv" in run.stdout
+    assert "payers-report.csv could not be written (Is a directory). If it is open" in run.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_report_that_cannot_be_written_does_not_lose_the_summary(
+    options: list[str], tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as on a full disk: what was done is printed, and the exit code says that something is missing."""
+    write_rows(tmp_path, ROWS)
+    monkeypatch.setattr("payerkit.bulk.report.write_rows", _full)
+    monkeypatch.setattr("payerkit.bulk.plan.write_rows", _full)
+    monkeypatch.setattr("payerkit.bulk.report.write_links", _full)
+    run = onboard("payers.csv", *options, "--links", "links.csv", **service)
+
+    assert (1, "3 rows: 3") == (run.returncode, run.stdout[:9])
+    assert "No space left on device. The report was not written. Run the same command again" in run.stderr
+    assert ("The links were not written." in run.stderr) == (not options)
+
+
+def _full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard: Onboard) -> None:

@@ -137,8 +137,8 @@ def test_a_blank_cell_of_the_holder_is_not_filled() -> None:
     found = payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | PAYEE | {"bank_country": None, "bank_state": None}))
 
     assert [(0, "bank_details", "country", "required")] == errors(found)
-    assert "1x error bank_country: Required." in str(found)
-    assert "bank_country: Required." == found.frame.loc[0, "reason"]
+    assert "1 row  error    bank_country: Required." in str(found)
+    assert str(found.frame.loc[0, "reason"]).startswith("bank_country: Required.")
 
 
 def test_findings_name_the_step_and_the_column() -> None:
@@ -148,7 +148,10 @@ def test_findings_name_the_step_and_the_column() -> None:
     assert [(0, "payer", "country", "country_length"), (0, "bank_details", "country", "country_length")] == errors(
         found
     )
-    assert "country: Not two letters.; bank_country: Not two letters." == found.frame.loc[0, "reason"]
+    assert (
+        "country: Not two letters. Write US.; "
+        "bank_country: Not two letters. Write the ISO 3166-1 alpha-2 code, such as US." == found.frame.loc[0, "reason"]
+    )
 
 
 @pytest.mark.parametrize("rows", [frame(TYPED_PAYER | ACCOUNT | {"address_line2": "Suite 2"})])
@@ -202,7 +205,7 @@ def test_other_words_are_errors(cell: Any) -> None:
     found = payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | PAYEE | {"holder_is_payer": cell}))
 
     assert [(0, "bank_details", "holder_is_payer", "choice")] == errors(found)
-    assert "holder_is_payer: Expected yes or no." == found.frame.loc[0, "reason"]
+    assert "holder_is_payer: Expected yes or no. Or leave it blank." == found.frame.loc[0, "reason"]
 
 
 @pytest.mark.parametrize(

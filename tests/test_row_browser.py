@@ -277,7 +277,7 @@ def test_pictures_group_reasons(tmp_path: Path) -> None:
     places = [shown.index(words) for words in ("✗ refused", "! unknown", "= duplicate", "· not sent", "i waiting")]
 
     assert sorted(places) == places
-    assert "3, 10, 17, 24, 31, …" in shown
+    assert "rows 3, 10, 17 and 6 more" in shown
     assert "not_sent" not in shown
 
 

@@ -5,13 +5,14 @@ The modules, by subject (a test holds that each is named):
     A table, checked where its rows are
         holder                   whose an account is: columns of the holder, or of the payer
         checked_rows             rows as they are sent, and what the checks find in them
-        findings_by_row          the findings of a table, and as text
+        findings_by_row          the findings of a table
         identity                 what makes two rows one payer or one account; row_hashes: the same for whole tables
         duplicates               rows that describe one payer or account: contradictions, and which one is sent
         other_rows               rows against each other: accounts and people that several payers share
         file_cells               what was found in the cells of the table's file
         sources                  rows in a DataFrame of pandas, or in the partitions of one of Dask
         cells                    the cells of a table, read block by block as they are sent
+        naming                   what the sender calls columns and cells; finding_texts: findings with these names
         table                    all of that as one table, indexed by payer and account
         text_column              columns of many texts, in little memory
 
@@ -32,7 +33,7 @@ The modules, by subject (a test holds that each is named):
         reconcile                the outcome of a write whose response was lost, as a table of states
 
     What a person sees
-        plan                     what would be sent, and what not and why
+        plan                     what would be sent, and what not and why; plan_text: all of it as text
         progress                 the progress bar; run_display: that of a run
         row_states               the state of each row during a run; time_left: how long the rest takes
         outcomes                 the outcome of each row, from the journal

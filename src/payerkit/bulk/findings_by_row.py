@@ -1,8 +1,8 @@
-"""The findings of a table by row, in little memory: each distinct one is kept once; and as text for readers."""
+"""The findings of a table by row, in little memory: each distinct one is kept once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -10,10 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.checks.table_findings import general
 from payerkit.findings import COLUMNS, Finding, Severity
-from payerkit.html import visible
-from payerkit.masking import mask
 
 Step = Literal["payer", "bank_details"]
 Rows = npt.NDArray[np.signedinteger[Any]]
@@ -82,8 +79,14 @@ class FindingsByRow:
         wanted = frozenset(fields)
         return self._where([finding.field in wanted for finding, _ in self.kinds])
 
+    def in_rows(self, chosen: npt.NDArray[np.bool_]) -> Self:
+        """Return the findings of the rows that are chosen, given for each row of the table."""
+        return self._at(chosen[self.rows])
+
     def _where(self, chosen: Sequence[bool]) -> Self:
-        places = np.array(chosen, bool)[self.numbers]
+        return self._at(np.array(chosen, bool)[self.numbers])
+
+    def _at(self, places: npt.NDArray[np.bool_]) -> Self:
         return type(self)(self.rows[places], self.numbers[places], self.kinds)
 
     def frame(self) -> pd.DataFrame:
@@ -92,48 +95,3 @@ class FindingsByRow:
         columns["step"] = [step for _, step in self.kinds]
         texts = {name: pd.array(column, dtype="string").take(self.numbers) for name, column in columns.items()}
         return pd.DataFrame({"row": self.rows.astype(np.int64), **texts})
-
-
-class FindingTexts:
-    """The findings of rows as text; rows with the same findings share one text.
-
-    columns: the table's column of each field, by step. names_rows: findings name other rows that they are about.
-    """
-
-    def __init__(
-        self, found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]], *, names_rows: bool = True
-    ) -> None:
-        self._found = found.in_order()
-        kinds = found.kinds if names_rows else [(general(finding), step) for finding, step in found.kinds]
-        self._words = [_text(finding, columns.get(step, {}) if step else {}) for finding, step in kinds]
-        self._made: dict[Sequence[int], str] = {}
-
-    def of(self, rows: Sequence[int]) -> list[str]:
-        """Return the findings of each of some rows, "" for none."""
-        starts, ends = (np.searchsorted(self._found.rows, rows, side).tolist() for side in ("left", "right"))
-        return [self._joined(start, end) if end > start else "" for start, end in zip(starts, ends, strict=True)]
-
-    def _joined(self, start: int, end: int) -> str:
-        numbers = tuple(self._found.numbers[start:end].tolist())
-        if numbers not in self._made:
-            self._made[numbers] = "; ".join(self._words[number] for number in numbers)
-        return self._made[numbers]
-
-
-def _text(finding: Finding, columns: Mapping[str, str]) -> str:
-    """Return an error by its column and message, and anything else with its severity and code, too."""
-    column = columns.get(finding.field, finding.field)
-    text = f"{column}: {finding.message}" if column else finding.message
-    return text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
-
-
-def by_label(found: FindingsByRow, labels: pd.Index[Any]) -> pd.DataFrame:
-    """Return one row per finding, with the labels of the rows in place of their numbers."""
-    return found.frame().assign(row=labels.take(found.rows))
-
-
-def shown_id(value: Any) -> Any:
-    """Return a client user id, or a row's label, which may be one, as it may be shown."""
-    if value is None or value is pd.NA:
-        return value
-    return visible(str(mask("clientUserId", value)))

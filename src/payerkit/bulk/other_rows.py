@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step, shown_id
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.naming import shown_id
 from payerkit.bulk.row_hashes import Hashes, RowHashes
 from payerkit.checks.table_findings import naming_rows, table_finding
 from payerkit.findings import Finding

@@ -8,9 +8,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
-from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, shown_id
+from payerkit.bulk.finding_texts import FindingTexts
+from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.limit import Limit
+from payerkit.bulk.naming import shown_id
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.checks.table_findings import table_finding
@@ -82,7 +84,7 @@ class Outcomes:
     def __init__(self, tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None) -> None:
         self._tasks, self._table, self._journal, self._stopped = tasks, tasks.table, journal, stopped
         self._limit = limit
-        self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.columns)
+        self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.naming)
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
 

@@ -13,15 +13,20 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.checked_rows import Placeholders
-from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label, shown_id
+from payerkit.bulk.finding_texts import FindingTexts, findings_frame
+from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.naming import shown_id
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
-from payerkit.bulk.reasons import Reasons, first_labels
+from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
+from payerkit.bulk.reasons import Reason, Reasons
 from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.tables.normalise import shown_change
+from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ _KINDS: dict[str, html.Kind] = {
     "not_sent": "error",
     "held": "warning",
     "warning": "warning",
+    "info": "info",
     "to_send": "success",
 }
 """The colour of each state, and of each severity of a finding; most urgent first."""
@@ -67,7 +73,7 @@ def plan_onboarding(
         >>> plan_onboarding(pd.DataFrame([payer, other]))
         2 rows: 1 payer and 0 accounts would be sent; rows with warnings: 0.
         1 row would not be sent: errors in the row or in its payer.
-             1x error email: Not an e-mail address. (row 1)
+          1 row   error    email: Not an e-mail address. Write it as name@example.com. (row 1)
     """
     return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders), rows)
 
@@ -75,14 +81,19 @@ def plan_onboarding(
 class Plan:
     """What a run would send, and what not and why.
 
-    `str()` and a notebook show a summary with the most frequent findings; `browse()` shows the rows,
-    and `save()` writes those that need something to a file to be corrected.
+    `str()` and a notebook show a summary with the most frequent findings, `describe()` all of them, grouped by what to
+    do, and `browse()` the rows; `save()` writes those that need something to a file to be corrected.
 
     Attributes:
         counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
             `with_warnings`; and of rows that are `held` back because of warnings.
         findings: One row per finding, with the columns of `check_payers` (`row` is the label of the row in the table's
-            index) and `step` (string): payer, bank_details, or empty.
+            index), behind `row` two more: `cell`, its name in the file, such as B7, and `column`, the sender's name of
+            the column, and at the end `step`: payer, bank_details, or empty. All are string. `cell` is empty for a
+            table that was not read from a file.
+        correctable: Number of cells with an error or a warning that `read_payers(normalise=True)` would rewrite.
+        changes: One row per cell that `read_payers(normalise=True)` rewrote: `row`, `cell`, `column`, the sender's
+            name of it, `from` and `to` (string, personal values masked).
         frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
             `state`: to_send, held (it is held back because of warnings) or not_sent; `reason`, why the row would not be
             sent, or ""; `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send",
@@ -97,7 +108,7 @@ class Plan:
     def __init__(self, table: Table, rows: Any = None) -> None:
         self.frame = _plan_rows(table)
         self._rows = rows
-        self._found, self._columns = table.found, table.columns
+        self._found, self._naming, self._origin = table.found, table.naming, table.origin
         sent = _rows_to_send(table)
         warned = np.unique(table.found.of_severity("warning").rows)
         self.counts = {
@@ -112,7 +123,61 @@ class Plan:
     @property
     def findings(self) -> pd.DataFrame:
         """One row per finding."""
-        return by_label(self._found, self.frame.index)
+        return findings_frame(self._found, self._naming)
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """One row per cell that was rewritten when the file was read."""
+        places = {label: row for row, label in enumerate(self.frame.index)} if self._origin.changes else {}
+        changes = [change for change in self._origin.changes if change.label in places]
+        rows = [places[change.label] for change in changes]
+        cells = {
+            "cell": [self._naming.cell(row, each.column) for row, each in zip(rows, changes, strict=True)],
+            "column": [self._naming.header(each.column) for each in changes],
+            "from": [shown_change(each.column, each.before, each.after)[0] for each in changes],
+            "to": [shown_change(each.column, each.before, each.after)[1] for each in changes],
+        }
+        labels = self.frame.index.take(rows)
+        return pd.DataFrame({"row": labels} | {name: pd.array(texts, "string") for name, texts in cells.items()})
+
+    @property
+    def correctable(self) -> int:
+        """The number of cells with an error or a warning that `read_payers(normalise=True)` would rewrite."""
+        return len(self._naming.reading_hints)
+
+    def describe(self) -> str:
+        """Return all of the plan as text, to be read from top to bottom.
+
+        It says which file was read and how its columns were understood, what would be sent, and then what is to be
+        done: errors first, each with its number of rows, its first cells, what is wrong and what to do.
+
+        Example:
+            >>> print(plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).describe())
+            1 row: 0 payers and 0 accounts would be sent; rows with warnings: 0.
+            1 row would not be sent: errors in the row or in its payer.
+            <BLANKLINE>
+            Errors: 1 row is not sent until this is corrected
+                  1 row  email: Not an e-mail address.
+                         row 0
+                         -> Write it as name@example.com.
+        """
+        reasons = self._reasons(with_infos=True)
+        return describe_plan(self.counts, reasons, self._naming, self._origin, self.changes)
+
+    def save_report(self, path: str | Path) -> None:
+        """Write one line per row as CSV: its label, `state`, `reason`, `findings` and the other columns of `frame`.
+
+        `findings` are the row's warnings and infos. Nothing in it is secret or personal. A cell or label that a
+        spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([payer])).save_report("plan.csv")
+            >>> pd.read_csv("plan.csv").columns.tolist()
+            ['row', 'state', 'reason', 'findings', 'client_user_id', 'payer', 'bank_details']
+        """
+        findings = text_column(self._notes().of, np.arange(len(self.frame)))
+        first = ["state", "reason", "findings"]
+        write_rows(self.frame.assign(findings=findings)[[*first, *self.frame.columns.drop(first[:2])]], path)
 
     @without_internal_frames
     def save(self, path: str | Path, *, rows: Which = "problems") -> int:
@@ -150,7 +215,7 @@ class Plan:
             raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
         needed = (self.frame["state"] != "to_send").to_numpy(bool) | rows_with_warnings(self._found, len(self.frame))
         chosen = np.ones(len(needed), bool) if rows == "all" else needed
-        return save_rows(path, self._rows, self._found, self._columns, chosen=chosen, reason=self._reason_of)
+        return save_rows(path, self._rows, self._found, self._naming.columns, chosen=chosen, reason=self._reason_of)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
@@ -170,54 +235,64 @@ class Plan:
         from payerkit.widgets.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
 
         columns = ("client_user_id", "payer", "bank_details")
-        warnings, infos = self._found.of_severity("warning"), self._found.of_severity("info")
-        notes = FindingTexts(FindingsByRow.join([warnings, infos]), self._columns)
-        return RowBrowser(
-            RowPages(self.frame, _KINDS, columns, self._reasons, notes.of), title="Rows of the plan", file="plan.csv"
-        )
+        pages = RowPages(self.frame, _KINDS, columns, self._reasons, self._notes().of)
+        return RowBrowser(pages, title="Rows of the plan", file="plan.csv")
+
+    def _notes(self) -> FindingTexts:
+        """Return the warnings and infos of the rows, warnings first."""
+        parts = [self._found.of_severity("warning"), self._found.of_severity("info")]
+        return FindingTexts(FindingsByRow.join(parts), self._naming)
 
     def __str__(self) -> str:
-        found = self._reasons().first(_SHOWN_FINDINGS, ("error", "warning"))
+        kinds = ("error", "warning")
+        shown, more = self._most_frequent(kinds)
         lines = [
-            f"{each.times:>6,}x {each.kind} {each.text} (row{'s' * (each.times > 1)} "
-            f"{first_labels(self.frame.index, each.rows)})"
-            for each in found
+            f"{count_of(each.times, 'row'):>10}  {each.kind.kind:<7}  {each.text(self._naming)} "
+            f"({self._naming.where(each.kind.column, each.rows)})"
+            for each in shown
         ]
-        return "\n".join([*self._summary(), *lines])
+        return "\n".join([*self._summary(), *lines, *more])
 
     __repr__ = __str__
 
     def _summary(self) -> list[str]:
-        counts = self.counts
-        held = counts["held"]
-        blocked = counts["rows"] - counts["to_send"] - held
-        sent = f"{count_of(counts['payers'], 'payer')} and {count_of(counts['accounts'], 'account')} would be sent"
-        return [
-            f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']:,}.",
-            *([f"{count_of(blocked, 'row')} would not be sent: errors in the row or in its payer."] if blocked else []),
-            *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
-        ]
+        return [*filter(None, [describe_file(self._origin, self.frame.index)]), *describe_counts(self.counts)]
 
-    def _reasons(self) -> Reasons:
+    def _most_frequent(self, kinds: Collection[str]) -> tuple[list[Reason], list[str]]:
+        """Return the first reasons of some kinds, and a line that says how many more there are."""
+        reasons = list(self._reasons().first(None, list(kinds)))
+        more = len(reasons) - _SHOWN_FINDINGS
+        line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
+        return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
+
+    def _reasons(self, *, with_infos: bool = False) -> Reasons:
         """Return the errors and warnings of the rows, and why others are not sent, errors first."""
-        findings = Reasons.of_findings(self._found, self._columns)
+        findings = Reasons.of_findings(self._found, self._naming, with_infos=with_infos)
         others = self.frame["reason"].where(self.frame["reason"] == PAYER_NOT_SENT, "")
         return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
 
     def _repr_html_(self) -> str:
-        first, *lines = self._summary()
+        first, *lines = describe_counts(self.counts)
+        lines = [*filter(None, [describe_file(self._origin, self.frame.index)]), *lines]
+        shown, more = self._most_frequent(list(_KINDS))
         rows = [
             (
                 f"{each.times:,}",
-                html.chip(_KINDS[each.kind], in_words(each.kind)),
-                each.text,
-                first_labels(self.frame.index, each.rows),
+                html.chip(_KINDS[each.kind.kind], in_words(each.kind.kind)),
+                self._describe_html(each),
+                self._naming.where(each.kind.column, each.rows),
             )
-            for each in self._reasons().first(_SHOWN_FINDINGS, list(_KINDS))
+            for each in shown
         ]
         head = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
-        table = html.grid(("rows", "found", "what is wrong", "which"), rows, caption="Found most often") if rows else ""
-        return html.picture(html.title(first), head, table)
+        caption = "Found most often" if more else "Found"
+        table = html.grid(("rows", "found", "what is wrong, and what to do", "which"), rows, caption=caption)
+        tail = "".join(f"<div>{html.escape(line)}</div>" for line in more)
+        return html.picture(html.title(first), head, table if rows else "", tail)
+
+    def _describe_html(self, reason: Reason) -> html.Html:
+        message, hint = html.escape(reason.kind.message), html.advice(reason.hint(self._naming))
+        return html.Html(f"{message}{hint}{html.small(reason.kind.code)}")
 
 
 def _rows_to_send(table: Table) -> Flags:
@@ -225,7 +300,7 @@ def _rows_to_send(table: Table) -> Flags:
 
 
 def _plan_rows(table: Table) -> pd.DataFrame:
-    rows, errors = np.arange(len(table)), FindingTexts(table.found.of_severity("error"), table.columns)
+    rows, errors = np.arange(len(table)), FindingTexts(table.found.of_severity("error"), table.naming)
     held = np.asarray(table.held & ~table.blocked)
     states = np.where(_rows_to_send(table), "to_send", np.where(held, "held", "not_sent"))
     columns = {

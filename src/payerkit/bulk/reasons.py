@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step, shown_id
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.naming import Naming, join_hints
 from payerkit.checks.table_findings import general
+from payerkit.findings import Finding
 
-_FIRST = 5
-"""Rows that are named for a reason."""
+
+class ReasonKind(NamedTuple):
+    """A reason in words. kind: a state of rows, or the severity of a finding. column: of the table, "" for none.
+
+    code: of a warning, by which rows are held back, "" for any other reason.
+    """
+
+    kind: str
+    message: str
+    hint: str = ""
+    code: str = ""
+    column: str = ""
+
+    @property
+    def text(self) -> str:
+        """The message with what to do, and the code."""
+        return " ".join(filter(None, (self.message, self.hint, self.code and f"[{self.code}]")))
 
 
 class Reason(NamedTuple):
-    """A reason with its number of rows, and the first of them. kind: a state of rows, or the severity of a finding."""
+    """A reason with the rows that have it."""
 
-    kind: str
-    text: str
-    times: int
+    kind: ReasonKind
     rows: Rows
+
+    def hint(self, naming: Naming) -> str:
+        """Return what to do, with what normalise=True would do about the cells of the rows."""
+        return join_hints(self.kind.hint, naming.normalise_hint(self.kind.column, self.rows))
+
+    def text(self, naming: Naming) -> str:
+        """Return the reason in words, with what to do and its code."""
+        return self.kind._replace(hint=self.hint(naming)).text
+
+    @property
+    def times(self) -> int:
+        """The number of the rows."""
+        return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Reasons by row. `rows` has the row of each, `numbers` its place in `kinds`: its kind and its text.
-
-    They are sorted by kind, and then by their number of rows. A row may have several.
-    """
+    """Reasons by row. `rows` has the row of each, `numbers` its place in `kinds`. A row may have several."""
 
     rows: Rows
     numbers: Rows
-    kinds: Sequence[tuple[str, str]]
+    kinds: Sequence[ReasonKind]
 
     @classmethod
     def of_states(cls, states: pd.Series[Any], reasons: pd.Series[Any]) -> Self:
@@ -45,24 +70,19 @@ class Reasons:
         rows = np.flatnonzero((codes >= 0) & (state_codes >= 0) & (reasons != "").to_numpy(bool, na_value=False))
         numbers, pairs = pd.factorize(codes[rows].astype(np.int64) * len(state_names) + state_codes[rows])
         places = (divmod(pair, len(state_names)) for pair in pairs.tolist())
-        kinds = [(str(state_names[state]), str(texts[text])) for text, state in places]
+        kinds = [ReasonKind(str(state_names[state]), str(texts[text])) for text, state in places]
         return cls(rows.astype(np.int32), numbers.astype(np.int32), kinds)
 
     @classmethod
-    def of_findings(cls, found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]]) -> Self:
-        """Return errors and warnings, each by its column and message; a warning ends with its code, as for `hold`.
-
-        Findings that differ only in the rows that they name are one.
-        """
-        places: dict[tuple[str, str], int] = {}
+    def of_findings(cls, found: FindingsByRow, naming: Naming, *, as_kind: str = "", with_infos: bool = False) -> Self:
+        """Return findings, with or without infos. as_kind: the kind of all; by default, it is the severity."""
+        places: dict[ReasonKind, int] = {}
         numbers = np.full(len(found.kinds), -1, np.int32)
         for number in np.unique(found.numbers).tolist():
             finding, step = found.kinds[number]
-            if finding.severity != "info":
-                column = columns.get(step, {}).get(finding.field, finding.field) if step else finding.field
-                code = f" [{finding.code}]" if finding.severity == "warning" else ""
-                text = f"{f'{column}: ' if column else ''}{general(finding).message}{code}"
-                numbers[number] = places.setdefault((finding.severity, text), len(places))
+            if with_infos or finding.severity != "info":
+                kind = _kind_of(finding, step, naming, as_kind)
+                numbers[number] = places.setdefault(kind, len(places))
         chosen = numbers[found.numbers] >= 0
         pairs = found.rows[chosen].astype(np.int64) * len(places) + numbers[found.numbers][chosen]
         pairs = np.unique(pairs)  # a row may have the same text twice
@@ -81,7 +101,7 @@ class Reasons:
         """Return the reasons with the kinds in an order, and the most frequent reasons of each kind first."""
         ranks = {kind: rank for rank, kind in enumerate(order)}
         times = self.count().tolist()
-        places = sorted(range(len(times)), key=lambda place: (ranks[self.kinds[place][0]], -times[place]))
+        places = sorted(range(len(times)), key=lambda place: (ranks[self.kinds[place].kind], -times[place]))
         numbers = np.empty(len(places), np.int32)
         numbers[places] = np.arange(len(places))
         return type(self)(self.rows, numbers[self.numbers], [self.kinds[place] for place in places])
@@ -95,15 +115,17 @@ class Reasons:
         """Return the rows that have a reason, in their order."""
         return np.sort(self.rows[self.numbers == number])
 
-    def first(self, count: int, kinds: Sequence[str]) -> Iterator[Reason]:
-        """Yield the first reasons, so many, that are of some kinds."""
-        times = self.count().tolist()
-        chosen = [number for number, (kind, _) in enumerate(self.kinds) if kind in kinds][:count]
+    def first(self, count: int | None, kinds: Sequence[str]) -> Iterator[Reason]:
+        """Yield the first reasons, so many or all, that are of some kinds."""
+        chosen = [number for number, each in enumerate(self.kinds) if each.kind in kinds][:count]
         for number in chosen:
-            yield Reason(*self.kinds[number], times[number], self.rows_with(number))
+            yield Reason(self.kinds[number], self.rows_with(number))
 
 
-def first_labels(labels: pd.Index[Any], rows: Rows) -> str:
-    """Return the labels of the first of some rows, masked, with … for the others."""
-    shown = [str(shown_id(label)) for label in labels.take(rows[:_FIRST])]
-    return ", ".join([*shown, *["…"] * (len(rows) > _FIRST)])
+def _kind_of(finding: Finding, step: Step | str, naming: Naming, as_kind: str) -> ReasonKind:
+    """Return a finding as a reason: with the sender's name of its column, and what to do, but no other rows."""
+    column = naming.column(finding, step)
+    words = general(finding).message
+    message = f"{naming.header(column)}: {words}" if column else words
+    code = finding.code if finding.severity == "warning" else ""
+    return ReasonKind(as_kind or finding.severity, message, naming.hint(finding, step), code, column)

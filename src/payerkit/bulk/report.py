@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,15 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.findings_by_row import FindingsByRow, FindingTexts, by_label
+from payerkit.bulk.finding_texts import FindingTexts, findings_frame
+from payerkit.bulk.findings_by_row import FindingsByRow
+from payerkit.bulk.holder import Flags
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.limit import LEFT_BY_LIMIT, Limit
 from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
+from payerkit.bulk.naming import Naming
 from payerkit.bulk.outcomes import HELD, Outcomes, RowOutcome, code_of
-from payerkit.bulk.reasons import Reasons, first_labels
+from payerkit.bulk.reasons import Reasons
 from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
@@ -136,14 +139,14 @@ class Report:
         findings: FindingsByRow,
         sums: Sums,
         row_ids: RowIds,
-        columns: Mapping[Step, Mapping[str, str]],
+        naming: Naming,
     ) -> None:
         self.frame = frame
         self.stopped = sums.stopped
         self._sums = sums
         self._findings = findings
         self._row_ids = row_ids
-        self._columns = columns
+        self._naming = naming
 
     @property
     def counts(self) -> dict[str, int]:
@@ -154,7 +157,7 @@ class Report:
     @property
     def findings(self) -> pd.DataFrame:
         """One row per finding, with the columns of `Plan.findings`; and what was changed after it was stored."""
-        return by_label(self._findings, self.frame.index)
+        return findings_frame(self._findings, self._naming)
 
     @property
     def retryable(self) -> pd.DataFrame:
@@ -250,7 +253,7 @@ class Report:
         warned = rows_with_warnings(self._findings, len(self.frame))
         needed = (self.frame["state"] != "done").to_numpy(bool) & (is_final | warned)
         chosen = np.ones(len(needed), bool) if which == "all" else needed
-        return save_rows(path, rows, self._findings, self._columns, chosen=chosen, reason=self._reason_of)
+        return save_rows(path, rows, self._findings, self._naming.columns, chosen=chosen, reason=self._reason_of)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return the state of a row and the reason for it, unless it is done or its findings say it."""
@@ -297,24 +300,33 @@ class Report:
         return numbers
 
     def _reasons(self) -> Reasons:
-        """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last."""
-        reasons, findings = self.frame["reason"], self.frame["findings"]
-        is_held = reasons.str.startswith("held:")  # its reason refers to its findings
-        shown = self._general(reasons.mask(is_held, reasons + " " + findings) if is_held.any() else reasons)
-        warnings = Reasons.of_findings(self._findings.of_severity("warning"), self._columns)
-        return Reasons.join([Reasons.of_states(self.frame["state"], shown), warnings]).sorted(list(_KINDS))
+        """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last.
 
-    def _general(self, reasons: pd.Series[Any]) -> pd.Series[Any]:
-        """Return reasons without the other rows that errors name, so that rows with one kind of error are a group."""
-        errors = self._findings.of_severity("error")
-        rows = np.unique(errors.with_codes(["id_twice", "account_twice"]).rows).tolist()
-        if not rows:
-            return reasons
-        named, unnamed = (FindingTexts(errors, self._columns, names_rows=each).of(rows) for each in (True, False))
-        texts = zip(reasons.iloc[rows], named, unnamed, strict=True)
-        shown = reasons.copy()
-        shown.iloc[rows] = [reason.replace(text, general) for reason, text, general in texts]
-        return shown
+        The reason of a row with errors, or that is held, names its own cells: it is grouped by its findings.
+        """
+        states, reasons = self.frame["state"], self.frame["reason"]
+        errors, warnings = (self._findings.of_severity(severity) for severity in ("error", "warning"))
+        is_blocked = self._flags(errors)
+        is_unsent = is_blocked & (states == "not_sent").to_numpy(bool)
+        is_held = reasons.str.startswith("held:").to_numpy(bool, na_value=False)
+        shown = reasons.mask(is_unsent | is_held, "")
+        if is_blocked.any():  # rows that were sent before they had errors
+            shown = shown.str.replace("Not sent again: .*", "Not sent again: it has errors now.", regex=True)
+        held = Reasons.of_findings(warnings.in_rows(is_held), self._naming, as_kind="not_sent")
+        held = replace(held, kinds=[kind._replace(message=f"held: {kind.message}") for kind in held.kinds])
+        parts = [
+            Reasons.of_states(states, shown),
+            Reasons.of_findings(errors.in_rows(is_unsent), self._naming, as_kind="not_sent"),
+            held,
+            Reasons.of_findings(warnings, self._naming),
+        ]
+        return Reasons.join(parts).sorted(list(_KINDS))
+
+    def _flags(self, found: FindingsByRow) -> Flags:
+        """Return an array: for each row, whether it has one of some findings."""
+        flags = np.zeros(len(self.frame), bool)
+        flags[found.rows] = True
+        return flags
 
     def _describe_rows(self, rows: list[int]) -> list[str]:
         """Return the findings and facts of some rows, which a row browser shows in small print."""
@@ -332,7 +344,11 @@ class Report:
 
     def __str__(self) -> str:
         reasons = self._reasons().first(_SHOWN_REASONS, ("refused", "not_sent"))
-        lines = [f"{each.times:>7,}x {in_words(each.kind)}: {visible(each.text)}" for each in reasons]
+        lines = [
+            f"{count_of(each.times, 'row'):>10}  {in_words(each.kind.kind)}: {visible(each.text(self._naming))} "
+            f"({self._naming.where(each.kind.column, each.rows)})"
+            for each in reasons
+        ]
         return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
 
     __repr__ = __str__
@@ -340,9 +356,13 @@ class Report:
     def _repr_html_(self) -> str:
         advice = "".join(f"<div>{html.advice(line)}</div>" for line in self._advice())
         rows = [
-            (f"{each.times:,}", html.chip(_KINDS[each.kind], in_words(each.kind)), each.text, labels)
+            (
+                f"{each.times:,}",
+                html.chip(_KINDS[each.kind.kind], in_words(each.kind.kind)),
+                each.text(self._naming),
+                self._naming.where(each.kind.column, each.rows),
+            )
             for each in self._reasons().first(_PICTURED_REASONS, [kind for kind in _KINDS if kind != "done"])
-            if (labels := first_labels(self.frame.index, each.rows))
         ]
         table = html.grid(("rows", "state", "reason", "which"), rows, caption="Reasons") if rows else ""
         return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
@@ -405,7 +425,7 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str, limit: Limit | Non
         columns[name] = columns[name].array(table.order)
     findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
     warnings_first = FindingsByRow.join([findings.of_severity("warning"), findings.of_severity("info")])
-    columns["findings"] = text_column(FindingTexts(warnings_first, table.columns).of, np.arange(len(table)))
+    columns["findings"] = text_column(FindingTexts(warnings_first, table.naming).of, np.arange(len(table)))
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
     first = {name: columns.pop(name) for name in ("state", "reason")}
-    return Report(pd.DataFrame(first | columns, index=table.labels), findings, sums, row_ids, table.columns)
+    return Report(pd.DataFrame(first | columns, index=table.labels), findings, sums, row_ids, table.naming)

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.findings_by_row import Rows, shown_id
+from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.naming import shown_id
 from payerkit.bulk.reasons import Reasons
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
@@ -216,8 +217,8 @@ class RowPages:
         return {"reasons": reasons, "more_reasons": max(0, len(found) - len(listed))}
 
     def _reason(self, number: int) -> tuple[str, str, str, str, str]:
-        kind, text = self._reasons.kinds[number]
-        return (*self._state(kind), visible(text))
+        kind = self._reasons.kinds[number]
+        return (*self._state(kind.kind), visible(kind.text))
 
     # Order
 

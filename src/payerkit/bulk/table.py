@@ -16,6 +16,7 @@ from payerkit.bulk.duplicates import RowGroups
 from payerkit.bulk.file_cells import find_in_cells
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
+from payerkit.bulk.naming import Naming
 from payerkit.bulk.other_rows import OtherRows, Told, find_shared, find_without_account
 from payerkit.bulk.row_hashes import ID, Hashes, RowHashes
 from payerkit.bulk.sources import open_source
@@ -24,6 +25,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.tables.file_findings import FILE_FINDING_CODES, file_finding
+from payerkit.tables.source_table import origin_of
 
 __all__ = ["Step", "Table"]
 
@@ -39,9 +41,10 @@ class Table:
     payers: the number of each row's payer, -1 without an id; ids that are near duplicates are one payer. order: the
     rows sorted by payer, payers as they first occur; rows are read fast in this order. found: the findings, by row.
     blocked: rows with errors, which are not sent. held: other rows, with a warning for which they are kept back.
-    without_payer: other rows whose payer, in another row, is blocked or held. holder_is_payer: account holders without
-    columns of their own are the payers. hold: "warnings", or codes of warnings. placeholders: what N/A and others are.
-    takes_examples: the rows of a template are no error. Raises InvalidInput for anything but a table of rows to send.
+    without_payer: other rows whose payer, in another row, is blocked or held. origin: the file of the table. naming:
+    what rows and columns are called in it. holder_is_payer: account holders without columns of their own are the
+    payers. hold: "warnings", or codes of warnings. placeholders: what N/A and others are. takes_examples: the rows of a
+    template are no error. Raises InvalidInput for anything but a table of rows to send.
     """
 
     def __init__(
@@ -76,6 +79,8 @@ class Table:
         if takes_examples:
             found = found.without_codes([_EXAMPLE])
         self._index_rows(part.hashes, FindingsByRow.join([found, *shared]), codes)
+        self.origin = origin_of(rows)
+        self.naming = Naming.of(rows, self.columns, self.labels, self.found)
         self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content)
 
     def __len__(self) -> int:

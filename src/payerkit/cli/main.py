@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):  # not where a notebook or a test has replaced it
             stream.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal does not have
     options = _parser().parse_args(arguments)
+    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
         # Imported here, so that a command loads only the libraries that it needs.
         code: int = import_module(f"payerkit.cli.{options.command}").run(options)
@@ -156,14 +157,38 @@ this option they are not, and each write of the journal waits for the disk"""
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
 PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each payer and account. After a crash or
 Ctrl+C, or with a corrected or longer file, run the same command again: what is done is not sent again. The exit code is
-0 if all rows are done (with --dry-run: would be sent), 3 if some are not, 1 if the run could not start, and 130 after
-Ctrl+C."""
+0 if all rows are done (with --dry-run: would be sent), 3 if some are not, 1 if the run could not start or its report
+could not be written, and 130 after Ctrl+C."""
 
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, nargs="?", help="CSV, Excel or Parquet file with one payer or account per row")
     add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
+    add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")
+    add(
+        "--normalise",
+        action="store_true",
+        help="rewrite what can mean only one thing, such as Germany to DE; --dry-run lists every change",
+    )
+    add(
+        "--date-order",
+        type=lambda text: text.replace("-", "_"),
+        choices=("day_first", "month_first"),
+        metavar="{day-first,month-first}",
+        help="how 03/04/1985 is read (default: in the one order that all dates of the file have, else not at all)",
+    )
+    add(
+        "--placeholders",
+        choices=("error", "keep"),
+        help="whether to send texts such as N/A and - that stand for nothing (default: error, do not send the row)",
+    )
+    add(
+        "--limit",
+        type=_count,
+        metavar="N",
+        help="send only the first N rows, to try; the same command without it, later, sends the others",
+    )
     add(
         "--template",
         nargs="*",
@@ -232,7 +257,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--stop-after",
-        type=_limit,
+        type=_refusals,
         default=20,
         metavar="N",
         help="stop the run once this many rows were refused for the same reason; none: go on (default: %(default)s)",
@@ -247,7 +272,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add(
         "--report",
         type=Path,
-        help="CSV file for the result of each row (default: beside the file, such as payers-report.csv)",
+        help="CSV file for the result of each row (default: beside the file, such as payers-report.csv, or "
+        "payers-plan.csv with --dry-run)",
     )
 
 
@@ -264,7 +290,14 @@ def _states(text: str) -> list[str]:
     return states
 
 
-def _limit(text: str) -> int | None:
+def _count(text: str) -> int:
+    """Return a number of rows."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError("expected a whole number, 1 or more")
+    return int(text)
+
+
+def _refusals(text: str) -> int | None:
     """Return a number of refusals; None for "none"."""
     if text == "none":
         return None

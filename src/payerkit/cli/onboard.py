@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from payerkit.bulk.plan import plan_onboarding
+import pandas as pd
+
+from payerkit.bulk.plan import Plan, plan_onboarding
+from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
 from payerkit.connection import connect
 from payerkit.errors import InterruptedRun, InvalidInput
@@ -14,9 +21,15 @@ from payerkit.tables.read import read_payers
 from payerkit.tables.template import template
 from payerkit.wording import count_of
 
+_TRIED = 3
+"""Rows to try before all are sent."""
+
 
 def run(options: Namespace) -> int:
-    """Print the template or the plan, or send the rows; return 0 if all are done, 3 if not, 130 if interrupted."""
+    """Print the template or the plan, or send the rows; return 0 if all are done, 3 if not, 130 if interrupted.
+
+    Return 1 if a file of the results cannot be written; the summary is printed before.
+    """
     if options.template is not None:
         return _write_template(options)
     if options.output is not None:
@@ -25,14 +38,65 @@ def run(options: Namespace) -> int:
     if file is None:
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
     journal = options.journal or file.with_name(f"{file.name}.journal")
-    target = options.report or file.with_name(f"{file.stem}-report.csv")
+    target = options.report or file.with_name(f"{file.stem}-{'plan' if options.dry_run else 'report'}.csv")
     _require_own_files({"FILE": file, "--journal": journal, "--report": target, "--links": options.links})
-    rows = read_payers(file, mapping=_mapping(options.column))
+    _require_folders({"--report": target, "--links": options.links})
+    rows = read_payers(file, mapping=_mapping(options.column), **_given(options, "sheet", "normalise", "date_order"))
     if options.dry_run:
-        plan = plan_onboarding(rows, holder_is_payer=options.holder_is_payer, hold=options.hold)
-        print(plan)
-        return 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
-    interrupted = False
+        return _show_plan(rows, options, target)
+    report, is_whole = _send(rows, options, journal)
+    print(report)
+    is_written = _write_report(report.save, target)
+    if options.links is not None:
+        is_written &= _write_links(report, options.links, rows)
+    if not is_whole:
+        return 130
+    return 1 if not is_written else 0 if report.counts["done"] == len(report.frame) else 3
+
+
+def _given(options: Namespace, *names: str) -> dict[str, Any]:
+    """Return the options that were given, by name."""
+    return {name: value for name in names if (value := getattr(options, name)) not in (None, False)}
+
+
+def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
+    """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
+    plan = plan_onboarding(
+        rows, holder_is_payer=options.holder_is_payer, hold=options.hold, **_given(options, "placeholders")
+    )
+    print(plan.describe().replace("normalise=True", "--normalise"), end="\n\n")
+    is_written = _write_report(plan.save_report, target)
+    print("", *_next_steps(plan, options), sep="\n")
+    return 1 if not is_written else 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
+
+
+def _next_steps(plan: Plan, options: Namespace) -> list[str]:
+    """Return the commands that a person may type next, each with its purpose."""
+    sent, wrong = plan.counts["to_send"], plan.counts["rows"] - plan.counts["to_send"]
+    lines = []
+    if plan.correctable and not options.normalise:
+        cells = count_of(plan.correctable, "cell")
+        lines += [f"  Let payerkit rewrite {cells} that can mean only one thing; it lists each change:"]
+        lines += [f"    {_command(options, '--normalise', '--dry-run')}"]
+    if wrong:
+        lines += [f"  Correct {count_of(wrong, 'row')} in {options.file.name}, then look again:"]
+        lines += [f"    {_command(options, '--dry-run')}"]
+    if sent:
+        others, later = ("the other ", " The same command sends the rest later.") if wrong else ("", "")
+        lines += [f"  Send {others}{count_of(sent, 'row')}, or first a few to try.{later}"]
+        lines += [f"    {_command(options, '--limit', str(_TRIED))}"] * (options.limit is None)
+        lines += [f"    {_command(options)}"]
+    return ["Next", *lines]
+
+
+def _command(options: Namespace, *more: str) -> str:
+    """Return the command that was typed, without --dry-run and with other options, to be typed again."""
+    typed = [word for word in options.arguments if not (len(word) > 3 and "--dry-run".startswith(word))]
+    return shlex.join(["payerkit", *typed, *more])
+
+
+def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report, bool]:
+    """Send the rows; return the report, and False if the run was interrupted."""
     with connect(options.profile, rate="default" if options.rate is None else options.rate) as client:
         try:
             report = onboard(
@@ -47,19 +111,59 @@ def run(options: Namespace) -> int:
                 retry=options.retry,
                 stop_after=options.stop_after,
                 hold=options.hold,
+                **_given(options, "limit", "placeholders"),
             )
         except InterruptedRun as error:
-            report, interrupted = error.report, True
-    report.save(target)
-    print(report, f"Report with one line per row: {target}", sep="\n")
-    if options.links is not None:
-        saved = report.save_links(options.links, rows)
-        missing = saved["without_links"]
-        lack = f"; {count_of(missing, 'payer')} without links" if missing else ""
-        print(f"Links of {count_of(saved['written'], 'payer')}: {options.links}, personal data{lack}")
-    if interrupted:
-        return 130
-    return 0 if report.counts["done"] == len(report.frame) else 3
+            return error.report, False
+    return report, True
+
+
+def _write_report(save: Callable[[Path], None], target: Path) -> bool:
+    """Write a report, under another name if its own cannot be written, and say where it is; return if it is written."""
+    try:
+        save(target)
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    else:
+        print(f"Report with one line per row: {target}")
+        return True
+    other = _unused_name(target)
+    try:
+        save(other)
+    except OSError:
+        advice = "Run the same command again with another --report; what is done is not sent again."
+        print(f"payerkit onboard: {target}: {problem}. The report was not written. {advice}", file=sys.stderr)
+        return False
+    print(f"Report with one line per row: {other}")
+    print(f"{target} could not be written ({problem}). If it is open in another program, close it there.")
+    return True
+
+
+def _unused_name(target: Path) -> Path:
+    """Return a name like that of a file that no file has."""
+    names = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
+    return next(name for name in names if not name.exists())
+
+
+def _write_links(report: Report, target: Path, rows: pd.DataFrame) -> bool:
+    """Write the links of payers, and say how many; return if they are written."""
+    try:
+        saved = report.save_links(target, rows)
+    except OSError as error:
+        problem = f"{target}: {error.strerror or type(error).__name__}. The links were not written."
+        print(f"payerkit onboard: {problem} Run the same command again with another --links.", file=sys.stderr)
+        return False
+    missing = saved["without_links"]
+    lack = f"; {count_of(missing, 'payer')} without links" if missing else ""
+    print(f"Links of {count_of(saved['written'], 'payer')}: {target}, personal data{lack}")
+    return True
+
+
+def _require_folders(files: Mapping[str, Path | None]) -> None:
+    """Raise InvalidInput for a file in a folder that does not exist, before anything is sent."""
+    for option, file in files.items():
+        if file is not None and not file.parent.is_dir():
+            raise InvalidInput(f"{option}: there is no folder {file.parent}. Make it first, or choose another.")
 
 
 def _require_own_files(files: Mapping[str, Path | None]) -> None:

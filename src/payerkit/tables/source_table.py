@@ -81,6 +81,12 @@ class SourceTable(pd.DataFrame):
     def _constructor(self) -> type[SourceTable]:
         return SourceTable
 
+    def _repr_html_(self) -> str | None:
+        """Return the picture of a plain DataFrame: itables replaces that one, and knows no subclasses."""
+        plain: Any = pd.DataFrame(self)
+        shown: str | None = plain._repr_html_()
+        return shown
+
     @property
     def origin(self) -> Origin:
         """Where the table comes from."""

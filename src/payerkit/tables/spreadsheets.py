@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -16,20 +17,24 @@ from payerkit.errors import InvalidInput
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
 """Characters at the beginning of a cell that a spreadsheet computes; in some languages, their wide forms, too."""
 
+_BEHIND = f"([;\\t\\r\\n] *)([{re.escape(''.join(FORMULA))}])"
+"""What separates cells, and a formula behind it: a program may split the file at another separator than ours."""
+
 
 def inert(text: str) -> str:
     """Return a text so that no spreadsheet computes it: with ' in front of what may be a formula and is no number."""
-    is_number = text[1:].replace(".", "", 1).isdecimal()
+    text = re.sub(_BEHIND, r"\1'\2", text)
+    is_number = text[:1] in {"+", "-"} and text[1:].replace(".", "", 1).isdecimal()
     return f"'{text}" if text.startswith(FORMULA) and not is_number else text
 
 
 def write_rows(frame: pd.DataFrame, target: str | Path | IO[str]) -> None:
-    """Write a frame as CSV, its index first, without formulas."""
+    """Write a frame as CSV, its index first, without formulas: in cells, labels and names of columns."""
     labels = [inert("row" if name is None else str(name)) for name in frame.index.names]
     texts: pd.DataFrame = frame.select_dtypes("string")
     changed = {str(name): cells.map(inert, na_action="ignore") for name, cells in texts.items() if _has_formulas(cells)}
     frame = frame.assign(**changed).set_axis(_inert_labels(frame.index))
-    frame.to_csv(target, index_label=labels)
+    frame.rename(columns=lambda name: inert(str(name))).to_csv(target, index_label=labels)
 
 
 def open_for_owner(path: Path) -> IO[str]:
@@ -80,7 +85,7 @@ def _move_to_new(part: Path, path: Path) -> None:
 
 
 def _has_formulas(texts: pd.Series[Any]) -> bool:
-    return bool(texts.str.startswith(FORMULA).any())
+    return bool((texts.str.startswith(FORMULA) | texts.str.contains(_BEHIND.replace("(", "(?:"))).any())
 
 
 def _inert_labels(labels: pd.Index[Any]) -> pd.Index[Any]:

@@ -1,0 +1,140 @@
+"""What the columns, rows and cells of a table are called by its sender: findings name what the sender sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import pandas as pd
+
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
+from payerkit.checks.inputs import mask_name
+from payerkit.findings import Finding
+from payerkit.html import visible
+from payerkit.masking import mask
+from payerkit.tables.normalise import reading_hint
+from payerkit.tables.sheet import column_letters
+from payerkit.tables.source_table import Origin, origin_of
+
+_ALL, _FIRST = 5, 3
+"""Up to so many rows all are named; of more rows the first."""
+
+_ABOUT_FRAMES = re.compile("(Read|In a table, read) (the|this) column with dtype=str")
+"""Advice for whoever reads a file in another way than by `read_payers`, which keeps text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names of a table's columns, rows and cells in the file that it was read from; it holds no cell's content.
+
+    columns: the table's column of each field, by step. labels: those of the rows. file: where the table comes from.
+    letters: of each column that is in the file; empty if the rows do not have the file's numbers. reading_hints: what
+    normalise=True would write, by row and column, masked.
+    """
+
+    columns: Mapping[Step, Mapping[str, str]]
+    labels: pd.Index[Any]
+    file: Origin = field(default_factory=Origin)
+    letters: Mapping[str, str] = field(default_factory=dict)
+    reading_hints: Mapping[tuple[int, str], str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], labels: pd.Index[Any], found: FindingsByRow
+    ) -> Self:
+        """Return the names in a table with these findings."""
+        origin = origin_of(rows)
+        file = replace(origin, cells=None, findings=(), changes=(), readings={})
+        has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
+        places = origin.positions.items() if has_cells else ()
+        letters = {name: column_letters(place) for name, place in places if name in rows.columns}
+        named = cls(columns, labels, file, letters)
+        return replace(named, reading_hints=named._find_hints(origin, found)) if letters and origin.readings else named
+
+    def _find_hints(self, origin: Origin, found: FindingsByRow) -> dict[tuple[int, str], str]:
+        """Return the hints of readings for the cells that have an error or a warning."""
+        names = [self.column(finding, step) for finding, step in found.kinds]
+        is_open = [finding.severity != "info" for finding, _ in found.kinds]
+        hints, texts = {}, dict[tuple[str, str | None], str]()
+        labels = self.labels.take(found.rows).tolist()
+        for row, label, number in zip(found.rows.tolist(), labels, found.numbers.tolist(), strict=True):
+            key = (label, names[number])
+            if is_open[number] and key in origin.readings:
+                column, reading = names[number], origin.readings[key]
+                hints[row, column] = texts.setdefault((column, reading), reading_hint(column, reading))
+        return hints
+
+    def column(self, finding: Finding, step: Step | str) -> str:
+        """Return the table's column that a finding is about, "" for the row as a whole."""
+        return self._columns_of(step).get(finding.field, finding.field)
+
+    def header(self, column: str) -> str:
+        """Return the sender's name of a column, else the column's own."""
+        return visible(mask_name(self.file.header(column))) or column
+
+    def cell(self, row: int, column: str) -> str:
+        """Return the name of a cell in the file, such as B7, "" if it has none."""
+        letters = self.letters.get(column, "")
+        return f"{letters}{self.numbers([row])[0]}" if letters else ""
+
+    def numbers(self, rows: Sequence[int]) -> list[Any]:
+        """Return the numbers of rows in the file, else their labels; those of a corrections file differ from labels."""
+        labels = self.labels.take(rows).tolist()
+        return [self.file.rows.get(label, label) for label in labels] if self.letters and self.file.rows else labels
+
+    def row_hint(self, row: int, column: str) -> str:
+        """Return what would become of a cell with normalise=True, "" if it has no reading."""
+        return self.reading_hints.get((row, column), "")
+
+    def hint(self, finding: Finding, step: Step | str) -> str:
+        """Return what to do about a finding, and if that is so, that the table has no column for it."""
+        hint = finding.hint
+        if self.letters:
+            hint = _ABOUT_FRAMES.sub("Format the column as text", hint)
+            if step and finding.field and finding.field not in self._columns_of(step):
+                hint = f"{'' if finding.code == 'required' else hint} There is no column for it.".lstrip()
+        return hint
+
+    def where(self, column: str, rows: Rows) -> str:
+        """Return the cells of a column in some rows, else the labels of these rows: the first, and how many follow."""
+        has_cells = column in self.letters
+        if not has_cells and len(rows) == len(self.labels) > _ALL:
+            return "all rows"
+        shown = rows.tolist()[: _ALL if len(rows) <= _ALL else _FIRST]
+        numbers = self.numbers(shown)
+        names = [f"{self.letters[column]}{number}" if has_cells else str(shown_id(number)) for number in numbers]
+        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
+        noun = "" if has_cells else "row " if len(rows) == 1 else "rows "
+        return f"{noun}{', '.join(names)}{more}"
+
+    def normalise_hint(self, column: str, rows: Rows) -> str:
+        """Return what normalise=True would do about the cells of a column in some rows, "" if nothing."""
+        hints = [hint for row in rows.tolist() if (hint := self.row_hint(row, column))] if self.reading_hints else []
+        if len(hints) == len(rows) and len(set(hints)) == 1:
+            return hints[0]
+        if len(hints) == len(rows) > 1:
+            return "normalise=True would write them all in the right form."
+        several = "1 of them" if len(hints) == 1 else f"{len(hints):,} of them"
+        return f"normalise=True would write {several} in the right form." if hints else ""
+
+    def _columns_of(self, step: Step | str) -> Mapping[str, str]:
+        return next((columns for name, columns in self.columns.items() if name == step), {})
+
+
+def join_hints(hint: str, own: str) -> str:
+    """Return a hint with what normalise=True would do; once, if both name the same text."""
+    if not own:
+        return hint
+    text = hint.removeprefix("Write ")
+    if text != hint and own == f"normalise=True would write {text}":
+        return f"Write {text.removesuffix('.')}, as normalise=True would."
+    return f"{hint} {own}".lstrip()
+
+
+def shown_id(value: Any) -> Any:
+    """Return a client user id, or a row's label, which may be one, as it may be shown."""
+    if value is None or value is pd.NA:
+        return value
+    return visible(str(mask("clientUserId", value)))

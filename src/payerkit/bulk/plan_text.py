@@ -1,0 +1,121 @@
+"""A plan as text: the file, how its columns were understood, what would be sent, and what to do about the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
+
+import pandas as pd
+
+from payerkit.bulk.naming import Naming
+from payerkit.bulk.reasons import Reason, Reasons
+from payerkit.checks.schema import MASK
+from payerkit.html import visible
+from payerkit.tables.sheet import column_letters
+from payerkit.tables.source_table import Origin
+from payerkit.wording import count_of
+
+_WIDTH = 100
+
+_TITLES = {
+    ("error", "not_sent"): "Errors: {} until this is corrected",
+    ("warning",): "Warnings: {}. Look at them: they are sent all the same, unless you hold them back by their code",
+    ("info",): "Worth knowing: {}",
+}
+"""The groups of findings by kind, with their titles for a number of rows."""
+
+
+def describe_file(origin: Origin, labels: pd.Index) -> str:
+    """Return what a table was read from, in a sentence; "" for a table that was not read from a file."""
+    if not origin.file:
+        return ""
+    sheet = f', sheet "{visible(origin.sheet)}"' if origin.sheet else ""
+    rows = f"{count_of(len(labels), 'row')} below the header in row {origin.header_row}"
+    return f"{visible(origin.file)}{sheet}: {rows}."
+
+
+def describe_plan(
+    counts: Mapping[str, int], reasons: Reasons, naming: Naming, origin: Origin, changes: pd.DataFrame
+) -> str:
+    """Return all of a plan as text, section by section. reasons: with infos."""
+    parts: list[Iterable[str]] = [
+        filter(None, [describe_file(origin, naming.labels)]),
+        _describe_columns(origin, naming),
+        _describe_changes(changes),
+        describe_counts(counts),
+        *(_describe_reasons(title, list(reasons.first(None, kinds)), naming) for kinds, title in _TITLES.items()),
+    ]
+    return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
+
+
+def describe_counts(counts: Mapping[str, int]) -> list[str]:
+    """Return what would be sent and what not, one sentence a line."""
+    held = counts["held"]
+    blocked = counts["rows"] - counts["to_send"] - held
+    sent = f"{count_of(counts['payers'], 'payer')} and {count_of(counts['accounts'], 'account')} would be sent"
+    return [
+        f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']:,}.",
+        *([f"{count_of(blocked, 'row')} would not be sent: errors in the row or in its payer."] if blocked else []),
+        *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
+    ]
+
+
+def _describe_columns(origin: Origin, naming: Naming) -> Iterator[str]:
+    """Yield which field each column of the file fills, and which columns are left out."""
+    if not origin.headers:
+        return
+    fields = {place: column for column, place in origin.positions.items()}
+    named = [place for place, column in fields.items() if origin.headers[place] != column]
+    own = len(fields) - len(named)
+    yield "How the columns were understood"
+    names = {place: naming.header(fields[place]) for place in sorted(named)}
+    width = max(map(len, names.values()), default=0)
+    yield from (f"  {column_letters(place):>3}  {name:<{width}}  {fields[place]}" for place, name in names.items())
+    if own:
+        noun, verb = "other column" if named else "column", "has" if own == 1 else "have"
+        yield f"  {count_of(own, noun)} {verb} the name of a field."
+    left_out = [
+        f"{column_letters(place)} ({visible(header) or 'no name'})"
+        for place, header in enumerate(origin.headers)
+        if place not in fields
+    ]
+    if left_out:
+        yield from _wrapped(f"Left out: {', '.join(left_out)}", "  ")
+
+
+def _describe_changes(changes: pd.DataFrame) -> Iterator[str]:
+    """Yield which cells were rewritten: of each column how many, and an example."""
+    if changes.empty:
+        return
+    yield f"Rewritten with normalise=True: {count_of(len(changes), 'cell')}"
+    for column, own in changes.groupby("column", sort=False):
+        before, after, cell = own["from"].iloc[0], own["to"].iloc[0], own["cell"].iloc[0]
+        example = "" if MASK in before + after else f"{before} -> {after or 'blank'}"
+        place = f"({cell})" if cell and example else cell
+        words = " ".join(filter(None, (example, place)))
+        yield f"  {count_of(len(own), 'cell'):>10}  {column}{f', such as {words}' if words else ''}"
+
+
+def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:
+    """Yield reasons of some kinds, each with its number of rows, what is wrong, where, and what to do."""
+    if not reasons:
+        return
+    rows = {row for reason in reasons for row in reason.rows.tolist()}
+    yield title.format(_subject(title, len(rows)))
+    for reason in reasons:
+        kind, number = reason.kind, count_of(reason.times, "row")
+        code = f" [{kind.code}]" if kind.code else ""
+        yield from _wrapped(f"{visible(kind.message)}{code}", " " * 13, f"  {number:>9}  ")
+        yield f"{' ' * 13}{naming.where(kind.column, reason.rows)}"
+        yield from _wrapped(reason.hint(naming), " " * 16, f"{' ' * 13}-> ")
+
+
+def _subject(title: str, number: int) -> str:
+    rows = count_of(number, "row")
+    return f"{rows} {'is' if number == 1 else 'are'} not sent" if title.startswith("Errors") else rows
+
+
+def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
+    """Return a text in lines. first: the beginning of the first line, else as of the others."""
+    start = indent if first is None else first
+    return wrap(text, _WIDTH, initial_indent=start, subsequent_indent=indent, break_long_words=False)
