@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import socket
@@ -585,6 +586,37 @@ def test_a_report_that_cannot_be_written_does_not_lose_the_summary(
 
 def _full(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_mapping_is_confirmed_once_and_kept(tmp_path: Path, onboard: Onboard) -> None:
+    """An open name is proposed, and never taken: an unedited proposal is refused again; an edited one is used."""
+    rows = [{"Konto" if name == "account_number" else name: text for name, text in row.items()} for row in ROWS]
+    write_rows(tmp_path, [{**row, "Notiz": "x"} for row in rows])
+    kept, command = tmp_path / "names.json", ("payers.csv", "--dry-run", "--mapping", "names.json")
+    first, again = onboard(*command), onboard(*command)
+    content = json.loads(kept.read_text("utf-8"))
+    content["columns"] |= {"Konto": "account_number", "Notiz": None}
+    kept.write_text(json.dumps(content), "utf-8")
+    done = onboard(*command)
+
+    assert (1, 1, 0) == (first.returncode, again.returncode, done.returncode)
+    assert [
+        "payerkit onboard: 2 columns of payers.csv need your decision.",
+        "  Konto: may be account_number, iban or client_user_id.",
+        "  Notiz: not a field of a payer or of bank details.",
+    ] == first.stderr.splitlines()[:3]
+    assert "  payerkit onboard payers.csv --dry-run --mapping names.json" == first.stderr.splitlines()[-1]
+    assert ("names.json now has", "names.json still has") == tuple(
+        run.stderr.splitlines()[3].partition(" a list")[0] for run in (first, again)
+    )
+
+
+def test_certain_names_need_no_mapping(tmp_path: Path, onboard: Onboard) -> None:
+    """No file is written; `--column` decides, too."""
+    write_rows(tmp_path, [{**row, "Notiz": "x"} for row in ROWS])
+    run = onboard("payers.csv", "--dry-run", "--mapping", "names.json", "--column", "Notiz=")
+
+    assert (0, False) == (run.returncode, (tmp_path / "names.json").exists())
 
 
 def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard: Onboard) -> None:

@@ -209,6 +209,13 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         metavar="THEIRS=OURS",
         help="rename a column of the file, such as zip=postcode; THEIRS= ignores it; may be repeated",
     )
+    add(
+        "--mapping",
+        type=Path,
+        metavar="FILE",
+        help="which column of the file is which field, as JSON, kept beside the file: if FILE does not exist and some "
+        "names are not certain, it is written for you to edit; after that, it is used",
+    )
     add("--workers", type=int, default=32, metavar="N", help="concurrent requests (default: %(default)s)")
     add(
         "--rate",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as AnyMapping
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 
@@ -16,7 +17,8 @@ from payerkit.bulk.plan import Plan, plan_onboarding
 from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
 from payerkit.connection import connect
-from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
+from payerkit.tables.mapping import Mapping, propose_mapping
 from payerkit.tables.read import read_payers
 from payerkit.tables.template import template
 from payerkit.wording import count_of
@@ -39,9 +41,10 @@ def run(options: Namespace) -> int:
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
     journal = options.journal or file.with_name(f"{file.name}.journal")
     target = options.report or file.with_name(f"{file.stem}-{'plan' if options.dry_run else 'report'}.csv")
-    _require_own_files({"FILE": file, "--journal": journal, "--report": target, "--links": options.links})
-    _require_folders({"--report": target, "--links": options.links})
-    rows = read_payers(file, mapping=_mapping(options.column), **_given(options, "sheet", "normalise", "date_order"))
+    written = {"--report": target, "--links": options.links, "--mapping": options.mapping}
+    _require_own_files({"FILE": file, "--journal": journal, **written})
+    _require_folders(written)
+    rows = _read(options)
     if options.dry_run:
         return _show_plan(rows, options, target)
     report, is_whole = _send(rows, options, journal)
@@ -52,6 +55,41 @@ def run(options: Namespace) -> int:
     if not is_whole:
         return 130
     return 1 if not is_written else 0 if report.counts["done"] == len(report.frame) else 3
+
+
+def _read(options: Namespace) -> pd.DataFrame:
+    """Return the table, with its columns as --mapping and --column say."""
+    settings = _given(options, "sheet", "normalise", "date_order")
+    columns = _columns(options.column)
+    if options.mapping is None:
+        return read_payers(options.file, mapping=columns, **settings)
+    is_kept = options.mapping.exists()
+    mapping = Mapping.load(options.mapping) if is_kept else propose_mapping(options.file, sheet=options.sheet)
+    for theirs, ours in columns.items():
+        mapping[theirs] = ours
+    if mapping.open:
+        _ask_for_decisions(mapping, options, is_kept=is_kept)
+    return read_payers(options.file, mapping=mapping, **settings)
+
+
+def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -> NoReturn:
+    """Raise InvalidInput that names the columns that a person has to decide about, and the file in which to do so."""
+    if not is_kept:
+        mapping.save(options.mapping)
+    problems = [
+        FieldProblem(each.shown_key, each.shown_key, each.problem, "open_column")
+        for each in mapping.columns
+        if each.is_open
+    ]
+    raise InvalidInput(
+        f"{count_of(len(problems), 'column')} of {options.file.name} {'needs' if len(problems) == 1 else 'need'} your "
+        "decision.",
+        fields=tuple(problems),
+        advice=f"{options.mapping} {'still has' if is_kept else 'now has'} a list of what each may be. Edit it: "
+        "replace each list with one name of it, or with null to leave the column out. Then run the same command "
+        "again:\n"
+        f"  {shlex.join(['payerkit', *options.arguments])}",
+    )
 
 
 def _given(options: Namespace, *names: str) -> dict[str, Any]:
@@ -159,14 +197,14 @@ def _write_links(report: Report, target: Path, rows: pd.DataFrame) -> bool:
     return True
 
 
-def _require_folders(files: Mapping[str, Path | None]) -> None:
+def _require_folders(files: AnyMapping[str, Path | None]) -> None:
     """Raise InvalidInput for a file in a folder that does not exist, before anything is sent."""
     for option, file in files.items():
         if file is not None and not file.parent.is_dir():
             raise InvalidInput(f"{option}: there is no folder {file.parent}. Make it first, or choose another.")
 
 
-def _require_own_files(files: Mapping[str, Path | None]) -> None:
+def _require_own_files(files: AnyMapping[str, Path | None]) -> None:
     """Raise InvalidInput if two options name one file: the report or the links would replace what is in it."""
     named: dict[Path, str] = {}
     for option, file in files.items():
@@ -184,7 +222,7 @@ def _write_template(options: Namespace) -> int:
     return 0
 
 
-def _mapping(columns: Sequence[str]) -> dict[str, str | None]:
+def _columns(columns: Sequence[str]) -> dict[str, str | None]:
     """Return the `mapping` of `read_payers` for the values of --column."""
     if not all("=" in column for column in columns):
         raise InvalidInput("--column: expected THEIRS=OURS, such as --column zip=postcode.")
