@@ -91,7 +91,7 @@ def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
         report = payerkit.onboard(client, table, journal=journal, progress=False)
 
     assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
-    assert "email: Not an e-mail address." == report.frame.loc[0, "reason"]
+    assert "email: Not an e-mail address. Write it as name@example.com." == report.frame.loc[0, "reason"]
     assert 0 == len(report.retryable)
 
 

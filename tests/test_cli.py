@@ -341,15 +341,15 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     tmp_path: Path, service: dict[str, str], onboard: Onboard
 ) -> None:
     """`--column` says what a column is or leaves it out; journal and report are written where they are asked for."""
-    row = {("zip" if name == "postcode" else name): value for name, value in ROWS[0].items()}
+    row = {("area" if name == "postcode" else name): value for name, value in ROWS[0].items()}
     row |= {"client_user_id": "columns", "notes": "a friend"}
     write_rows(tmp_path, [row])
     refused = onboard("payers.csv", **service)
-    options = ("--column", "zip=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
+    options = ("--column", "area=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
     done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100", **service)
 
     assert (1, 0) == (refused.returncode, done.returncode)
-    assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: not a field")]
+    assert [True, True] == [words in refused.stderr for words in ("area: not a field", "notes: not a field")]
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 
@@ -453,7 +453,7 @@ def test_the_template_can_be_filled_in(routes: list[str], count: int, tmp_path: 
     run = onboard("mine.csv", "--dry-run")
 
     assert (0, 0, payerkit.template(*routes)) == (printed.returncode, run.returncode, printed.stdout)
-    assert run.stdout.startswith(f"{count} row{'s' * (count > 1)}: {count} payer")
+    assert f"mine.csv: {count} row{'s' * (count > 1)} below the header in row 1." in run.stdout
     assert (3, True) == (as_it_is.returncode, "The example row of the template." in as_it_is.stdout)
 
 
@@ -463,7 +463,7 @@ def test_the_template_is_written_to_a_file(onboard: Onboard) -> None:
 
     assert (0, 1) == (first.returncode, second.returncode)
     assert "accounts.xlsx exists already" in second.stderr
-    assert "1x error client_user_id: The example row" in onboard("accounts.xlsx", "--dry-run").stdout
+    assert "client_user_id: The example row" in onboard("accounts.xlsx", "--dry-run").stdout
 
 
 def test_the_holder_is_the_payer_only_if_said(tmp_path: Path, onboard: Onboard) -> None:
@@ -485,7 +485,7 @@ def test_the_holder_is_the_payer_only_if_said(tmp_path: Path, onboard: Onboard) 
         ("client_user_id,email\nx,y\n", ["payers.csv", "--hold", "iban"], "hold: not the code of a warning: 'iban'"),
         ("", ["payers.csv"], "the file is empty"),
         ("client_user_id\nx\n", ["payers.csv"], "no columns of a payer or of bank details"),
-        ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),
+        ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has 3 cells, but the header in row 1 has 2"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "expected THEIRS=OURS"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip=postcode"], "zip: not a column"),
     ],
@@ -558,9 +558,9 @@ def test_a_report_that_is_locked_is_written_beside_it(
     run = onboard("payers.csv", *options, **service)
     report = pd.read_csv(tmp_path / "payers-report-3.csv", dtype=str)
 
-    assert (0, "3 rows: 3", "mine", 3) == (
+    assert (0, True, "mine", 3) == (
         run.returncode,
-        run.stdout[:9],
+        "3 rows" in run.stdout,
         (tmp_path / "payers-report-2.csv").read_text(),
         len(report),
     )
@@ -579,7 +579,7 @@ def test_a_report_that_cannot_be_written_does_not_lose_the_summary(
     monkeypatch.setattr("payerkit.bulk.report.write_links", _full)
     run = onboard("payers.csv", *options, "--links", "links.csv", **service)
 
-    assert (1, "3 rows: 3") == (run.returncode, run.stdout[:9])
+    assert (1, True) == (run.returncode, "3 rows" in run.stdout)
     assert "No space left on device. The report was not written. Run the same command again" in run.stderr
     assert ("The links were not written." in run.stderr) == (not options)
 

@@ -28,7 +28,10 @@ def read(*found: tuple[int, str], severity: Severity = "error") -> SourceTable:
     frame = pd.DataFrame(ROWS, index=pd.RangeIndex(2, 5, name="row"), dtype="object")
     cells = [
         CellFinding(
-            label, column, frame.loc[label, column], replace(file_finding("became_date", column), severity=severity)
+            label,
+            column,
+            str(frame.loc[label, column]),
+            replace(file_finding("became_date", column), severity=severity),
         )
         for label, column in found
     ]

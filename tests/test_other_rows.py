@@ -87,7 +87,7 @@ def test_the_rows_are_named() -> None:
         (5, f"{message} 2, 4, 6 and 2 more."),
         *((place, f"{message} 2, 4, 5 and 2 more.") for place in (6, 7, 8)),
     ] == [(at, text) for at, _, text in told(found)]
-    assert 1 == str(found).count("A payer with another id has the same e-mail address. [email_shared]")
+    assert 1 == str(found).count("A payer with another id has the same e-mail address. If both")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_reasons_are_grouped_whatever_rows_they_name() -> None:
     """A plan shows one line a kind."""
     rows = [row(place // 2, city=f"City {place}") for place in range(12)]
 
-    assert "12x error client_user_id: The table has two different payers with this id. (rows 2" in str(plan(*rows))
+    assert 1 == str(plan(*rows)).count("The table has two different payers with this id.")
 
 
 OTHERS = OtherRows(pd.RangeIndex(1_000_000))

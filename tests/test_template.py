@@ -67,7 +67,7 @@ def test_a_live_service_gets_no_example(tmp_path: Path) -> None:
         report = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
 
     assert (3, {0}) == (report.counts["not_sent"], set(report.frame["attempts"]))
-    assert report.frame["reason"].str.endswith("The example row of the template.").all()
+    assert report.frame["reason"].str.contains("The example row of the template.").all()
 
 
 @pytest.mark.parametrize("route", ROUTES)

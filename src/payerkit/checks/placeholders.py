@@ -28,19 +28,19 @@ _BULLET = "\u2022"
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _Stand:
     not_in: frozenset[str]
     stays: str
 
 
 @cache
-def _words() -> Mapping[str, _Word]:
+def _words() -> Mapping[str, _Stand]:
     table = rows(__package__, "placeholders")
-    return {row["word"]: _Word(frozenset(row["not_in"].split()), row["stays"]) for row in table}
+    return {row["word"]: _Stand(frozenset(row["not_in"].split()), row["stays"]) for row in table}
 
 
-_ANY_WORD = _Word(frozenset(), "")
-_CROSSED_OUT = _Word(frozenset({"state", "branch_code"}), "")
+_ANY_WORD = _Stand(frozenset(), "")
+_CROSSED_OUT = _Stand(frozenset({"state", "branch_code"}), "")
 """XXX is a branch in a BIC, so it may stand in a column of branches."""
 
 
@@ -62,7 +62,7 @@ def is_clearable(schema: Schema, field_name: str, text: str) -> bool:
     return word is not None and word.stays != "always" and not (word.stays == "names" and field_name in NAMES)
 
 
-def _find(text: str) -> _Word | None:
+def _find(text: str) -> _Stand | None:
     """Return what is known of a placeholder; None for any other text."""
     word = text.strip().lower() if text.isascii() else _fold(text)
     if not word:

@@ -82,7 +82,7 @@ def _find_layout(content: bytes, declared: str | None) -> _Layout:
 
 
 def _layout(head: bytes, separator: str) -> tuple[float, _Layout]:
-    """Return a layout with a score: how many cells the usual row has, and how many rows are usual."""
+    """Return a layout with a score: how many cells the usual row has, and above all how many rows are usual."""
     rows = list(csv.reader(_lines(head), delimiter=separator))
     widths = Counter(len(cells) for cells in rows if any(cells))
     usual = max(widths, key=lambda width: (widths[width], width), default=1)
