@@ -128,7 +128,7 @@ class Mapping(MutableMapping[str, str | None]):
     def __setitem__(self, key: str, value: str | None) -> None:
         column = self._column(key)
         if value is not None and value not in OUR_NAMES:
-            likely = likely_column(value) if isinstance(value, str) else None
+            likely = likely_column(str(value))
             hint = f" Did you mean {likely}?" if likely else ""
             raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{hint}")
         self._chosen[column.key] = None if value is None else OUR_NAMES[value]

@@ -11,6 +11,7 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.tables.header import find_header
 from payerkit.tables.header_mapping import map_headers, name_columns
 from payerkit.tables.header_names import is_known_header
+from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.source_sheets import read_source
 
 Mapped = Mapping[str, str | None]
@@ -24,11 +25,12 @@ def read_payers(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
 
     Args:
         source: A path to a CSV (.csv, .tsv, .txt), Excel (.xlsx, .xlsm) or Parquet file; an open file with CSV; or a
-            DataFrame, of pandas or Dask. Columns are known by their field name (`first_name`) or wire name
-            (`firstName`). If the table has payers, fields that both have, such as `country`, are the payer's, and the
-            account holder's have `bank_` in front (`bank_country`).
-        mapping: The field of each column that has another name, such as `{"zip": "postcode"}`; None as field leaves
-            the column out.
+            DataFrame, of pandas or Dask. Columns are known by their field name (`first_name`), wire name (`firstName`),
+            and other names that mean one field, such as "Given name" or "PLZ". If the table has payers, fields that
+            both have, such as `country`, are the payer's, and the account holder's have `bank_` in front
+            (`bank_country`).
+        mapping: The field of each column that is not known by its name, such as `{"zip": "postcode"}`; None as field
+            leaves the column out. Or a `Mapping`, such as from `propose_mapping`.
 
     Returns:
         The table with columns named by field. From a CSV or Excel file: columns of dtype str (Parquet: as stored),
@@ -36,7 +38,8 @@ def read_payers(source: Any, *, mapping: Mapped | None = None) -> pd.DataFrame:
         DataFrame: its cells and its index; from a Dask DataFrame, a Dask DataFrame, not yet computed.
 
     Raises:
-        InvalidInput: For unknown or duplicate columns, with suggestions, and for a file that cannot be read.
+        InvalidInput: For columns that are not known for certain, with a mapping to paste, and for a file that cannot
+            be read.
         ImportError: If the library that Excel or Parquet files need is not installed.
 
     Example:
@@ -79,8 +82,9 @@ def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
         frame: pd.DataFrame = source
         named = name_columns(frame.columns, mapping)
         return frame[list(named)].rename(columns=dict(named))
-    sheet = read_source(source)
-    header = find_header(sheet, is_known_header)
+    own = mapping if isinstance(mapping, ColumnMapping) else None
+    sheet = read_source(source, sheet=own and own.sheet)
+    header = find_header(sheet, is_known_header, row=own and own.header_row)
     fields = map_headers(header.names, mapping, unnamed=header.unnamed).check()
     rows = sheet.cells.loc[sheet.cells.index >= header.first_row].dropna(how="all")
     return rows[list(fields)].set_axis(list(fields.values()), axis=1).astype("str")
