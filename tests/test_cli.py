@@ -338,11 +338,11 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     tmp_path: Path, service: dict[str, str], onboard: Onboard
 ) -> None:
     """`--column` says what a column is or leaves it out; journal and report are written where they are asked for."""
-    row = {("zip" if name == "postcode" else name): value for name, value in ROWS[0].items()}
+    row = {("postkode" if name == "postcode" else name): value for name, value in ROWS[0].items()}
     row |= {"client_user_id": "columns", "notes": "a friend"}
     write_rows(tmp_path, [row])
     refused = onboard("payers.csv", **service)
-    options = ("--column", "zip=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
+    options = ("--column", "postkode=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
     done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100", **service)
 
     assert (1, 0) == (refused.returncode, done.returncode)
@@ -479,7 +479,7 @@ def test_the_holder_is_the_payer_only_if_said(tmp_path: Path, onboard: Onboard) 
         ("client_user_id,email\nx,y\n", ["payers.csv", "--hold", "iban"], "hold: not the code of a warning: 'iban'"),
         ("", ["payers.csv"], "the file is empty"),
         ("client_user_id\nx\n", ["payers.csv"], "no columns of a payer or of bank details"),
-        ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has a cell in a column without a name"),
+        ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has 3 cells, but the header in row 1 has 2"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "expected THEIRS=OURS"),
         ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip=postcode"], "zip: not a column"),
     ],

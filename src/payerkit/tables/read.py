@@ -83,8 +83,8 @@ def _read(source: Any, mapping: Mapped | None) -> pd.DataFrame:
         named = name_columns(frame.columns, mapping)
         return frame[list(named)].rename(columns=dict(named))
     own = mapping if isinstance(mapping, ColumnMapping) else None
-    sheet = read_source(source, sheet=own and own.sheet)
-    header = find_header(sheet, is_known_header, row=own and own.header_row)
+    sheet = read_source(source, sheet=own.sheet if own is not None else None)
+    header = find_header(sheet, is_known_header, row=own.header_row if own is not None else None)
     fields = map_headers(header.names, mapping, unnamed=header.unnamed).check()
     rows = sheet.cells.loc[sheet.cells.index >= header.first_row].dropna(how="all")
     return rows[list(fields)].set_axis(list(fields.values()), axis=1).astype("str")
