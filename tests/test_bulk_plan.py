@@ -71,8 +71,7 @@ def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str
     [
         (
             [TYPED_PAYER, TYPED_PAYER | {"ssn": "219-09-9874"}],
-            "client_user_id: The table has two different payers with this id: see row 1. "
-            "Correct the rows with this id.",
+            "two different payers with this id: see row 1. Correct the rows with this id.",
         ),
         ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
         (

@@ -341,11 +341,11 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     tmp_path: Path, service: dict[str, str], onboard: Onboard
 ) -> None:
     """`--column` says what a column is or leaves it out; journal and report are written where they are asked for."""
-    row = {("area" if name == "postcode" else name): value for name, value in ROWS[0].items()}
+    row = {("postkode" if name == "postcode" else name): value for name, value in ROWS[0].items()}
     row |= {"client_user_id": "columns", "notes": "a friend"}
     write_rows(tmp_path, [row])
     refused = onboard("payers.csv", **service)
-    options = ("--column", "area=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
+    options = ("--column", "postkode=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
     done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100", **service)
 
     assert (1, 0) == (refused.returncode, done.returncode)

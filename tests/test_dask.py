@@ -94,7 +94,7 @@ def test_partitions_are_read_lazily(cluster: Client, table: pd.DataFrame, tmp_pa
 @pytest.mark.usefixtures("table", "cluster")
 def test_unknown_columns_of_partitions_are_reported(tmp_path: Path) -> None:
     """With the message for one table, before anything is computed."""
-    with pytest.raises(InvalidInput, match="worker: not a field"):
+    with pytest.raises(InvalidInput, match=r"worker: not a field"):
         payerkit.read_payers(in_partitions(tmp_path))
 
 

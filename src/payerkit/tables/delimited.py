@@ -92,7 +92,7 @@ def _layout(head: bytes, separator: str) -> tuple[float, _Layout]:
     is_spaced = any(cell.startswith(" ") for cell in header[1:])
     skips_blanks = any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for cells in rows for cell in cells)
     layout = _Layout(separator, header_row, len(header), is_spaced, skips_blanks)
-    return (usual - 1) * widths[usual] / max(widths.total(), 1), layout
+    return (usual - 1) * (widths[usual] / max(widths.total(), 1)) ** 2, layout
 
 
 def _check_rows(content: bytes, layout: _Layout) -> tuple[int, int]:

@@ -102,7 +102,8 @@ class HeaderMapping:
 
     def check(self) -> dict[int, str]:
         """Return the fields. Raises InvalidInput that names every open column and every problem, and what to pass."""
-        if self.looks_personal or (not self.is_known and not any(each.candidates for each in self.open)):
+        is_foreign = not self.is_known and not any(each.candidates for each in self.open)
+        if self.open and (self.looks_personal or is_foreign):
             raise InvalidInput("No column is a known field. Does the table have a header row?", advice=_advice(""))
         if not self.open and not self.problems:
             return self.fields
@@ -136,7 +137,8 @@ class HeaderMapping:
         if each.how == "second" and name is None:
             return f"  # {each.problem.rstrip('.')}"
         if each.candidates and name is None:
-            return f"  # {each.candidates[0]} has another column: join them in the file, or leave this one out"
+            joining = ": join them in the file, or leave this one out" if each.how == "ambiguous" else ""
+            return f"  # {each.candidates[0]} has another column{joining}"
         others = [_quoted(other) for other in each.candidates if other != name]
         return f"  # or {listed(others, 'or')}" if others else ""
 

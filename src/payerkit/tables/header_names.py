@@ -173,11 +173,11 @@ def _of_parts(header: str) -> HeaderReading | None:
 
 
 def _near(joined: str) -> HeaderReading | None:
-    """Return the reading of a header that is almost a known name."""
+    """Return the reading of a header that is almost a known name of one field."""
     if not 4 <= len(joined) <= _MAX_LENGTH:
         return None
     most = len(joined) * (2 / _LEAST_NEAR - 1)  # a name that is longer, or as much shorter, cannot be near
-    alike = [name for name in _headers() if len(joined) ** 2 / most <= len(name) <= most]
+    alike = [name for name in _sure_headers() if len(joined) ** 2 / most <= len(name) <= most]
     close = difflib.get_close_matches(joined, alike, n=2, cutoff=_LEAST_NEAR)
     words = (word.column for name in close for word in _headers()[name] if word.column)
     columns = tuple(dict.fromkeys(words))
@@ -199,6 +199,11 @@ def _headers() -> dict[str, tuple[_Word, ...]]:
     for words, column in (*_titles(), *((str(name), column) for name, column in OUR_NAMES.items())):
         found.setdefault(_joined(words), [_Word(column, is_sure=True)])
     return {words: tuple(columns) for words, columns in found.items()}
+
+
+@cache
+def _sure_headers() -> tuple[str, ...]:
+    return tuple(name for name, words in _headers().items() if _reading(words).how in {"certain", "either"})
 
 
 def _titles() -> Iterable[tuple[str, str]]:
