@@ -349,7 +349,7 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100", **service)
 
     assert (1, 0) == (refused.returncode, done.returncode)
-    assert [True, True] == [words in refused.stderr for words in ("area: not a field", "notes: not a field")]
+    assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: not a field")]
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 

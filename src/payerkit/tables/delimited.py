@@ -81,8 +81,8 @@ def _find_layout(content: bytes, declared: str | None) -> _Layout:
     return max(layouts.values(), key=lambda scored: scored[0])[1]
 
 
-def _layout(head: bytes, separator: str) -> tuple[float, _Layout]:
-    """Return a layout with a score: how many cells the usual row has, and above all how many rows are usual."""
+def _layout(head: bytes, separator: str) -> tuple[tuple[bool, float], _Layout]:
+    """Return a layout with a score: whether the first row is a usual one, then how many cells and rows are usual."""
     rows = list(csv.reader(_lines(head), delimiter=separator))
     widths = Counter(len(cells) for cells in rows if any(cells))
     usual = max(widths, key=lambda width: (widths[width], width), default=1)
@@ -92,7 +92,8 @@ def _layout(head: bytes, separator: str) -> tuple[float, _Layout]:
     is_spaced = any(cell.startswith(" ") for cell in header[1:])
     skips_blanks = any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for cells in rows for cell in cells)
     layout = _Layout(separator, header_row, len(header), is_spaced, skips_blanks)
-    return (usual - 1) * (widths[usual] / max(widths.total(), 1)) ** 2, layout
+    first = next((len(cells) for cells in rows if any(cells)), 1)
+    return (first == usual > 1, (usual - 1) * widths[usual] / max(widths.total(), 1)), layout
 
 
 def _check_rows(content: bytes, layout: _Layout) -> tuple[int, int]:
