@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,32 @@ def test_published_examples_are_not_damaged(record: dict[str, str], tmp_path: Pa
 
 def test_an_ordinary_workbook_with_numbers_is_not_damaged(tmp_path: Path) -> None:
     """Numbers that are shown as they are meant, and birth dates that are dates, are no damage."""
-    import datetime as dt  # noqa: PLC0415
-
     row: list[Any] = [17, 12125551234, 1234, dt.date(1985, 12, 31), True]
     names = ["client_user_id", "phone", "postcode", "date_of_birth", "holder_is_payer"]
     write_xlsx(tmp_path / "table.xlsx", [names, row], {"C2": "00000"})
 
     assert [] == cell_findings(read_sheet(tmp_path / "table.xlsx", "Payers"), 2, dict(enumerate(names)))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (
+            ["12/31/1985", dt.date(1985, 4, 3)],
+            [3],
+        ),  # of an American file, opened in Germany: 03/04 became the 3rd of April
+        (["31.12.1985", dt.date(1985, 4, 3), dt.date(1990, 1, 2)], [3, 4]),  # the other way round
+        (["12/31/1985", dt.date(1985, 4, 30)], []),  # a day above 12 was no month: the dates were typed as dates
+        (["1985-12-31", dt.date(1985, 4, 3)], []),  # text of which every program reads the order
+        (["03/04/1985", dt.date(1985, 4, 3)], []),  # it tells no order
+        ([dt.date(1985, 4, 3), dt.date(1985, 12, 31)], []),
+    ],
+)
+def test_dates_of_a_column_that_was_read_in_another_order(
+    cells: list[Any], expected: list[int], tmp_path: Path
+) -> None:
+    """Where some dates stayed text, those that became dates have day and month swapped."""
+    write_xlsx(tmp_path / "table.xlsx", [["date_of_birth"], *([cell] for cell in cells)])
+    found = cell_findings(read_sheet(tmp_path / "table.xlsx", "Payers"), 2, {0: "date_of_birth"})
+
+    assert expected == [row for row, _, finding in found if finding.code == "day_swapped"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from payerkit.checks.schema import FORMATS
 from published import BANK_DETAILS, PAYER
 
 NOTEBOOKS = sorted(Path(__file__).parent.parent.joinpath("notebooks").glob("*.ipynb"))
@@ -35,8 +36,9 @@ def test_outputs_are_stored(file: Path) -> None:
 def test_outputs_hold_no_personal_data(file: Path) -> None:
     """Nothing that was typed about a person is in what the notebook saved."""
     typed = [*SECRETS, *(PAYER[name] for name in ("email", "phone", "dateOfBirth", "addressLine1", "lastName"))]
+    shown = outputs(file).replace(FORMATS["phone"].hint, "")  # the example of this hint is the published one
 
-    assert [] == [value for value in typed if value in outputs(file)]
+    assert [] == [value for value in typed if value in shown]
 
 
 def test_outputs_hold_no_trace_of_a_machine(file: Path) -> None:

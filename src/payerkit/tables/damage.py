@@ -60,6 +60,13 @@ _BOOLEAN = "TRUE|FALSE|WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO"
 _is_whole, _is_date = re.compile(_WHOLE).fullmatch, re.compile(_DATE).fullmatch
 _SUSPECT = f"^(?:{_WHOLE}|{_DATE}|{_BOOLEAN})$"
 
+_BEYOND_MONTHS = "(?:1[3-9]|2[0-9]|3[01])"
+_TEXT_DAY = (
+    f"{_BEYOND_MONTHS}[/.-][0-9]{{1,2}}[/.-](?:19|20)?[0-9]{{2}}"
+    f"|[0-9]{{1,2}}[/.-]{_BEYOND_MONTHS}[/.-](?:19|20)?[0-9]{{2}}"
+)
+"""A date whose order shows: one of its first two numbers is no month."""
+
 _FEW = 0.2
 """If a greater part of the ids in a column look like dates, they are so by intention."""
 
@@ -75,7 +82,7 @@ def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> C
         columns: The field of each column that is used, by its number in the file, as columns of tables are named
             (`bank_city`).
     """
-    noted = list(_noted(sheet, first_row, columns))
+    noted = [*_noted(sheet, first_row, columns), *_swapped_days(sheet, first_row, columns)]
     seen = {(row, column) for row, column, _ in noted}
     kinds = {(note.row, note.column) for note in sheet.notes}
     rows = sheet.cells.loc[sheet.cells.index >= first_row]
@@ -98,6 +105,22 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
                 yield note.row, min(columns), file_finding("hidden_row", "")
         elif note.column in columns and note.kind not in _right_kinds(columns[note.column]):
             yield note.row, note.column, file_finding(_CODES[note.kind], _field(columns[note.column]))
+
+
+def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
+    """Yield the dates of columns in which others are text that no spreadsheet of this order of dates can read.
+
+    Such a column was text of one order, opened where another is usual: 12/31/1985 stays text, and 03/04/1985 becomes
+    the wrong day without a word. No date of such a column has a day above 12.
+    """
+    for column, name in columns.items():
+        if _field(name) not in _DAYS or column not in sheet.cells.columns:
+            continue
+        cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
+        rows = [note.row for note in sheet.notes if note.column == column and note.kind == "date" and note.row in cells]
+        others = cells[~cells.index.isin(rows)]
+        if rows and others.str.fullmatch(_TEXT_DAY).any() and all(int(cells.loc[row][8:10]) <= 12 for row in rows):
+            yield from ((row, column, file_finding("day_swapped", _field(name))) for row in rows)
 
 
 def _field(column: str) -> str:

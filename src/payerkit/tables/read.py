@@ -171,6 +171,9 @@ def _read(source: Any, options: _Options) -> Any:
     damage = _find_damage(raw, fields, frame)
     readings = _find_readings(frame, damage, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
+    # A cell keeps an error of the file as long as its text: what cannot be repaired is not rewritten by other means.
+    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
+    readings = {cell: after for cell, after in readings.items() if cell not in lost}
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
     origin = Origin(
         file=raw.file,
@@ -219,6 +222,11 @@ class _Damage:
     place: int
     finding: CellFinding
     repaired: str | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Return True for an error after which nobody knows what the cell was."""
+        return self.repaired is None and self.finding.finding.severity == "error"
 
 
 def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) -> list[_Damage]:
