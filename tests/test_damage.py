@@ -159,7 +159,7 @@ def test_an_ordinary_workbook_with_numbers_is_not_damaged(tmp_path: Path) -> Non
         (
             ["12/31/1985", dt.date(1985, 4, 3)],
             [3],
-        ),  # of an American file, opened in Germany: 03/04 became the 3rd of April
+        ),  # an American file, opened in Germany
         (["31.12.1985", dt.date(1985, 4, 3), dt.date(1990, 1, 2)], [3, 4]),  # the other way round
         (["12/31/1985", dt.date(1985, 4, 30)], []),  # a day above 12 was no month: the dates were typed as dates
         (["1985-12-31", dt.date(1985, 4, 3)], []),  # text of which every program reads the order
@@ -167,9 +167,7 @@ def test_an_ordinary_workbook_with_numbers_is_not_damaged(tmp_path: Path) -> Non
         ([dt.date(1985, 4, 3), dt.date(1985, 12, 31)], []),
     ],
 )
-def test_dates_of_a_column_that_was_read_in_another_order(
-    cells: list[Any], expected: list[int], tmp_path: Path
-) -> None:
+def test_dates_that_were_read_in_another_order(cells: list[Any], expected: list[int], tmp_path: Path) -> None:
     """Where some dates stayed text, those that became dates have day and month swapped."""
     write_xlsx(tmp_path / "table.xlsx", [["date_of_birth"], *([cell] for cell in cells)])
     found = cell_findings(read_sheet(tmp_path / "table.xlsx", "Payers"), 2, {0: "date_of_birth"})
