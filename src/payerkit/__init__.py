@@ -49,6 +49,7 @@ _MODULES = {
     "InvalidInput": "errors",
     "KnownAddress": "policy.address_book",
     "Mapping": "tables.mapping",
+    "MappingForm": "forms.mapping_form",
     "NotFound": "errors",
     "NotSent": "errors",
     "PayeeWarning": "errors",

@@ -85,6 +85,7 @@ from payerkit.forms import (
     PaymentForm as PaymentForm,
     Walkthrough as Walkthrough,
 )
+from payerkit.forms.mapping_form import MappingForm as MappingForm
 from payerkit.models import (
     AgreementUpdate as AgreementUpdate,
     BankDetails as BankDetails,

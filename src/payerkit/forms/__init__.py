@@ -8,6 +8,7 @@ The modules; `browser/page.js` lists the scripts that draw a form in a page:
         bank_details            adds an account; account_search: finds out whether one was stored
         payment                 initiates a payment, and shows its card
         walkthrough             the three of them as steps
+        mapping_form            maps the columns of a file to ours
 
     Their fields
         entries                 the values, and the findings about them

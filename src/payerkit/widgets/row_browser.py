@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import traitlets
 
-from payerkit.errors import PayerkitError
-from payerkit.widgets.page_widget import PageCode, PageWidget
+from payerkit.widgets.page_widget import PageCode
+from payerkit.widgets.replying_widget import ReplyingWidget
 from payerkit.wording import count_of, in_words
 
 
@@ -32,17 +31,16 @@ class BrowsedRows(Protocol):
         """Write rows to a file, and return a `notice` about it; or, if the file `exists`, its name."""
 
 
-class RowBrowser(PageWidget):
+class RowBrowser(ReplyingWidget):
     """Shows rows by the page; `report.browse()` and `plan.browse()` make it.
 
-    Its state has no rows: they travel in custom messages. A page sends `type` ("page", "copy" or "save"), `page` (the
-    sender), the number of the `request`, `wanted`, and the parameters of the type; a reply repeats the first three.
+    A page sends messages of the types "page", "copy" and "save", each with `wanted`, and the parameters of the type.
     """
 
     spec = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(self, rows: BrowsedRows, *, title: str, file: str) -> None:
-        self._rows, self._lock = rows, threading.Lock()  # a kernel with subshells handles messages in other threads
+        self._rows = rows
         super().__init__()
         self.set_trait("label", title)
         columns = [(name, in_words(name)) for name in rows.columns]
@@ -51,20 +49,6 @@ class RowBrowser(PageWidget):
     @classmethod
     def _code(cls) -> PageCode:
         return PageCode.of("payerkit", ("widgets/row_browser.js",), "widgets/row_browser.css")
-
-    def _on_message(self, message: Any) -> None:
-        """Reply to a message of a page. Raises nothing: ipywidgets would only log it, and the user see nothing."""
-        try:
-            with self._lock:
-                reply = self._reply(message)
-        except PayerkitError as error:
-            reply = {"error": error.message}
-        except OSError as error:
-            reply = {"error": f"The file cannot be written: {error.strerror or type(error).__name__}."}
-        except Exception as error:  # noqa: BLE001 - shown
-            reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
-        request = message if isinstance(message, Mapping) else {}
-        self.send({**reply, **{name: request.get(name) for name in ("type", "page", "request")}})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         wanted = message["wanted"]

@@ -1,0 +1,249 @@
+"""The form that maps the columns of a file to ours, with a preview of what would come of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from payerkit import html
+from payerkit.bulk.plan import Plan, plan_onboarding
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
+from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.html import visible
+from payerkit.tables.columns import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
+from payerkit.tables.header_mapping import MappedColumn
+from payerkit.tables.mapping import Mapping as ColumnMapping
+from payerkit.tables.mapping import propose_mapping
+from payerkit.tables.read import read_payers
+from payerkit.tables.sheet import column_letters
+from payerkit.widgets.page_widget import PageCode
+from payerkit.widgets.replying_widget import ReplyingWidget
+from payerkit.wording import count_of, listed
+
+_TITLE = "Columns of the file"
+
+_GROUPS = {
+    "Payer": list(PAYER.fields),
+    "Account": [name for name in BANK_DETAILS.fields if name not in SHARED_FIELDS],
+    "Account holder": [*BANK_COLUMNS, HOLDER_IS_PAYER],
+}
+"""Our columns as the form offers them."""
+
+_KINDS: dict[str, tuple[html.Kind, str]] = {
+    "open": ("warning", "open"),
+    "left out": ("neutral", "left out"),
+    "chosen": ("info", "chosen"),
+    "certain": ("success", "certain"),
+}
+"""The colour and the words of each degree of certainty."""
+
+_SHOWN_NAMES = 5
+
+
+class MappingForm(ReplyingWidget):
+    """Maps the columns of a file to ours, in a notebook: what is certain is filled in, and what is open is asked.
+
+    The form shows each column with its first values, masked, and below them what would be sent and what is wrong, as
+    `plan_onboarding` finds it. While columns are open, the preview takes them as proposed; the mapping does not. The
+    notebook saves nothing of this.
+
+    Args:
+        source: As for `read_payers`; a file, an open file that can be read again, or a DataFrame of pandas.
+        sheet: As for `read_payers`.
+
+    Attributes:
+        mapping: The `Mapping` as it stands. Its `open` columns are not decided; `read_payers` refuses them.
+        plan: The `Plan` that the preview shows; None before the first one, and if the table cannot be planned.
+
+    Raises:
+        InvalidInput: As `propose_mapping`.
+        ImportError: If the library that such files need is not installed.
+
+    Example:
+        >>> table = pd.DataFrame({"Vorname": ["Example"], "Konto": ["DE89370400440532013000"]})
+        >>> form = MappingForm(table)
+        >>> form
+        <MappingForm: 2 columns, 1 open>
+        >>> form.mapping["Konto"] = "iban"
+        >>> read_payers(table, mapping=form.mapping).columns.tolist()
+        ['first_name', 'iban']
+    """
+
+    @without_internal_frames
+    def __init__(self, source: Any, *, sheet: str | None = None) -> None:
+        self._source = source
+        self.mapping = propose_mapping(self._again(), sheet=sheet)
+        self.plan: Plan | None = None
+        self._holder_is_payer = False
+        super().__init__()
+        self.set_trait("label", _TITLE)
+
+    @classmethod
+    def _code(cls) -> PageCode:
+        styles = ("widgets/row_browser.css", "forms/browser/mapping_form.css")
+        return PageCode.of("payerkit", ("forms/browser/mapping_form.js",), *styles)
+
+    def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        match message["type"]:
+            case "preview":
+                return self._preview()
+            case "choose":
+                name = message["column"]
+                self.mapping[self._key(int(message["place"]))] = name if isinstance(name, str) and name else None
+            case "accept":
+                self.mapping.accept()
+            case "set":
+                self._set(message["name"], message["value"])
+            case "use":
+                return {**self._view(), "line": self._line() if self._is_decided else ""}
+            case "state":
+                return {**self._view(), "groups": _groups()}
+            case _:
+                raise ValueError("unknown type of message")
+        return self._view()
+
+    def _key(self, place: int) -> str:
+        return next(each.key for each in self.mapping.columns if each.place == place)
+
+    def _set(self, name: str, value: Any) -> None:
+        """Change how the file is read."""
+        match name, value:
+            case "normalise", bool():
+                self.mapping.normalise = value
+            case "date_order", "day_first" | "month_first" | None:
+                self.mapping.date_order = value
+            case "holder_is_payer", bool():
+                self._holder_is_payer = value
+            case _:
+                raise ValueError("unknown setting")
+
+    @property
+    def _is_decided(self) -> bool:
+        return not self.mapping.open and not self.mapping.mapped.problems
+
+    def _view(self) -> dict[str, Any]:
+        """Return the mapping as the page shows it."""
+        proposals = self.mapping.proposals
+        return {
+            "columns": [self._column(each, proposals) for each in self.mapping.columns],
+            "todo": self._todo(),
+            "is_decided": self._is_decided,
+            "can_accept": bool(self.mapping.open),
+            "normalise": bool(self.mapping.normalise),
+            "date_order": self.mapping.date_order or "",
+            "holder_is_payer": self._holder_is_payer if self._has_both() else None,
+        }
+
+    def _column(self, each: MappedColumn, proposals: Mapping[str, str | None]) -> dict[str, Any]:
+        """Return a column as the page shows it."""
+        state = "open" if each.is_open else "left out" if each.column is None else _certainty(each)
+        return {
+            "place": each.place,
+            "letters": column_letters(each.place),
+            "header": visible(each.shown_key) if each.header else "(no name)",
+            "examples": [visible(text) for text in self.mapping.examples(each.key)],
+            "column": None if each.is_open else each.column or "",
+            "candidates": list(each.candidates),
+            "proposal": (_title(proposals[each.key]) or "leave it out") if each.is_open else "",
+            "state": _KINDS[state],
+            "problem": _sentence(each.problem) if each.is_open else self._problem_of(each),
+        }
+
+    def _problem_of(self, each: MappedColumn) -> str:
+        """Return what is wrong with a choice, such as a second column for the same of ours."""
+        own = [name for name, column in self.mapping.chosen.items() if column == each.column and column is not None]
+        return _sentence(f"a second column for {_title(each.column)}.") if len(own) > 1 and each.key in own else ""
+
+    def _todo(self) -> str:
+        """Return what is left to decide, in a sentence."""
+        names = [visible(each.shown_key) for each in self.mapping.columns if each.is_open]
+        if names:
+            more = [f"{len(names) - _SHOWN_NAMES} more"] if len(names) > _SHOWN_NAMES else []
+            shown = listed([*names[:_SHOWN_NAMES], *more])
+            return f"{count_of(len(names), 'column')} {'is' if len(names) == 1 else 'are'} open: {shown}."
+        if self.mapping.mapped.problems:
+            return "Two columns are the same of ours. Choose another one, or leave one out."
+        return "Every column is decided."
+
+    def _has_both(self) -> bool:
+        """Return True if the table has payers and accounts, so that it must say who holds these."""
+        columns = {*self._trial().mapped.fields.values()}
+        return not columns.isdisjoint(own_columns(PAYER)) and not columns.isdisjoint(own_columns(BANK_DETAILS))
+
+    def _trial(self) -> ColumnMapping:
+        """Return the mapping with its open columns as proposed."""
+        trial = ColumnMapping(
+            [each.header for each in self.mapping.mapped.columns],
+            self.mapping.chosen,
+            unnamed={each.place: each.first_row for each in self.mapping.columns if not each.header},
+        )
+        for name in ("sheet", "header_row", "normalise", "date_order"):
+            setattr(trial, name, getattr(self.mapping, name))
+        return trial.accept()
+
+    def _preview(self) -> dict[str, Any]:
+        """Return what would come of the mapping as it stands, as HTML."""
+        self.plan = None
+        try:
+            rows = read_payers(self._again(), mapping=self._trial())
+            self.plan = plan_onboarding(rows, holder_is_payer=self._holder_is_payer)
+        except PayerkitError as error:
+            told = [*map(str, error.fields), error.advice]
+            parts = [html.escape(error.message), *map(html.advice, filter(None, told))]
+            return {"html": html.picture("".join(f"<div>{part}</div>" for part in parts)), "note": self._note()}
+        return {"html": self.plan._repr_html_(), "note": self._note()}  # noqa: SLF001 - as a notebook shows it
+
+    def _note(self) -> str:
+        """Return what the preview takes for granted, and how values would change."""
+        assumed = "Open columns are taken as proposed. " if self.mapping.open else ""
+        changes = 0 if self.plan is None else len(self.plan.changes)
+        readable = 0 if self.plan is None else self.plan.correctable
+        if changes:
+            return f"{assumed}{count_of(changes, 'cell')} rewritten: form.plan.changes lists them."
+        if readable:
+            return f"{assumed}Rewriting would correct {count_of(readable, 'cell')}: tick the box above."
+        return assumed.rstrip()
+
+    def _line(self) -> str:
+        """Return the line that reads the file with the mapping."""
+        named = isinstance(self._source, str | Path)
+        source = json.dumps(str(self._source), ensure_ascii=False) if named else "source"
+        return f"rows = read_payers({source}, mapping=form.mapping)"
+
+    def _again(self) -> Any:
+        """Return the source; an open file from its beginning."""
+        if hasattr(self._source, "seek"):
+            self._source.seek(0)
+        elif hasattr(self._source, "read"):
+            raise InvalidInput("source: expected a file that can be read again. Save it, and pass its path.")
+        return self._source
+
+    def __repr__(self) -> str:
+        number = count_of(len(self.mapping.columns), "column")
+        return f"<{type(self).__name__}: {number}, {len(self.mapping.open)} open>"
+
+
+def _certainty(each: MappedColumn) -> str:
+    return "chosen" if each.how == "chosen" else "certain"
+
+
+def _groups() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return our columns by group, each with its title."""
+    return [(group, [(name, _title(name)) for name in names]) for group, names in _GROUPS.items()]
+
+
+def _title(column: str | None) -> str:
+    """Return a column of ours as people call it, with its name."""
+    if column is None:
+        return ""
+    if column == HOLDER_IS_PAYER:
+        return f"The holder is the payer ({column})"
+    fields: Iterable[Any] = (BANK_DETAILS.fields, PAYER.fields) if column in BANK_COLUMNS else (PAYER.fields, BANK_DETAILS.fields)
+    field = next(each[field_of(column)] for each in fields if field_of(column) in each)
+    return f"{field.title} ({column})"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,276 @@
+"""The form that maps columns: what it shows, what it changes, and that nothing personal leaves it unmasked."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from payerkit import InvalidInput, Mapping, MappingForm, read_payers
+
+PAYERS = (
+    "Customer ID;Vorname;Nachname;Konto;Notiz;Geburtsdatum;Land\n"
+    "user-1;Example;Payer;DE89370400440532013000;call Mrs Example;31.12.1985;Germany\n"
+    "user-2;Sample;Person;DE89370400440532013001;;01.02.1990;DE\n"
+)
+KONTO, NOTIZ = 3, 4
+
+
+class Told(MappingForm):
+    """A form that keeps what it sends."""
+
+    def __init__(self, source: Any, **options: Any) -> None:
+        self.replies: list[dict[str, Any]] = []
+        super().__init__(source, **options)
+
+    def send(self, content: Any, buffers: Any = None) -> None:  # noqa: ARG002 - a page's code is not asked for here
+        """Keep a message."""
+        self.replies.append(content)
+
+    def tell(self, type: str, **values: Any) -> dict[str, Any]:  # noqa: A002 - as in the message
+        """Take a message of a page and return the reply."""
+        self._on_message({"type": type, "page": "p", "request": 1, **values})
+        return self.replies[-1]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Write a table with a column that is ambiguous, and one that is unknown."""
+    path = tmp_path / "payers.csv"
+    path.write_text(PAYERS, "utf-8")
+    return path
+
+
+@pytest.fixture
+def form(file: Path) -> Told:
+    """Make the form of this table."""
+    return Told(file)
+
+
+def decide(form: Told) -> dict[str, Any]:
+    """Choose what the open columns are."""
+    form.tell("choose", place=KONTO, column="iban")
+    return form.tell("choose", place=NOTIZ, column="")
+
+
+def states(view: dict[str, Any]) -> list[str]:
+    """Return how sure each column is."""
+    return [column["state"][1] for column in view["columns"]]
+
+
+def test_each_column_is_shown_with_what_it_may_be(form: Told) -> None:
+    """Certain ones are filled in; an open one has a proposal, which is not taken."""
+    view = form.tell("state")
+    konto = view["columns"][KONTO]
+
+    assert ["certain", "certain", "certain", "open", "open", "certain", "certain"] == states(view)
+    assert (None, "D", "Konto") == (konto["column"], konto["letters"], konto["header"])
+    assert "account_number" == konto["candidates"][0]
+    assert "2 columns are open: Konto and Notiz." == view["todo"]
+    assert {"Konto", "Notiz"} == set(form.mapping.open)
+
+
+def test_our_columns_are_offered_by_group_with_their_titles(form: Told) -> None:
+    """Each once, so that any choice can be made; the holder's differ from the payer's."""
+    groups = dict(form.tell("state")["groups"])
+    names = [name for group in groups.values() for name, _ in group]
+
+    assert ["Payer", "Account", "Account holder"] == list(groups)
+    assert ("first_name", "First name (first_name)") in groups["Payer"]
+    assert ("bank_country", "Country (bank_country)") in groups["Account holder"]
+    assert len(names) == len(set(names))
+
+
+def test_values_are_masked(form: Told) -> None:
+    """Neither the state of the widget, nor a message, nor the preview has what stands in the file."""
+    decide(form)
+    form.tell("set", name="normalise", value=True)
+    form.tell("preview")
+    form.tell("use")
+    told = str([form.replies, form.get_state()])
+
+    assert [] == [text for text in ("DE8937", "Mrs Example", "1985", "31.12", "Sample", "Payer'") if text in told]
+    assert "Xxxxxxx" in told
+
+
+def test_the_state_that_a_notebook_saves_has_no_columns(form: Told) -> None:
+    """Headers and the name of the file travel in messages."""
+    form.tell("state")
+    saved = str({name: value for name, value in form.get_state().items() if not name.startswith("_esm")})
+
+    assert [] == [text for text in ("Vorname", "Konto", "payers.csv") if text in saved]
+
+
+def test_a_choice_is_made_and_changed(form: Told) -> None:
+    """It stands in the mapping at once."""
+    view = decide(form)
+
+    assert ("chosen", "left out") == (states(view)[KONTO], states(view)[NOTIZ])
+    assert ("iban", None) == (form.mapping["Konto"], form.mapping["Notiz"])
+    assert view["is_decided"]
+
+    form.tell("choose", place=KONTO, column="account_number")
+
+    assert "account_number" == form.mapping["Konto"]
+
+
+def test_a_column_that_is_chosen_twice_is_not_decided(form: Told) -> None:
+    """Both say so."""
+    decide(form)
+    view = form.tell("choose", place=NOTIZ, column="iban")
+
+    assert not view["is_decided"]
+    assert ["A second column for IBAN (iban)."] * 2 == [view["columns"][at]["problem"] for at in (KONTO, NOTIZ)]
+    assert "" == form.tell("use")["line"]
+
+
+def test_all_proposals_are_taken_at_once(form: Told) -> None:
+    """After a look at them, with one click."""
+    view = form.tell("accept")
+
+    assert (True, False) == (view["is_decided"], view["can_accept"])
+    assert "account_number" == form.mapping["Konto"]
+
+
+def test_the_preview_takes_open_columns_as_proposed_and_the_mapping_does_not(form: Told) -> None:
+    """The note says so."""
+    reply = form.tell("preview")
+
+    assert reply["note"].startswith("Open columns are taken as proposed.")
+    assert {"Konto", "Notiz"} == set(form.mapping.open)
+
+
+def test_the_preview_is_the_plan_of_the_table(form: Told) -> None:
+    """With counts and findings, in the sender's names."""
+    decide(form)
+    form.tell("set", name="holder_is_payer", value=True)
+    reply = form.tell("preview")
+
+    assert form.plan is not None
+    assert 2 == form.plan.counts["rows"]
+    assert "2 rows: " in reply["html"]
+    assert "Geburtsdatum: " in reply["html"]
+
+
+def test_a_table_that_cannot_be_planned_says_why(form: Told) -> None:
+    """Such as one that does not say who holds the accounts; no plan is left of before."""
+    decide(form)
+    form.tell("set", name="holder_is_payer", value=True)
+    form.tell("preview")
+    form.tell("set", name="holder_is_payer", value=False)
+    reply = form.tell("preview")
+
+    assert "who is the payee" in reply["html"]
+    assert form.plan is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("normalise", True), ("date_order", "day_first"), ("date_order", None)]
+)
+def test_how_the_file_is_read_is_part_of_the_mapping(form: Told, name: str, value: object) -> None:
+    """So that it is kept with it."""
+    form.tell("set", name=name, value=value)
+
+    assert value == getattr(form.mapping, name)
+
+
+def test_what_is_rewritten_is_counted(form: Told) -> None:
+    """Without consent the note says what a tick would do, with it what was done."""
+    decide(form)
+    form.tell("set", name="holder_is_payer", value=True)
+    before = form.tell("preview")["note"]
+    form.tell("set", name="normalise", value=True)
+
+    assert "tick the box above" in before
+    assert "cells rewritten: form.plan.changes lists them." in form.tell("preview")["note"]
+
+
+def test_the_mapping_is_used_once_nothing_is_open(form: Told, file: Path) -> None:
+    """The line that is shown runs."""
+    assert "" == form.tell("use")["line"]
+
+    decide(form)
+    line = form.tell("use")["line"]
+    names: dict[str, Any] = {"form": form, "read_payers": read_payers}
+    exec(line, names)  # noqa: S102 - the line is what is tested
+
+    assert line.startswith(f'rows = read_payers("{file}"')
+    assert "DE89370400440532013000" == names["rows"]["iban"].iloc[0]
+
+
+def test_a_path_is_written_as_python_reads_it(tmp_path: Path) -> None:
+    """With quotes and backslashes in it, too."""
+    path = tmp_path / 'a "b\\c'
+    path.with_suffix(".csv").write_text(PAYERS, "utf-8")
+    form = Told(path.with_suffix(".csv"))
+    decide(form)
+    names: dict[str, Any] = {"form": form, "read_payers": read_payers}
+    exec(form.tell("use")["line"], names)  # noqa: S102 - as above
+
+    assert 2 == len(names["rows"])
+
+
+@pytest.mark.parametrize("source", [io.BytesIO(PAYERS.encode()), pd.read_csv(io.StringIO(PAYERS), sep=";", dtype=str)])
+def test_other_sources_are_read_again_and_again(source: Any) -> None:
+    """An open file begins at its beginning each time."""
+    form = Told(source)
+    decide(form)
+    form.tell("set", name="holder_is_payer", value=True)
+    first, second = form.tell("preview"), form.tell("preview")
+
+    assert first["html"] == second["html"]
+    assert "2 rows: " in first["html"]
+    assert "rows = read_payers(source, mapping=form.mapping)" == form.tell("use")["line"]
+
+
+def test_an_accounts_table_is_not_asked_who_holds_them() -> None:
+    """Only a table with payers and accounts needs that."""
+    accounts = Told(pd.DataFrame({"Customer ID": ["user-1"], "IBAN": ["DE89370400440532013000"]}))
+
+    assert accounts.tell("state")["holder_is_payer"] is None
+
+
+def test_a_column_without_a_name_can_be_chosen(tmp_path: Path) -> None:
+    """And headers that repeat are told apart."""
+    path = tmp_path / "payers.csv"
+    path.write_text("Customer ID,,Notiz,Notiz\nuser-1,Example,x,y\n", "utf-8")
+    form = Told(path)
+    form.tell("choose", place=1, column="first_name")
+    view = form.tell("choose", place=3, column="last_name")
+
+    assert ["(no name)", "Notiz (C)", "Notiz (D)"] == [column["header"] for column in view["columns"][1:]]
+    assert ["first_name", None, "last_name"] == [column["column"] for column in view["columns"][1:]]
+    assert "1 column is open: Notiz (C)." == view["todo"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "dance"},
+        {"type": "choose", "place": 99, "column": "iban"},
+        {"type": "set", "name": "sheet", "value": "other"},
+        {"type": "set", "name": "date_order", "value": "sideways"},
+    ],
+)
+def test_what_no_page_sends_changes_nothing(form: Told, message: dict[str, Any]) -> None:
+    """It is told as an error, without values."""
+    before = form.mapping.chosen
+    reply = form.tell(**message)
+
+    assert "error" in reply
+    assert before == form.mapping.chosen
+
+
+def test_the_form_says_little_of_itself(form: Told) -> None:
+    """Its repr has no values; its mapping is a `Mapping`."""
+    assert "<Told: 7 columns, 2 open>" == repr(form)
+    assert isinstance(form.mapping, Mapping)
+
+
+def test_a_file_that_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
+    """As by `propose_mapping`."""
+    with pytest.raises(InvalidInput, match="not found"):
+        MappingForm(tmp_path / "missing.csv")
