@@ -167,9 +167,7 @@ def test_a_table_that_cannot_be_planned_says_why(form: Told) -> None:
     assert form.plan is None
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("normalise", True), ("date_order", "day_first"), ("date_order", None)]
-)
+@pytest.mark.parametrize(("name", "value"), [("normalise", True), ("date_order", "day_first"), ("date_order", None)])
 def test_how_the_file_is_read_is_part_of_the_mapping(form: Told, name: str, value: object) -> None:
     """So that it is kept with it."""
     form.tell("set", name=name, value=value)

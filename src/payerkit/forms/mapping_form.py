@@ -193,7 +193,7 @@ class MappingForm(ReplyingWidget):
             told = [*map(str, error.fields), error.advice]
             parts = [html.escape(error.message), *map(html.advice, filter(None, told))]
             return {"html": html.picture("".join(f"<div>{part}</div>" for part in parts)), "note": self._note()}
-        return {"html": self.plan._repr_html_(), "note": self._note()}  # noqa: SLF001 - as a notebook shows it
+        return {"html": self.plan._repr_html_(), "note": self._note()}
 
     def _note(self) -> str:
         """Return what the preview takes for granted, and how values would change."""
@@ -240,7 +240,9 @@ def _title(column: str | None) -> str:
         return ""
     if column == HOLDER_IS_PAYER:
         return f"The holder is the payer ({column})"
-    fields: Iterable[Any] = (BANK_DETAILS.fields, PAYER.fields) if column in BANK_COLUMNS else (PAYER.fields, BANK_DETAILS.fields)
+    fields: Iterable[Any] = (
+        (BANK_DETAILS.fields, PAYER.fields) if column in BANK_COLUMNS else (PAYER.fields, BANK_DETAILS.fields)
+    )
     field = next(each[field_of(column)] for each in fields if field_of(column) in each)
     return f"{field.title} ({column})"
 

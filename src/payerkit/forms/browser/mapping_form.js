@@ -1,8 +1,11 @@
 // Maps columns of a file. Values stay in the kernel: the page gets headers, masked values and findings in messages, and
 // no widget state has them. Every view of the form draws each new state; a preview goes to the page that asked for it.
+const SLOW = 3000; // ms: a preview that takes longer is made only when somebody asks for it
+const WAITING = { preview: 'The file is being read and checked …' };
+
 const draw = ({ model, el }) => {
   const id = 'm' + Math.random().toString(36).slice(2), latest = {};
-  let request = 0, timer, previewing, groups = [], rows = [], view;
+  let request = 0, timer, previewing, started = 0, isSlow = false, groups = [], rows = [], view;
 
   const status = setAttributes(div('status'), { role: 'status' });
   const body = create('tbody', {});
@@ -10,7 +13,7 @@ const draw = ({ model, el }) => {
   const table = create('table', {}, create('thead', {}, create('tr', {}, ...titles)), body);
   const region = create('div', { class: 'region', role: 'group', tabindex: 0, 'aria-label': 'Columns' }, table);
   const preview = create('div', { class: 'preview', role: 'group', tabindex: 0, 'aria-label': 'Preview', 'aria-busy': true });
-  const note = div('help'), line = div('line'), code = create('code', {});
+  const note = div('help'), todo = create('span', {}), line = div('line'), code = create('code', {});
 
   const say = (text, kind = '') => {
     status.className = 'status ' + kind;
@@ -18,7 +21,7 @@ const draw = ({ model, el }) => {
   };
   const send = (message) => {
     clearTimeout(timer);
-    timer = setTimeout(() => say('The kernel has not replied yet. It may be busy with another cell.'), 2000);
+    timer = setTimeout(() => say(WAITING[message.type] ?? 'The kernel has not replied yet. It may be busy with another cell.'), 2000);
     try {
       latest[message.type] = ++request;
       model.send({ ...message, page: id, request });
@@ -31,8 +34,15 @@ const draw = ({ model, el }) => {
   const askPreview = (wait = 600) => {
     preview.setAttribute('aria-busy', true);
     clearTimeout(previewing);
-    previewing = setTimeout(() => send({ type: 'preview' }), wait);
+    refresh.hidden = !isSlow;
+    if (!isSlow) previewing = setTimeout(sendPreview, wait);
   };
+  const sendPreview = () => {
+    started = performance.now();
+    send({ type: 'preview' });
+  };
+  const refresh = button('Preview again', '', sendPreview);
+  refresh.hidden = true;
 
   const option = (value, text) => Object.assign(create('option', {}, text), { value });
   const titleOf = (name) => groups.flatMap(([, names]) => names).find(([each]) => each === name)?.[1] ?? name;
@@ -79,8 +89,9 @@ const draw = ({ model, el }) => {
 
   const accept = button('Take all proposals', '', () => {
     send({ type: 'accept' });
-    rows.find((row) => row.select.value === '?')?.select.focus();
   });
+  const goToOpen = () => rows[view.columns.findIndex((column) => column.problem)]?.select.focus();
+  const next = button('Go to the first', '', goToOpen);
   const use = button('Use this mapping', 'use', () => send({ type: 'use' }));
   const copy = button('Copy', '', async () => {
     try {
@@ -108,19 +119,25 @@ const draw = ({ model, el }) => {
     setAttributes(use, { 'aria-disabled': !state.is_decided });
     if (!state.can_accept && hasFocus(accept)) use.focus();
     accept.hidden = !state.can_accept;
+    next.hidden = state.is_decided;
+    todo.textContent = state.todo;
+    todo.className = state.is_decided ? 'done' : 'todo';
     if (!state.is_decided) line.hidden = true;
     say(state.todo, state.is_decided ? 'success' : 'warning');
   };
   const showUse = (text) => {
     line.hidden = !text;
     code.textContent = text;
-    if (text) say('The mapping is ready. It is the attribute mapping of this form; here, the form is called form.', 'success');
-    else rows[view.columns.findIndex((column) => column.problem)]?.select.focus();
+    if (text) say('Ready. The line expects this form in a variable: form = MappingForm(…).', 'success');
+    else goToOpen();
   };
   const showPreview = (message) => {
     preview.innerHTML = message.html;
     note.textContent = message.note;
     preview.setAttribute('aria-busy', false);
+    isSlow = performance.now() - started > SLOW;
+    refresh.hidden = true;
+    if (status.textContent === WAITING.preview) say(view.todo, view.is_decided ? 'success' : 'warning');
   };
 
   const onMessage = (message) => {
@@ -141,8 +158,8 @@ const draw = ({ model, el }) => {
   const root = create('div', { class: 'payerkit rows mapping', role: 'group', 'aria-label': model.get('label') },
     create('h3', {}, model.get('label')),
     div('help', 'Letters and digits of values that may be personal are shown as X, x and 0. Nothing of this is saved with the notebook.'),
-    region, div('row', accept), normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
-    create('h4', {}, 'Preview'), note, preview, div('row', use), line, status);
+    div('row', todo, next, accept), region, normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
+    create('h4', {}, 'Preview'), div('row', refresh), note, preview, div('row', use), line, status);
   const removeGuard = guardKeys(el);
   model.on('msg:custom', onMessage);
   el.append(root);
