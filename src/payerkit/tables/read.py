@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 import pandas as pd
 
-from payerkit.checks.dates import file_date_order
+from payerkit.checks.dates import DateOrder, file_date_order
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Finding
 from payerkit.tables.columns import field_of, holds_days
@@ -17,16 +17,13 @@ from payerkit.tables.file_findings import file_finding
 from payerkit.tables.header_mapping import map_headers, name_columns
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.mapping import Mapping as ColumnMapping
-from payerkit.tables.mapping_file import DateOrder
-from payerkit.tables.normalise import chosen_columns, readings_of
+from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
 from payerkit.tables.raw_table import RawTable, open_table
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
 from payerkit.tables.text_damage import find_text_damage
 
 Normalise = bool | str | Collection[str]
 Mapped = Mapping[str, str | None]
-Cells = Mapping[tuple[int, str], str | None]
-"""Texts by the place of their row and their column."""
 
 
 @without_internal_frames
@@ -189,7 +186,7 @@ def _read(source: Any, options: _Options) -> Any:
         settings={"normalise": _listed(options.normalise), "date_order": options.date_order},
         rows=numbers,
     )
-    return SourceTable.of(_rewrite(frame, rewritten), origin)
+    return SourceTable.of(rewrite(frame, rewritten), origin)
 
 
 def _fields(raw: RawTable, options: _Options) -> dict[int, str]:
@@ -254,21 +251,13 @@ def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) 
     ]
 
 
-def _find_readings(frame: pd.DataFrame, damage: Iterable[_Damage], date_order: DateOrder | None) -> Cells:
+def _find_readings(frame: pd.DataFrame, damage: Iterable[_Damage], date_order: DateOrder | None) -> Readings:
     """Return what cells would become: repaired, then read as the one value that they can mean."""
     repaired = {(each.place, each.finding.column): each.repaired for each in damage if each.repaired is not None}
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
-    return repaired | readings_of(_rewrite(frame, repaired), date_order or file_date_order(days))
+    return repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
 
 
-def _changes(frame: pd.DataFrame, rewritten: Cells) -> Iterator[Change]:
+def _changes(frame: pd.DataFrame, rewritten: Readings) -> Iterator[Change]:
     for (place, name), after in rewritten.items():
         yield Change(frame.index[place], name, frame[name].iloc[place], after or None)
-
-
-def _rewrite(frame: pd.DataFrame, after: Cells) -> pd.DataFrame:
-    """Return a table with some cells replaced."""
-    cells: dict[str, Any] = {}
-    for (place, name), text in after.items():
-        cells.setdefault(name, frame[name].to_numpy(object, copy=True))[place] = text or None
-    return frame.assign(**{name: pd.Series(column, frame.index, frame[name].dtype) for name, column in cells.items()})
