@@ -11,15 +11,16 @@ from typing import Any, Self
 
 import pandas as pd
 
+from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import advice, chip, grid, picture, title
 from payerkit.masking import mask
-from payerkit.tables.columns import BANK_COLUMNS, OUR_NAMES
+from payerkit.tables.columns import OUR_NAMES, field_of
 from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers
 from payerkit.tables.header_names import is_known_header, likely_column
-from payerkit.tables.mapping_file import SETTINGS, DateOrder, read_mapping_file, write_mapping_file
+from payerkit.tables.mapping_file import SETTINGS, read_mapping_file, write_mapping_file
 from payerkit.tables.raw_table import open_table
 from payerkit.wording import count_of, listed
 
@@ -294,7 +295,7 @@ def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
 
 def _mask_one(column: str | None, text: str) -> str:
     """Return what may be shown of a value: its shape where it is personal, or what it is is not known."""
-    shown = MASK if column is None else mask(BANK_COLUMNS.get(column, column), text)
+    shown = MASK if column is None else mask(field_of(column), text)
     shape = "".join(
         "0" if each.isdigit() else "X" if each.isupper() else "x" if each.isalpha() else each for each in text
     )
