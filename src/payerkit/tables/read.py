@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
@@ -154,41 +154,45 @@ def _checked_order(date_order: Any) -> DateOrder | None:
 
 
 def _read(source: Any, options: _Options) -> Any:
+    """Return a table whose columns are named by field, and whose cells are rewritten as the options say."""
     if hasattr(source, "map_partitions"):
         return _name_partitions(source, options)
     raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
     mapped = _map_columns(raw, options)
-    fields = mapped.fields
     rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
     if raw.own is not None:
         options = options.as_before(raw.own.settings)
         identified = raw.own.identify(rows)
         rows = rows.set_axis(pd.Index(identified.labels, name="row"))
         found, numbers = [*identified.findings], {**identified.numbers}
-    frame = rows[list(fields)].set_axis(list(fields.values()), axis=1)
-    damage = _find_damage(raw, fields, frame)
+    frame = rows[list(mapped.fields)].set_axis(list(mapped.fields.values()), axis=1)
+    damage = _find_damage(raw, mapped.fields, frame)
     readings = _find_readings(frame, damage, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
-    # A cell keeps an error of the file as long as its text: what cannot be repaired is not rewritten by other means.
-    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
-    readings = {cell: after for cell, after in readings.items() if cell not in lost}
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
-    origin = Origin(
+    origin = replace(
+        _describe_source(raw, mapped, options),
+        cells=rows,
+        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage)])),
+        changes=tuple(_changes(frame, rewritten)),
+        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        rows=numbers,
+    )
+    return SourceTable.of(rewrite(frame, rewritten), origin)
+
+
+def _describe_source(raw: RawTable, mapped: HeaderMapping, options: _Options) -> Origin:
+    """Return where a table comes from and how it was read, without its cells."""
+    return Origin(
         file=raw.file,
         path=raw.path,
         sheet=raw.sheet.name,
         header_row=raw.header_row,
         headers=tuple(map(str, raw.names)),
-        positions={column: place for place, column in fields.items()},
-        cells=rows,
-        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage)])),
-        changes=tuple(_changes(frame, rewritten)),
-        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        positions={column: place for place, column in mapped.fields.items()},
         settings={"normalise": _listed(options.normalise), "date_order": options.date_order},
-        rows=numbers,
         mapping=_as_mapping(raw, mapped, options),
     )
-    return SourceTable.of(rewrite(frame, rewritten), origin)
 
 
 def _map_columns(raw: RawTable, options: _Options) -> HeaderMapping:
@@ -277,11 +281,16 @@ def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) 
     ]
 
 
-def _find_readings(frame: pd.DataFrame, damage: Iterable[_Damage], date_order: DateOrder | None) -> Readings:
-    """Return what cells would become: repaired, then read as the one value that they can mean."""
+def _find_readings(frame: pd.DataFrame, damage: Sequence[_Damage], date_order: DateOrder | None) -> Readings:
+    """Return what cells would become: repaired, then read as the one value that they can mean.
+
+    A cell with an error of the file that nothing repairs is left out: the error holds only as long as its text stays.
+    """
+    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
     repaired = {(each.place, each.finding.column): each.repaired for each in damage if each.repaired is not None}
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
-    return repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
+    readings = repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
+    return {cell: after for cell, after in readings.items() if cell not in lost}
 
 
 def _changes(frame: pd.DataFrame, rewritten: Readings) -> Iterator[Change]:
