@@ -66,7 +66,7 @@ _FEW = 0.2
 
 
 def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> CellFindings:
-    """Return what befell the cells of a sheet, by row and column.
+    """Return the findings about the cells of a sheet, by row and column.
 
     A hidden row is found once, at the first of the columns, as a finding about no field.
 
@@ -122,7 +122,7 @@ def _right_kinds(column: str) -> frozenset[NoteKind]:
 
 
 def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Finding]]:
-    """Yield what befell the texts of a column, with the row: damage that is text by now, as in any CSV file."""
+    """Yield the findings about texts of a column, each with its row: damage that was saved as text, as in CSV."""
     if holds_days(column) or column == HOLDER_IS_PAYER:
         return
     field = field_of(column)

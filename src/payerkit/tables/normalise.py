@@ -96,7 +96,7 @@ def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tupl
         for place, after in _read_column(column, own, texts, date_order):
             found[place, column] = after
     for schema in (PAYER, BANK_DETAILS):
-        found |= dict.fromkeys(_cells_of_nobody(schema, texts))
+        found |= dict.fromkeys(_placeholders_alone(schema, texts))
     order = {column: number for number, column in enumerate(frame.columns)}
     return dict(sorted(found.items(), key=lambda item: (item[0][0], order[item[0][1]])))
 
@@ -192,10 +192,10 @@ _IS_RIGHT: Mapping[str, Callable[[str], object]] = {
 """Matchers of texts that have no reading, by format or field."""
 
 
-def _cells_of_nobody(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
-    """Yield the placeholders of rows that have nothing else in the columns of a payer alone, or of an account alone.
+def _placeholders_alone(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
+    """Yield the placeholders of rows that have nothing else in the columns of this schema alone.
 
-    Such a row is not about one: its placeholders, those in required columns too, mean that the cells are blank.
+    Such a row describes no payer, or no account: its placeholders mean blank cells, in required columns, too.
     """
     own = {name: texts[name] for name in texts if name in own_columns(schema)}
     own = dict(sorted(own.items(), key=lambda item: len(item[1].distinct)))
