@@ -276,3 +276,55 @@ def test_bank_details_need_client_user_ids() -> None:
     """A table of bank details without client user ids is refused."""
     with pytest.raises(InvalidInput, match="no column client_user_id"):
         payerkit.read_bank_details(pd.DataFrame([BANK_DETAILS]))
+
+
+MESSY = "Customer ID,Konto,Notes,Country,Phone\n007,DE89370400440532013000,x,Germany,030 901820\n"
+
+
+def test_a_table_knows_its_mapping(tmp_path: Path) -> None:
+    """The mapping says what was certain and what was chosen, shows masked values, and reads the next file alike."""
+    file = csv_file(tmp_path, MESSY)
+    table = payerkit.read_payers(file, mapping={"Konto": "iban", "Notes": None}, normalise="country")
+    again = payerkit.read_payers(file, mapping=table.mapping)
+
+    assert {
+        "Customer ID": "client_user_id",
+        "Konto": "iban",
+        "Notes": None,
+        "Country": "country",
+        "Phone": "phone",
+    } == (dict(table.mapping or {}))
+    assert {"Konto": "iban", "Notes": None} == table.mapping.chosen  # type: ignore[union-attr]
+    assert "DE8937040044" not in repr(table.mapping)
+    assert table.mapping == again.mapping == table.tail(1).mapping
+    pd.testing.assert_frame_equal(table, again)
+
+
+def test_a_table_of_several_has_no_mapping(tmp_path: Path) -> None:
+    """Tables that pandas joins may have come from different files."""
+    table = payerkit.read_payers(csv_file(tmp_path, "Customer ID,Country\n007,DE\n"))
+    other = payerkit.read_payers(csv_file(tmp_path, "Kundennummer,Land\n008,DE\n"))
+
+    assert pd.concat([table, other]).mapping is None
+
+
+def test_a_corrections_file_has_the_first_mapping(tmp_path: Path) -> None:
+    """What was chosen for the first file still holds, and our own columns are none of the mapping."""
+    table = payerkit.read_payers(csv_file(tmp_path, MESSY), mapping={"Konto": None, "Notes": "city"})
+    payerkit.plan_onboarding(table).save(tmp_path / "to-correct.csv")
+    corrected = payerkit.read_payers(tmp_path / "to-correct.csv")
+
+    assert dict(table.mapping or {}) == dict(corrected.mapping or {})
+
+
+def test_a_table_lists_its_changes(tmp_path: Path) -> None:
+    """Each cell that was rewritten is listed while its row is there, masked, as in a plan."""
+    columns = {"Konto": None, "Notes": None}
+    table = payerkit.read_payers(csv_file(tmp_path, f"{MESSY}008,,,DE,\n"), mapping=columns, normalise=True)
+    rows = [list(row) for row in table.changes.itertuples(index=False)]
+
+    assert [[2, "D2", "Country", "Germany", "DE"], [2, "E2", "Phone"]] == [rows[0], rows[1][:3]]
+    assert "901820" not in table.changes.to_string()
+    assert 0 == len(table.tail(1).changes)
+    assert 2 == len(table.reset_index(drop=True).changes)
+    pd.testing.assert_frame_equal(table.changes, payerkit.plan_onboarding(table).changes)

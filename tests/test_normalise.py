@@ -15,7 +15,8 @@ from payerkit.checks.readings import reading
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER
 from payerkit.checks.texts import fold
 from payerkit.errors import InvalidInput
-from payerkit.tables.normalise import normalise, reading_hint, readings_of, shown_change
+from payerkit.tables.normalise import reading_hint, readings_of, shown_change
+from payerkit.tables.source_table import Change
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 ROW: dict[str, Any] = TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"bank_name": "Typed Bank"}
@@ -160,14 +161,14 @@ def test_a_second_look_finds_nothing() -> None:
     }
     messy |= {"state": "New York", "bank_date_of_birth": "27/03/1979", "currency": "US$", "bank_address_line2": "n/a"}
     messy |= {"beneficiary_type": "Person", "bank_beneficiary_type": "Person", "bank_state": "New York", "rails": "ACH"}
-    frame, changes = normalise(pd.DataFrame([ROW | messy]), which=True)
+    table = payerkit.read_payers(pd.DataFrame([ROW | messy]), normalise=True)
 
-    assert {} == readings_of(frame)
-    assert set(messy) == {column for _, column, _, _ in changes}
-    assert {**ROW, "rails": "local", "bank_address_line2": None} == frame.iloc[0].replace(
+    assert {} == readings_of(table)
+    assert set(messy) == {each.column for each in table.origin.changes}
+    assert {**ROW, "rails": "local", "bank_address_line2": None} == table.iloc[0].replace(
         {float("nan"): None}
     ).to_dict()
-    assert 1 == payerkit.plan_onboarding(frame).counts["to_send"]
+    assert 1 == payerkit.plan_onboarding(table).counts["to_send"]
 
 
 def test_published_rows_are_left_alone() -> None:
@@ -242,10 +243,13 @@ def test_a_row_without_an_account_is_one(mark: str) -> None:
     """If all cells of an account are placeholders, they are cleared: the row is about the payer alone."""
     account = {name: mark for name in ROW if name not in {*TYPED_PAYER, "bank_name", "account_name", "postal_code"}}
     account |= {"bank_name": "-", "account_name": "-"}  # None could be a name
-    frame, changes = normalise(pd.DataFrame([ROW, ROW | account | {"client_user_id": "b"}]), which=True)
+    rows = pd.DataFrame([ROW, ROW | account | {"client_user_id": "b"}])
+    table = payerkit.read_payers(rows, normalise=True)
 
-    assert {(1, name, None) for name in account} == {(row, name, after) for row, name, _, after in changes}
-    assert ["send", ""] == payerkit.plan_onboarding(frame).frame["bank_details"].tolist()
+    assert {(1, name, None) for name in account} == {
+        (each.label, each.column, each.after) for each in table.origin.changes
+    }
+    assert ["send", ""] == payerkit.plan_onboarding(table).frame["bank_details"].tolist()
 
 
 def test_an_account_with_one_real_value_stays() -> None:
@@ -260,14 +264,21 @@ def test_frames_keep_their_kind(dtype: Any) -> None:
     """Other columns are untouched, and so are dtype, index and the frame that was given."""
     frame = pd.DataFrame([ROW, ROW | {"country": "USA"}], index=[7, 9]).astype(dtype)
     before = frame.copy()
-    made, changes = normalise(frame, which=["country"])
+    made = payerkit.read_payers(frame, normalise=["country"])
 
-    assert [(1, "country", "USA", "US")] == changes
+    assert (Change(9, "country", "USA", "US"),) == made.origin.changes
     assert ["US", "US"] == made["country"].tolist()
     assert [7, 9] == made.index.tolist()
     pd.testing.assert_frame_equal(before, frame)
-    pd.testing.assert_frame_equal(before.drop(columns="country"), made.drop(columns="country"))
+    pd.testing.assert_frame_equal(pd.DataFrame(made).drop(columns="country"), before.drop(columns="country"))
     assert dtype == "category" or made["country"].dtype == before["country"].dtype
+
+
+def test_a_column_of_categories_takes_a_new_text() -> None:
+    """A text that is none of the categories is written all the same, and is no blank cell."""
+    frame = pd.DataFrame([ROW | {"country": "USA"}]).astype("category")
+
+    assert ["US"] == payerkit.read_payers(frame, normalise=True)["country"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -284,16 +295,16 @@ def test_frames_keep_their_kind(dtype: Any) -> None:
 def test_consent_is_for_columns(which: Any, expected: set[str]) -> None:
     """Only columns that were named are rewritten; by the meaning of the others."""
     cells = {"country": "USA", "bank_country": "USA", "phone": "(212) 555-1234"}
-    _, changes = normalise(pd.DataFrame([ROW | cells]), which)
+    table = payerkit.read_payers(pd.DataFrame([ROW | cells]), normalise=which)
 
-    assert expected == {column for _, column, _, _ in changes}
+    assert expected == {each.column for each in table.origin.changes}
 
 
 @pytest.mark.parametrize("which", [["shoe_size"], 5, None])
 def test_consent_names_columns(which: Any) -> None:
     """Anything else is refused."""
     with pytest.raises(InvalidInput, match="normalise: "):
-        normalise(pd.DataFrame([ROW]), which)
+        payerkit.read_payers(pd.DataFrame([ROW]), normalise=which)
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), 5, True, pd.Timestamp("1985-12-31"), b"USA", ["USA"], "", " "])

@@ -75,6 +75,7 @@ _MODULES = {
     "SandboxClient": "connection",
     "SandboxControls": "sandbox_controls",
     "ServiceError": "errors",
+    "SourceTable": "tables.source_table",
     "Timeout": "client",
     "Transaction": "models",
     "UnknownOutcome": "errors",

@@ -20,6 +20,7 @@ from payerkit.bulk.run import (
     add_bank_details as add_bank_details,
     onboard as onboard,
 )
+from payerkit.tables.source_table import SourceTable as SourceTable
 from payerkit.tables.template import template as template
 from payerkit.bulk.safe_files import write_safe_files as write_safe_files
 from payerkit.bulk.wait_for import (

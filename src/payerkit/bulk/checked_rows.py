@@ -20,7 +20,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
-from payerkit.tables.columns import columns_by_field, own_columns
+from payerkit.tables.columns import columns_by_field, field_of, own_columns
 from payerkit.tables.header_mapping import name_columns
 from payerkit.tables.template import is_example
 
@@ -203,8 +203,7 @@ def _clean(frame: pd.DataFrame) -> tuple[pd.DataFrame, Iterable[tuple[int, Findi
         for row, value in enumerate(cells):
             if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
                 schema = PAYER if column in PAYER.fields else BANK_DETAILS
-                name = column if column in schema.fields else column.removeprefix("bank_")
-                text, info = strip_blanks(schema, name, value)
+                text, info = strip_blanks(schema, field_of(column), value)
                 cells[row] = text or None
                 is_changed = True
                 infos += [(row, info)] if info is not None else []

@@ -10,7 +10,6 @@ from typing import Any, Self
 import pandas as pd
 
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
-from payerkit.checks.inputs import mask_name
 from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.masking import mask
@@ -46,7 +45,7 @@ class Naming:
     ) -> Self:
         """Return the names in a table with these findings."""
         origin = origin_of(rows)
-        file = replace(origin, cells=None, findings=(), changes=(), readings={})
+        file = replace(origin, cells=None, findings=(), changes=(), readings={}, mapping=None)
         has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
         places = origin.positions.items() if has_cells else ()
         letters = {name: column_letters(place) for name, place in places if name in rows.columns}
@@ -72,7 +71,7 @@ class Naming:
 
     def header(self, column: str) -> str:
         """Return the sender's name of a column, else the column's own."""
-        return visible(mask_name(self.file.header(column))) or column
+        return self.file.shown_header(column)
 
     def cell(self, row: int, column: str) -> str:
         """Return the name of a cell in the file, such as B7, "" if it has none."""

@@ -25,7 +25,7 @@ from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.tables.normalise import shown_change
+from payerkit.tables.source_table import changes_frame
 from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, in_words
 
@@ -128,17 +128,7 @@ class Plan:
     @property
     def changes(self) -> pd.DataFrame:
         """One row per cell that was rewritten when the file was read."""
-        places = {label: row for row, label in enumerate(self.frame.index)} if self._origin.changes else {}
-        changes = [change for change in self._origin.changes if change.label in places]
-        rows = [places[change.label] for change in changes]
-        cells = {
-            "cell": [self._naming.cell(row, each.column) for row, each in zip(rows, changes, strict=True)],
-            "column": [self._naming.header(each.column) for each in changes],
-            "from": [shown_change(each.column, each.before, each.after)[0] for each in changes],
-            "to": [shown_change(each.column, each.before, each.after)[1] for each in changes],
-        }
-        labels = self.frame.index.take(rows)
-        return pd.DataFrame({"row": labels} | {name: pd.array(texts, "string") for name, texts in cells.items()})
+        return changes_frame(self._origin, self.frame.index)
 
     @property
     def correctable(self) -> int:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.reasons import Reason, Reasons
+from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.html import visible
 from payerkit.tables.sheet import column_letters
@@ -75,7 +76,7 @@ def _describe_columns(origin: Origin, naming: Naming) -> Iterator[str]:
         noun, verb = "other column" if named else "column", "has" if own == 1 else "have"
         yield f"  {count_of(own, noun)} {verb} the name of a field."
     left_out = [
-        f"{column_letters(place)} ({visible(header) or 'no name'})"
+        f"{column_letters(place)} ({visible(mask_name(header)) or 'no name'})"
         for place, header in enumerate(origin.headers)
         if place not in fields
     ]

@@ -10,7 +10,7 @@ from typing import Literal
 from payerkit.checks.texts import fold
 
 DateOrder = Literal["day_first", "month_first"]
-"""What stands first in 03/04/1985."""
+"""Whether 03/04/1985 is the third of April or the fourth of March."""
 
 _NAMES_OF_MONTHS = (
     "jan january januar janner enero ene janvier janv",
@@ -74,12 +74,12 @@ def _choose(day_first: list[str], month_first: list[str], separator: str, order:
     return _only([*day_first, *month_first])
 
 
-def file_date_order(texts: Iterable[str]) -> Literal["day_first", "month_first", "mixed"] | None:
+def file_date_order(texts: Iterable[str]) -> DateOrder | Literal["mixed"] | None:
     """Return the order of day and month in the dates of a file, by those that can be read in one way only.
 
     "mixed" if they contradict each other, None if no date tells. A date with dots tells only if its month is first.
     """
-    found: set[Literal["day_first", "month_first"]] = set()
+    found: set[DateOrder] = set()
     for text in texts:
         match = _YEAR_LAST(_without_time(text))
         if match is None:

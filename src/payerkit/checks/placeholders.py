@@ -28,19 +28,24 @@ _BULLET = "\u2022"
 
 
 @dataclass(frozen=True, slots=True)
-class _Stand:
+class _Placeholder:
+    """What is known of a placeholder.
+
+    not_in: fields in which it is a value. stays: where it is not cleared: "always", in "names", or "" for nowhere.
+    """
+
     not_in: frozenset[str]
     stays: str
 
 
 @cache
-def _words() -> Mapping[str, _Stand]:
+def _words() -> Mapping[str, _Placeholder]:
     table = rows(__package__, "placeholders")
-    return {row["word"]: _Stand(frozenset(row["not_in"].split()), row["stays"]) for row in table}
+    return {row["word"]: _Placeholder(frozenset(row["not_in"].split()), row["stays"]) for row in table}
 
 
-_ANY_WORD = _Stand(frozenset(), "")
-_CROSSED_OUT = _Stand(frozenset({"state", "branch_code"}), "")
+_ANY_WORD = _Placeholder(frozenset(), "")
+_CROSSED_OUT = _Placeholder(frozenset({"state", "branch_code"}), "")
 """XXX is a branch in a BIC, so it may stand in a column of branches."""
 
 
@@ -62,7 +67,7 @@ def is_clearable(schema: Schema, field_name: str, text: str) -> bool:
     return word is not None and word.stays != "always" and not (word.stays == "names" and field_name in NAMES)
 
 
-def _find(text: str) -> _Stand | None:
+def _find(text: str) -> _Placeholder | None:
     """Return what is known of a placeholder; None for any other text."""
     word = text.strip().lower() if text.isascii() else _fold(text)
     if not word:

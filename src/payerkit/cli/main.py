@@ -163,7 +163,7 @@ could not be written, and 130 after Ctrl+C."""
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("file", type=Path, nargs="?", help="CSV, Excel or Parquet file with one payer or account per row")
+    add("file", type=Path, nargs="?", help="Excel, OpenDocument, CSV or Parquet file with one payer or account per row")
     add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
     add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")
     add(
@@ -181,7 +181,9 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add(
         "--placeholders",
         choices=("error", "keep"),
-        help="whether to send texts such as N/A and - that stand for nothing (default: error, do not send the row)",
+        default="error",
+        help="whether to send texts such as N/A and - that stand for nothing (default: %(default)s, do not send the "
+        "row)",
     )
     add(
         "--limit",

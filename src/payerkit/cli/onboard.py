@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
 from itertools import count
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pandas as pd
 
@@ -59,17 +59,23 @@ def run(options: Namespace) -> int:
 
 def _read(options: Namespace) -> pd.DataFrame:
     """Return the table, with its columns as --mapping and --column say."""
-    settings = _given(options, "sheet", "normalise", "date_order")
-    columns = _columns(options.column)
-    if options.mapping is None:
-        return read_payers(options.file, mapping=columns, **settings)
+    mapping: Mapping | dict[str, str | None] = _columns(options.column)
+    if options.mapping is not None:
+        mapping = _decided_mapping(options, mapping)
+    return read_payers(
+        options.file, mapping=mapping, sheet=options.sheet, normalise=options.normalise, date_order=options.date_order
+    )
+
+
+def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -> Mapping:
+    """Return the mapping of --mapping, or one for the file, with no column open. Raises InvalidInput if any is."""
     is_kept = options.mapping.exists()
     mapping = Mapping.load(options.mapping) if is_kept else propose_mapping(options.file, sheet=options.sheet)
     for theirs, ours in columns.items():
         mapping[theirs] = ours
     if mapping.open:
         _ask_for_decisions(mapping, options, is_kept=is_kept)
-    return read_payers(options.file, mapping=mapping, **settings)
+    return mapping
 
 
 def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -> NoReturn:
@@ -92,15 +98,10 @@ def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -
     )
 
 
-def _given(options: Namespace, *names: str) -> dict[str, Any]:
-    """Return the options that were given, by name."""
-    return {name: value for name in names if (value := getattr(options, name)) not in (None, False)}
-
-
 def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
     plan = plan_onboarding(
-        rows, holder_is_payer=options.holder_is_payer, hold=options.hold, **_given(options, "placeholders")
+        rows, holder_is_payer=options.holder_is_payer, hold=options.hold, placeholders=options.placeholders
     )
     print(plan.describe().replace("normalise=True", "--normalise"), end="\n\n")
     is_written = _write_report(plan.save_report, target)
@@ -149,7 +150,8 @@ def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report
                 retry=options.retry,
                 stop_after=options.stop_after,
                 hold=options.hold,
-                **_given(options, "limit", "placeholders"),
+                placeholders=options.placeholders,
+                limit=options.limit,
             )
         except InterruptedRun as error:
             return error.report, False

@@ -16,6 +16,7 @@ import pandas as pd
 
 from payerkit.checks.inputs import is_blank, unwrap_secret
 from payerkit.findings import Finding
+from payerkit.tables.columns import field_of
 from payerkit.tables.corrections_workbook import write_corrections_workbook
 from payerkit.tables.file_findings import file_finding
 from payerkit.tables.header_mapping import name_columns
@@ -219,7 +220,7 @@ def _damage(
                 name = str(own.fields[number])
                 code = _damage_code(unwrap_secret(rows[named[name]].iloc[place]))
                 if code:
-                    found.setdefault(place, []).append((name, file_finding(code, name)))
+                    found.setdefault(place, []).append((name, file_finding(code, field_of(name))))
     return {place: list(dict.fromkeys(each)) for place, each in found.items()}
 
 

@@ -8,19 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER
 from payerkit.findings import Finding
-from payerkit.tables.columns import HOLDER_IS_PAYER
+from payerkit.tables.columns import HOLDER_IS_PAYER, field_of, holds_days
 from payerkit.tables.file_findings import file_finding
 from payerkit.tables.sheet import NoteKind, Sheet
+from payerkit.tables.text_damage import SHORT_MONTHS
 
 CellFindings = list[tuple[int, int, Finding]]
 """The number of the row, the number of the column, and what was found."""
-
-_PREFIX = "bank_"
-_DAYS = {
-    name for schema in (PAYER, BANK_DETAILS) for name, each in schema.fields.items() if each.format is FORMATS["day"]
-}
 
 _CODES: dict[NoteKind, str] = {
     "boolean": "became_boolean",
@@ -47,12 +42,11 @@ _NUMBERED = frozenset(
 )
 """Fields of numbers and codes, which never are a decimal number."""
 
-_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
 _WHOLE = "[0-9]+[.,]0"
 _DATE = (
     "(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ]00:00(?::00)?)?"
     "|[0-3]?[0-9](?:/[0-3]?[0-9]/|[.][0-3]?[0-9][.])(?:19|20)[0-9]{2}"
-    f"|[0-3]?[0-9][.]?[ -](?i:{_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
+    f"|[0-3]?[0-9][.]?[ -](?i:{SHORT_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
 )
 """A day as spreadsheets write it. Shorter ones, such as 02-Jan, are no text of any field: `text_damage` finds them."""
 
@@ -72,7 +66,7 @@ _FEW = 0.2
 
 
 def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> CellFindings:
-    """Return what befell the cells of a sheet, by row and column.
+    """Return the findings about the cells of a sheet, by row and column.
 
     A hidden row is found once, at the first of the columns, as a finding about no field.
 
@@ -104,7 +98,7 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
             if columns:
                 yield note.row, min(columns), file_finding("hidden_row", "")
         elif note.column in columns and note.kind not in _right_kinds(columns[note.column]):
-            yield note.row, note.column, file_finding(_CODES[note.kind], _field(columns[note.column]))
+            yield note.row, note.column, file_finding(_CODES[note.kind], field_of(columns[note.column]))
 
 
 def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
@@ -114,28 +108,24 @@ def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> I
     the wrong day without a word. No date of such a column has a day above 12.
     """
     for column, name in columns.items():
-        if _field(name) not in _DAYS or column not in sheet.cells.columns:
+        if not holds_days(name) or column not in sheet.cells.columns:
             continue
         cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
         rows = [note.row for note in sheet.notes if note.column == column and note.kind == "date" and note.row in cells]
         others = cells[~cells.index.isin(rows)]
         if rows and others.str.fullmatch(_TEXT_DAY).any() and all(int(cells.loc[row][8:10]) <= 12 for row in rows):
-            yield from ((row, column, file_finding("day_swapped", _field(name))) for row in rows)
-
-
-def _field(column: str) -> str:
-    return column.removeprefix(_PREFIX) if column.removeprefix(_PREFIX) in BANK_DETAILS.fields else column
+            yield from ((row, column, file_finding("day_swapped", field_of(name))) for row in rows)
 
 
 def _right_kinds(column: str) -> frozenset[NoteKind]:
-    return _RIGHT.get("day" if _field(column) in _DAYS else column, frozenset())
+    return _RIGHT.get("day" if holds_days(column) else column, frozenset())
 
 
 def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Finding]]:
-    """Yield what befell the texts of a column, with the row: damage that is text by now, as in any CSV file."""
-    field = _field(column)
-    if field in _DAYS or field == HOLDER_IS_PAYER:
+    """Yield the findings about texts of a column, each with its row: damage that was saved as text, as in CSV."""
+    if holds_days(column) or column == HOLDER_IS_PAYER:
         return
+    field = field_of(column)
     suspects = cells[cells.str.contains(_SUSPECT, na=False)]
     are_few = sum(_is_date(text) is not None for text in suspects) <= _FEW * cells.notna().sum()
     for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):

@@ -39,9 +39,9 @@ _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|table|head|meta|st
 
 
 def kind_of_file(path: Path) -> FileKind:
-    """Return what a file is. A workbook that is named .csv, or a text that is named .xls, is told by its content.
+    """Return what a file is. A workbook that is named .csv, or a text that is named .xls, is known by its content.
 
-    Raises InvalidInput for a file that is none, is encrypted, or is another kind of table, with what to do.
+    Raises InvalidInput, with what to do, for an encrypted file and for one of any other kind.
     """
     suffix = path.suffix.lower()
     if suffix in _ADVICE:
@@ -85,7 +85,7 @@ def _kind_of_zip(path: Path) -> FileKind:
         problem = unreadable("Excel", error)
     else:
         if "Index/Document.iwa" in names:
-            problem = InvalidInput("source: the file is of Numbers.", advice=_ADVICE[".numbers"])
+            problem = InvalidInput("source: Numbers files cannot be read.", advice=_ADVICE[".numbers"])
         elif "xl/workbook.bin" in names:
             problem = InvalidInput("source: .xlsb files cannot be read.", advice=SAVE_AS)
         elif "content.xml" in names:

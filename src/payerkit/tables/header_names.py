@@ -83,7 +83,7 @@ def _read_known(header: str) -> HeaderReading | None:
     """Return the reading of a header that is a known name, alone or with words that say whose or how."""
     if len(header) > _MAX_LENGTH:
         return None
-    return _look_up(header) or _without_remark(header) or _of_somebody(header) or _of_parts(header)
+    return _look_up(header) or _read_without_remark(header) or _read_with_owner(header) or _read_parts(header)
 
 
 def _look_up(header: str) -> HeaderReading | None:
@@ -103,7 +103,7 @@ def _reading(words: Iterable[_Word]) -> HeaderReading:
 _IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*")
 
 
-def _without_remark(header: str) -> HeaderReading | None:
+def _read_without_remark(header: str) -> HeaderReading | None:
     """Return the reading of a header with words in brackets: whose it is, a remark such as (required), or a doubt."""
     bare = _IN_BRACKETS.sub(" ", header).strip()
     remarks = _IN_BRACKETS.findall(header)
@@ -111,7 +111,7 @@ def _without_remark(header: str) -> HeaderReading | None:
         bare, remarks = _cut_remark(fold(header))
     if not bare or not remarks:
         return None
-    owned = _of_somebody(f"{remarks[0]} {bare}") if len(remarks) == 1 else None
+    owned = _read_with_owner(f"{remarks[0]} {bare}") if len(remarks) == 1 else None
     found = _look_up(bare)
     if owned or found is None:
         return owned
@@ -133,7 +133,7 @@ def _doubted(found: HeaderReading) -> HeaderReading:
 _OF = r"(?:of|of the|for|s|des|der|vom|von|de|del|de la|du|d|de l|da|do)"
 
 
-def _of_somebody(header: str) -> HeaderReading | None:
+def _read_with_owner(header: str) -> HeaderReading | None:
     """Return the reading of a header that says whose the field is, such as "Beneficiary country"."""
     folded = fold(header)
     for kind, pattern in _owners().items():
@@ -161,7 +161,7 @@ def _owned(kind: str, found: HeaderReading) -> HeaderReading:
     return HeaderReading(tuple(dict.fromkeys(both)), "ambiguous" if both else "unknown")
 
 
-def _of_parts(header: str) -> HeaderReading | None:
+def _read_parts(header: str) -> HeaderReading | None:
     """Return the reading of a header of several names, such as "Vorname / First name"."""
     parts = [part for part in re.split(r"[/|;\n]| - |: ", header) if part.strip()]
     found = [_look_up(part) or NO_READING for part in parts]

@@ -11,16 +11,17 @@ from typing import Any, Self
 
 import pandas as pd
 
+from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import advice, chip, grid, picture, title
 from payerkit.masking import mask
-from payerkit.tables.columns import BANK_COLUMNS, OUR_NAMES
+from payerkit.tables.columns import OUR_NAMES, field_of
 from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers
 from payerkit.tables.header_names import is_known_header, likely_column
-from payerkit.tables.mapping_file import SETTINGS, DateOrder, read_mapping_file, write_mapping_file
-from payerkit.tables.raw_table import open_table
+from payerkit.tables.mapping_file import SETTINGS, read_mapping_file, write_mapping_file
+from payerkit.tables.raw_table import RawTable, open_table
 from payerkit.wording import count_of, listed
 
 Normalise = bool | Sequence[str]
@@ -79,6 +80,18 @@ class Mapping(MutableMapping[str, str | None]):
         self._read()
         for key, name in (chosen or {}).items():
             self[key] = name
+
+    @classmethod
+    def of(cls, raw: RawTable, mapped: HeaderMapping) -> Mapping:
+        """Return the mapping of a table whose columns were read, with their first values, masked."""
+        cells = [raw.rows[place].head(_FIRST_ROWS) for place in range(len(raw.names))]
+        examples = [_masked(each.column, values) for each, values in zip(mapped.columns, cells, strict=True)]
+        mapping = cls(raw.names, examples=examples, unnamed=raw.unnamed)
+        mapping._chosen = {each.key: each.column for each in mapped.columns if each.how == "chosen"}
+        mapping._mapped = mapped
+        mapping.sheet = raw.sheet.name or None
+        mapping.header_row = raw.header_row or None
+        return mapping
 
     def _read(self) -> None:
         self._mapped = map_headers(self._headers, self._chosen, unnamed=self._unnamed)
@@ -264,25 +277,10 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> Mapping:
     if hasattr(source, "map_partitions"):
         raise InvalidInput("source: expected a file or a DataFrame of pandas, got one of Dask. Pass its head().")
     raw = open_table(source, is_known_header, sheet=sheet)
-    cells = [raw.rows[place].head(_FIRST_ROWS) for place in range(len(raw.names))]
-    mapping = _propose(raw.names, cells, unnamed=raw.unnamed)
-    mapping.sheet = raw.sheet.name or None
-    mapping.header_row = raw.header_row or None
-    return mapping
-
-
-def _propose(
-    headers: Sequence[str],
-    cells: Sequence[Iterable[Any]],
-    *,
-    unnamed: AnyMapping[int, int] | None = None,
-    chosen: AnyMapping[str, str | None] | None = None,
-) -> Mapping:
-    mapped = map_headers(headers, chosen, unnamed=unnamed or {})
+    mapped = map_headers(raw.names, unnamed=raw.unnamed)
     if mapped.looks_personal:
         mapped.check()
-    examples = [_masked(column.column, values) for column, values in zip(mapped.columns, cells, strict=True)]
-    return Mapping(headers, chosen, examples=examples, unnamed=unnamed or {})
+    return Mapping.of(raw, mapped)
 
 
 def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
@@ -294,7 +292,7 @@ def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
 
 def _mask_one(column: str | None, text: str) -> str:
     """Return what may be shown of a value: its shape where it is personal, or what it is is not known."""
-    shown = MASK if column is None else mask(BANK_COLUMNS.get(column, column), text)
+    shown = MASK if column is None else mask(field_of(column), text)
     shape = "".join(
         "0" if each.isdigit() else "X" if each.isupper() else "x" if each.isalpha() else each for each in text
     )

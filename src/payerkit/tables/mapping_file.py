@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
 from payerkit.errors import InvalidInput
 from payerkit.tables.columns import OUR_NAMES
 from payerkit.tables.header_names import likely_column
 from payerkit.wire import parse_json, repeated_names
-
-DateOrder = Literal["day_first", "month_first"]
-"""Whether 03/04/1985 is the third of April or the fourth of March."""
 
 SETTINGS = ("sheet", "header_row", "normalise", "date_order")
 """How a file is read, beside its columns."""

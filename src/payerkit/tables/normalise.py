@@ -15,21 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from payerkit.checks.dates import file_date_order
 from payerkit.checks.placeholders import is_clearable, is_placeholder
 from payerkit.checks.places import one_alias
 from payerkit.checks.readings import reading
-from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, SHARED_FIELDS, Schema
+from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.masking import mask
-from payerkit.tables.columns import HOLDER_IS_PAYER, own_columns, payer_columns
-
-__all__ = ["file_date_order", "normalise", "reading_hint", "readings_of", "shown_change"]
-
-_PREFIX = "bank_"
+from payerkit.tables.columns import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
 
 Readings = Mapping[tuple[int, str], str | None]
-Changes = list[tuple[int, str, str, str | None]]
+"""What cells become, by the place of the row and the column."""
+
+_PREFIX = "bank_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +56,18 @@ class _Texts:
         return [texts[code] for code in self.codes[rows].tolist()]
 
 
-def normalise(
-    frame: pd.DataFrame,
-    which: bool | Collection[str],  # noqa: FBT001 - as the user says it
-    date_order: str | None = None,
-) -> tuple[pd.DataFrame, Changes]:
-    """Return a table with columns by field whose cells are rewritten if they have exactly one meaning, and the changes.
-
-    which: True for all columns, or the names of some. date_order: as in `readings_of`. A change is the place of the
-    row, the column, the text before, and the one after, None for blank. Raises InvalidInput for another column.
-    """
-    chosen = chosen_columns(which, frame.columns)
-    if len(chosen) == 0:
-        return frame, []
-    found = {cell: after for cell, after in readings_of(frame, date_order).items() if cell[1] in chosen}
-    columns = {column for _, column in found}
-    rewritten = {column: frame[column].to_numpy(object, copy=True) for column in frame.columns if column in columns}
-    changes: Changes = []
-    for (place, column), after in found.items():
-        changes.append((place, column, rewritten[column][place], after))
-        rewritten[column][place] = after
-    return frame.assign(**{name: _like(frame[name], cells) for name, cells in rewritten.items()}), changes
+def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
+    """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks."""
+    cells: dict[str, npt.NDArray[np.object_]] = {}
+    for (place, column), after in readings.items():
+        if column not in cells:
+            cells[column] = frame[column].to_numpy(object, copy=True)
+        cells[column][place] = after or None
+    return frame.assign(**{column: _like(frame[column], texts) for column, texts in cells.items()})
 
 
 def _like(column: pd.Series[Any], cells: npt.NDArray[np.object_]) -> pd.Series[Any]:
-    """Return cells as a column like another; of categories, those of the new cells are not known."""
+    """Return cells as a column of the same dtype; as objects if it has categories, which lack the new texts."""
     dtype = "object" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     return pd.Series(cells, column.index, dtype)
 
@@ -112,7 +96,7 @@ def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tupl
         for place, after in _read_column(column, own, texts, date_order):
             found[place, column] = after
     for schema in (PAYER, BANK_DETAILS):
-        found |= dict.fromkeys(_cells_of_nobody(schema, texts))
+        found |= dict.fromkeys(_placeholders_alone(schema, texts))
     order = {column: number for number, column in enumerate(frame.columns)}
     return dict(sorted(found.items(), key=lambda item: (item[0][0], order[item[0][1]])))
 
@@ -167,8 +151,8 @@ def _record(name: str, values: Sequence[str | None]) -> dict[str, str | None]:
 
 def _place_of(column: str, columns: Collection[str]) -> tuple[Schema, str, str] | None:
     """Return the schema and field of a column, and what stands before the names of the columns that go with it."""
-    if column.removeprefix(_PREFIX) in SHARED_FIELDS and column.startswith(_PREFIX):
-        return BANK_DETAILS, column.removeprefix(_PREFIX), _PREFIX
+    if column in BANK_COLUMNS:
+        return BANK_DETAILS, field_of(column), _PREFIX
     has_payers = bool(payer_columns(columns))
     if column in PAYER.fields and (has_payers or column not in BANK_DETAILS.fields):
         return PAYER, column, ""
@@ -208,17 +192,17 @@ _IS_RIGHT: Mapping[str, Callable[[str], object]] = {
 """Matchers of texts that have no reading, by format or field."""
 
 
-def _cells_of_nobody(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
-    """Yield the placeholders of rows that have nothing else in the columns of a payer alone, or of an account alone.
+def _placeholders_alone(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
+    """Yield the placeholders of rows that have nothing else in the columns of this schema alone.
 
-    Such a row is not about one: its placeholders, those in required columns too, mean that the cells are blank.
+    Such a row describes no payer, or no account: its placeholders mean blank cells, in required columns, too.
     """
     own = {name: texts[name] for name in texts if name in own_columns(schema)}
     own = dict(sorted(own.items(), key=lambda item: len(item[1].distinct)))
     rows: Any = None
     cleared: dict[str, npt.NDArray[np.intp]] = {}
     for column, cells in own.items():
-        name = column.removeprefix(_PREFIX) if column not in schema.fields else column
+        name = field_of(column)
         cleared[column] = cells.rows(lambda text, name=name: is_clearable(schema, name, text))  # type: ignore[misc]
         blank = np.union1d(cleared[column], np.flatnonzero(cells.codes < 0))
         rows = blank if rows is None else np.intersect1d(rows, blank, assume_unique=True)
@@ -230,7 +214,7 @@ def _cells_of_nobody(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tu
 
 def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]:
     """Return what may be shown of a change: codes and placeholders; personal values and numbers are masked."""
-    name = _field_name(column)
+    name = field_of(column)
     schema = PAYER if name in PAYER.fields else BANK_DETAILS
     if after is None:
         is_shown = name in schema.fields and is_placeholder(schema, name, before)
@@ -242,7 +226,7 @@ def reading_hint(column: str, after: str | None) -> str:
     """Return what a finding says about the reading of a cell, without a personal value."""
     if after is None:
         return "normalise=True would clear the cell."
-    name = _field_name(column)
+    name = field_of(column)
     return f"normalise=True would write {_IN_WORDS.get(name, after)}."
 
 
@@ -256,8 +240,3 @@ _IN_WORDS = {
     "routing_number": "its nine digits",
 }
 """What is said in place of a value that may be personal."""
-
-
-def _field_name(column: str) -> str:
-    bare = column.removeprefix(_PREFIX)
-    return bare if column.startswith(_PREFIX) and bare in SHARED_FIELDS else column

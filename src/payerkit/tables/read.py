@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
 import pandas as pd
 
-from payerkit.checks.dates import file_date_order
+from payerkit.checks.dates import DateOrder, file_date_order
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Finding
 from payerkit.tables.columns import field_of, holds_days
 from payerkit.tables.damage import cell_findings
 from payerkit.tables.file_findings import file_finding
-from payerkit.tables.header_mapping import map_headers, name_columns
+from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers, name_columns
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.mapping import Mapping as ColumnMapping
-from payerkit.tables.mapping_file import DateOrder
-from payerkit.tables.normalise import chosen_columns, readings_of
+from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
 from payerkit.tables.raw_table import RawTable, open_table
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
 from payerkit.tables.text_damage import find_text_damage
 
 Normalise = bool | str | Collection[str]
 Mapped = Mapping[str, str | None]
-Cells = Mapping[tuple[int, str], str | None]
-"""Texts by the place of their row and their column."""
 
 
 @without_internal_frames
@@ -157,48 +154,78 @@ def _checked_order(date_order: Any) -> DateOrder | None:
 
 
 def _read(source: Any, options: _Options) -> Any:
+    """Return a table whose columns are named by field, and whose cells are rewritten as the options say."""
     if hasattr(source, "map_partitions"):
         return _name_partitions(source, options)
     raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
-    fields = _fields(raw, options)
+    mapped = _map_columns(raw, options)
     rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
     if raw.own is not None:
         options = options.as_before(raw.own.settings)
         identified = raw.own.identify(rows)
         rows = rows.set_axis(pd.Index(identified.labels, name="row"))
         found, numbers = [*identified.findings], {**identified.numbers}
-    frame = rows[list(fields)].set_axis(list(fields.values()), axis=1)
-    damage = _find_damage(raw, fields, frame)
+    frame = rows[list(mapped.fields)].set_axis(list(mapped.fields.values()), axis=1)
+    damage = _find_damage(raw, mapped.fields, frame)
     readings = _find_readings(frame, damage, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
-    # A cell keeps an error of the file as long as its text: what cannot be repaired is not rewritten by other means.
-    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
-    readings = {cell: after for cell, after in readings.items() if cell not in lost}
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
-    origin = Origin(
+    origin = replace(
+        _describe_source(raw, mapped, options),
+        cells=rows,
+        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage)])),
+        changes=tuple(_changes(frame, rewritten)),
+        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        rows=numbers,
+    )
+    return SourceTable.of(rewrite(frame, rewritten), origin)
+
+
+def _describe_source(raw: RawTable, mapped: HeaderMapping, options: _Options) -> Origin:
+    """Return where a table comes from and how it was read, without its cells."""
+    return Origin(
         file=raw.file,
         path=raw.path,
         sheet=raw.sheet.name,
         header_row=raw.header_row,
         headers=tuple(map(str, raw.names)),
-        positions={column: place for place, column in fields.items()},
-        cells=rows,
-        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage)])),
-        changes=tuple(_changes(frame, rewritten)),
-        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        positions={column: place for place, column in mapped.fields.items()},
         settings={"normalise": _listed(options.normalise), "date_order": options.date_order},
-        rows=numbers,
+        mapping=_as_mapping(raw, mapped, options),
     )
-    return SourceTable.of(_rewrite(frame, rewritten), origin)
 
 
-def _fields(raw: RawTable, options: _Options) -> dict[int, str]:
-    """Return the column of each column of a file that is read, by its number. Raises InvalidInput for those open."""
-    own = raw.own.columns if raw.own else {}
-    ours = own.keys() | (raw.own.ours if raw.own else frozenset())
-    names = ["" if place in ours else name for place, name in enumerate(raw.names)]
-    read = map_headers(names, options.chosen, unnamed=raw.unnamed).check()
-    return {place: column for place, column in own.items() if column} | read
+def _map_columns(raw: RawTable, options: _Options) -> HeaderMapping:
+    """Return which column of a file is which of ours. Raises InvalidInput if one is open.
+
+    Those of a corrections file are what they were in the file that it was made of.
+    """
+    if raw.own is None:
+        mapped = map_headers(raw.names, options.chosen, unnamed=raw.unnamed)
+        mapped.check()
+        return mapped
+    known = raw.own.columns
+    names = ["" if place in known.keys() | raw.own.ours else name for place, name in enumerate(raw.names)]
+    added = map_headers(names, options.chosen, unnamed=raw.unnamed)
+    added.check()
+    return replace(added, columns=tuple(_as_known(each, raw.names, known) for each in added.columns))
+
+
+def _as_known(each: MappedColumn, names: Sequence[str], known: Mapping[int, str | None]) -> MappedColumn:
+    """Return a column of a corrections file as its first file had it; any other as it is."""
+    if each.place not in known:
+        return each
+    header = names[each.place]
+    key = header if header and names.count(header) == 1 else each.key
+    return replace(each, key=key, header=header, column=known[each.place] or None, how="chosen")
+
+
+def _as_mapping(raw: RawTable, mapped: HeaderMapping, options: _Options) -> ColumnMapping:
+    """Return how a table was read, to read another one in the same way."""
+    mapping = ColumnMapping.of(raw, mapped)
+    mapping.normalise = _listed(options.normalise)
+    mapping.date_order = options.date_order
+    return mapping
 
 
 def _listed(normalise: Normalise) -> bool | list[str]:
@@ -254,21 +281,18 @@ def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) 
     ]
 
 
-def _find_readings(frame: pd.DataFrame, damage: Iterable[_Damage], date_order: DateOrder | None) -> Cells:
-    """Return what cells would become: repaired, then read as the one value that they can mean."""
+def _find_readings(frame: pd.DataFrame, damage: Sequence[_Damage], date_order: DateOrder | None) -> Readings:
+    """Return what cells would become: repaired, then read as the one value that they can mean.
+
+    A cell with an error of the file that nothing repairs is left out: the error holds only as long as its text stays.
+    """
+    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
     repaired = {(each.place, each.finding.column): each.repaired for each in damage if each.repaired is not None}
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
-    return repaired | readings_of(_rewrite(frame, repaired), date_order or file_date_order(days))
+    readings = repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
+    return {cell: after for cell, after in readings.items() if cell not in lost}
 
 
-def _changes(frame: pd.DataFrame, rewritten: Cells) -> Iterator[Change]:
+def _changes(frame: pd.DataFrame, rewritten: Readings) -> Iterator[Change]:
     for (place, name), after in rewritten.items():
         yield Change(frame.index[place], name, frame[name].iloc[place], after or None)
-
-
-def _rewrite(frame: pd.DataFrame, after: Cells) -> pd.DataFrame:
-    """Return a table with some cells replaced."""
-    cells: dict[str, Any] = {}
-    for (place, name), text in after.items():
-        cells.setdefault(name, frame[name].to_numpy(object, copy=True))[place] = text or None
-    return frame.assign(**{name: pd.Series(column, frame.index, frame[name].dtype) for name, column in cells.items()})

@@ -11,7 +11,7 @@ import pandas as pd
 NoteKind = Literal[
     "boolean", "date", "digits_lost", "error_value", "formula_without_value", "fraction", "hidden_row", "number", "time"
 ]
-"""What a cell of a workbook is, if it is no text; or what befell it.
+"""What a cell of a workbook is, if it is no text, or what a spreadsheet did to it.
 
 digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. error_value: #N/A, #REF! and the like.
 formula_without_value: a formula that no program has computed yet. fraction: a number that is not whole. hidden_row: the

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from payerkit.checks.inputs import mask_name
 from payerkit.findings import Finding
+from payerkit.html import visible
+from payerkit.tables.normalise import shown_change
 from payerkit.tables.sheet import column_letters
+
+if TYPE_CHECKING:
+    from payerkit.tables.mapping import Mapping as ColumnMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class Origin:
     of all columns of the file, in order, "" for none. positions: for each column of the table, the number of the column
     in the file. cells: the sender's own rows, all columns, by number; its index is that of the table. readings: by
     label and column, what a cell would become with normalise=True. settings: how the file was read. rows: the
-    file's row of each label, if these differ, as in a corrections file.
+    file's row of each label, if these differ, as in a corrections file. mapping: which column is which.
     """
 
     file: str = ""
@@ -60,6 +66,7 @@ class Origin:
     readings: Mapping[tuple[Hashable, str], str | None] = field(default_factory=dict, repr=False)
     settings: Any = None
     rows: Mapping[Hashable, int] = field(default_factory=dict, repr=False)
+    mapping: ColumnMapping | None = field(default=None, repr=False)
 
     def cell_name(self, label: Hashable, column: str) -> str:
         """Return the name of a cell in the file, such as B7; "" for a DataFrame, and for a column that it has not."""
@@ -71,9 +78,24 @@ class Origin:
         """Return the sender's name of a column of the table, else the column's own."""
         return self.headers[self.positions[column]] if column in self.positions and self.headers else column
 
+    def shown_header(self, column: str) -> str:
+        """Return the sender's name of a column of the table as it may be shown, else the column's own."""
+        return visible(mask_name(self.header(column))) or column
+
 
 class SourceTable(pd.DataFrame):
-    """A DataFrame with the `origin` it was read from, which stays with its rows when they are selected or sorted."""
+    """A table of payers or accounts that knows what it was read from, as `read_payers` returns it.
+
+    It is a DataFrame. What it knows stays with its rows when they are selected or sorted.
+
+    Example:
+        >>> table = read_payers(pd.DataFrame({"Customer ID": ["007"], "Country": ["Germany"]}), normalise=True)
+        >>> dict(table.mapping)
+        {'Customer ID': 'client_user_id', 'Country': 'country'}
+        >>> table.changes
+           row cell   column     from  to
+        0    0       Country  Germany  DE
+    """
 
     _metadata = ["_origin"]  # noqa: RUF012 - pandas' own name: what goes along when a frame is made of another
 
@@ -91,6 +113,19 @@ class SourceTable(pd.DataFrame):
     def origin(self) -> Origin:
         """Where the table comes from."""
         return getattr(self, "_origin", None) or Origin()
+
+    @property
+    def mapping(self) -> ColumnMapping | None:
+        """Which column of the source is which of ours, for `read_payers(next_file, mapping=table.mapping)`.
+
+        None for a table that pandas made of several.
+        """
+        return self.origin.mapping
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """One row per cell that `normalise` rewrote, with the columns of `Plan.changes`."""
+        return changes_frame(self.origin, self.index)
 
     def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> SourceTable:
         """Take along the findings of all tables that pandas makes one of; called by pandas."""
@@ -113,6 +148,23 @@ class SourceTable(pd.DataFrame):
 def origin_of(rows: Any) -> Origin:
     """Return where a table comes from; an empty origin for any other table."""
     return rows.origin if isinstance(rows, SourceTable) else Origin()
+
+
+def changes_frame(origin: Origin, labels: pd.Index[Any]) -> pd.DataFrame:
+    """Return the changes in the rows with some labels, one a line, personal values masked.
+
+    If the rows of a file were numbered anew, their labels do not tell which they are: then all changes are returned.
+    """
+    is_numbered_anew = bool(origin.file) and labels.name != "row"
+    changes = [each for each in origin.changes if is_numbered_anew or each.label in labels]
+    texts = {
+        "cell": [origin.cell_name(each.label, each.column) for each in changes],
+        "column": [origin.shown_header(each.column) for each in changes],
+        "from": [shown_change(each.column, each.before, each.after)[0] for each in changes],
+        "to": [shown_change(each.column, each.before, each.after)[1] for each in changes],
+    }
+    rows = pd.Series([each.label for each in changes], dtype=None if is_numbered_anew else labels.dtype)
+    return pd.DataFrame({"row": rows} | {name: pd.array(column, "string") for name, column in texts.items()})
 
 
 def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:

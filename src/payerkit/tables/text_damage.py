@@ -209,8 +209,12 @@ _ERROR_VALUES = frozenset(
 """Errors of Excel, LibreOffice and Google Sheets, in English, German, Spanish and French."""
 
 _EXPONENT = re.compile(r"\s*[+-]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,3}\s*").fullmatch
-_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
-_SHORT_DATE = re.compile(rf"\s*(?i:[0-9]{{1,2}}(?:-|\. ?)(?:{_MONTHS})|(?:{_MONTHS})[- ][0-9]{{2}})\s*").fullmatch
+SHORT_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
+"""Months as spreadsheets shorten them, as a pattern."""
+
+_SHORT_DATE = re.compile(
+    rf"\s*(?i:[0-9]{{1,2}}(?:-|\. ?)(?:{SHORT_MONTHS})|(?:{SHORT_MONTHS})[- ][0-9]{{2}})\s*"
+).fullmatch
 _FORMULA = re.compile(r"\s*=\s*(?:[A-Za-z.]+\(|'?[\w ]*'?!?\$?[A-Za-z]{1,3}\$?[0-9]+\b).*", re.DOTALL).fullmatch
 
 
