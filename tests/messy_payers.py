@@ -78,7 +78,7 @@ ROWS: list[list[Any]] = [
     person("1154", "David", "Specimen", City="Boston", State="MA", ZIP=2108),
     person("1185", "Emma", "Example", **{"Account #": 253009231185000999}),
     person("1166", "Finn", "Sample", State="N/A"),
-    person("1177", "Gina", "Muster", **{"ABA": "=VLOOKUP(A10,Banks!A:B,2,FALSE)"}),
+    person("1177", "Gina", "Muster", ABA="=VLOOKUP(A10,Banks!A:B,2,FALSE)"),
     german("1188", "Hans", "Mustermann", "DE89 3704 0044 0532 0130 00"),
     german("1159", "Ines", "M\u00c3\u00bcller", "DE02120300000000202051", **{"E-Mail": "Ines <ines@example.com>"}),
     german("1150", "Jonas", "Beispiel", "DE89370400440532013001"),
@@ -86,7 +86,7 @@ ROWS: list[list[Any]] = [
     person("1192", "Liam", "Specimen", **{"E-Mail": "n/a", "Nationality": "UK"}),
     person("1173", "Mia", "Example", Bemerkung="left the company?"),
     person("1174", "Noah", "Sample", **{"Date of birth": dt.date(1974, 12, 31), "E-Mail": "noah@example"}),
-    person("1175", "Olga", "Muster", **{"Kundennummer": "01181"}),
+    person("1175", "Olga", "Muster", Kundennummer="01181"),
 ]
 """The row of each: 4 and on."""
 

@@ -19,7 +19,6 @@ from payerkit.tables.header_mapping import name_columns
 from payerkit.tables.source_table import findings_in
 from payerkit.wire import wire_name
 
-
 _MOST_COLUMNS = 2**10
 
 

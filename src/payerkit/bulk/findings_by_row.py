@@ -84,7 +84,7 @@ class FindingsByRow:
         return self._at(chosen[self.rows])
 
     def elsewhere(self, own: Rows, cells: Rows) -> Self:
-        """Return the findings about other cells than some. own: for each finding the number of its cell, -1 for none."""
+        """Return the findings about other cells than some. own: the cell of each finding, -1 for none."""
         return self._at((own < 0) | ~np.isin(own, cells))
 
     def _where(self, chosen: Sequence[bool]) -> Self:
