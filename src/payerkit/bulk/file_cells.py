@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Step
+from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.row_hashes import ID
 from payerkit.findings import Finding
@@ -17,6 +18,8 @@ from payerkit.tables.columns import HOLDER_IS_PAYER
 from payerkit.tables.header_mapping import name_columns
 from payerkit.tables.source_table import findings_in
 from payerkit.wire import wire_name
+
+_MOST_COLUMNS = 2**10
 
 
 def find_in_cells(
@@ -44,6 +47,28 @@ def find_in_cells(
         elif name in {ID, HOLDER_IS_PAYER}:
             found.setdefault(None, []).append((row, finding))
     return [FindingsByRow.from_pairs(pairs, step or "") for step, pairs in found.items()]
+
+
+def leave_out_damaged(
+    found: FindingsByRow, of_cells: FindingsByRow, columns: Mapping[Step, Mapping[str, str]]
+) -> FindingsByRow:
+    """Return what checks found, but nothing about cells with an error of the file: they judge what nobody wrote.
+
+    of_cells: what was found in the cells of the file. columns: as in `find_in_cells`.
+    """
+    errors = of_cells.of_severity("error")
+    if not len(errors.rows):
+        return found
+    numbers: dict[str, int] = {}
+    return found.elsewhere(_cells(found, columns, numbers), _cells(errors, columns, numbers))
+
+
+def _cells(found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]], numbers: dict[str, int]) -> Rows:
+    """Return for each finding a number of its cell; those about a row as a whole are about no cell."""
+    names = [columns[step].get(each.field, each.field) if step else each.field for each, step in found.kinds]
+    of_kinds = np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in names], np.int64)
+    of_findings = of_kinds[found.numbers]
+    return np.where(of_findings < 0, -1, found.rows.astype(np.int64) * _MOST_COLUMNS + of_findings)
 
 
 @cache

@@ -83,6 +83,10 @@ class FindingsByRow:
         """Return the findings of the rows that are chosen, given for each row of the table."""
         return self._at(chosen[self.rows])
 
+    def elsewhere(self, own: Rows, cells: Rows) -> Self:
+        """Return the findings about other cells than some. own: the cell of each finding, -1 for none."""
+        return self._at((own < 0) | ~np.isin(own, cells))
+
     def _where(self, chosen: Sequence[bool]) -> Self:
         return self._at(np.array(chosen, bool)[self.numbers])
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 
+import numpy as np
 import pandas as pd
 
+from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.naming import Naming
-from payerkit.bulk.reasons import Reason, Reasons
+from payerkit.bulk.reasons import Reason, ReasonKind, Reasons
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.html import visible
@@ -19,11 +21,10 @@ from payerkit.wording import count_of
 _WIDTH = 100
 
 _TITLES = {
-    ("error", "not_sent"): "Errors: {} until this is corrected",
     ("warning",): "Warnings: {}. Look at them: they are sent all the same, unless you hold them back by their code",
     ("info",): "Worth knowing: {}",
 }
-"""The groups of findings by kind, with their titles for a number of rows."""
+"""The groups of findings by kind, behind errors, with their titles for a number of rows."""
 
 
 def describe_file(origin: Origin, labels: pd.Index) -> str:
@@ -44,6 +45,7 @@ def describe_plan(
         _describe_columns(origin, naming),
         _describe_changes(changes),
         describe_counts(counts),
+        *_describe_errors(list(reasons.first(None, ("error", "not_sent"))), naming),
         *(_describe_reasons(title, list(reasons.first(None, kinds)), naming) for kinds, title in _TITLES.items()),
     ]
     return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
@@ -91,18 +93,43 @@ def _describe_changes(changes: pd.DataFrame) -> Iterator[str]:
     yield f"Rewritten with normalise=True: {count_of(len(changes), 'cell')}"
     for column, own in changes.groupby("column", sort=False):
         before, after, cell = own["from"].iloc[0], own["to"].iloc[0], own["cell"].iloc[0]
-        example = "" if MASK in before + after else f"{before} -> {after or 'blank'}"
-        place = f"({cell})" if cell and example else cell
-        words = " ".join(filter(None, (example, place)))
-        yield f"  {count_of(len(own), 'cell'):>10}  {column}{f', such as {words}' if words else ''}"
+        words = column
+        if MASK not in before + after:
+            words += f", such as {before} -> {after or 'blank'}" + (f" ({cell})" if cell else "")
+        elif cell:
+            words += f" ({cell})" if len(own) == 1 else f" (such as {cell})"
+        yield f"  {count_of(len(own), 'cell'):>10}  {words}"
+
+
+def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iterable[str]]:
+    """Yield the errors that a person corrects, and then those of cells that normalise=True would rewrite."""
+    left, rewritable = list[Reason](), dict[tuple[str, str], Rows]()
+    for reason in reasons:
+        column, rows = reason.kind.column, reason.rows
+        has_hint = np.array([bool(naming.row_hint(row, column)) for row in rows.tolist()], bool)
+        if not has_hint.all():
+            left.append(reason._replace(rows=rows[~has_hint]))
+        if has_hint.any():
+            key = column, reason.kind.message
+            rewritable[key] = np.union1d(rewritable.get(key, rows[:0]), rows[has_hint])
+    left.sort(key=lambda reason: (-reason.times, reason.rows[0]))
+    alike = [
+        Reason(ReasonKind("error", message, column=column), rows) for (column, message), rows in rewritable.items()
+    ]
+    number = len(_rows_of(left))
+    verb = "is" if number == 1 else "are"
+    yield _describe_reasons(f"Errors: {{}} {verb} not sent until this is corrected", left, naming)
+    alone = len(_rows_of(alike) - _rows_of(left))
+    others = f", {alone:,} of them without any other error" if left else ""
+    alike.sort(key=lambda reason: -reason.times)
+    yield _describe_reasons(f"Errors that normalise=True would correct: {{}}{others}", alike, naming)
 
 
 def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:
     """Yield reasons of some kinds, each with its number of rows, what is wrong, where, and what to do."""
     if not reasons:
         return
-    rows = {row for reason in reasons for row in reason.rows.tolist()}
-    yield title.format(_subject(title, len(rows)))
+    yield title.format(count_of(len(_rows_of(reasons)), "row"))
     for reason in reasons:
         kind, number = reason.kind, count_of(reason.times, "row")
         code = f" [{kind.code}]" if kind.code else ""
@@ -111,12 +138,13 @@ def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> 
         yield from _wrapped(reason.hint(naming), " " * 16, f"{' ' * 13}-> ")
 
 
-def _subject(title: str, number: int) -> str:
-    rows = count_of(number, "row")
-    return f"{rows} {'is' if number == 1 else 'are'} not sent" if title.startswith("Errors") else rows
+def _rows_of(reasons: Iterable[Reason]) -> set[int]:
+    return {row for reason in reasons for row in reason.rows.tolist()}
 
 
 def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
     """Return a text in lines. first: the beginning of the first line, else as of the others."""
     start = indent if first is None else first
-    return wrap(text, _WIDTH, initial_indent=start, subsequent_indent=indent, break_long_words=False)
+    return wrap(
+        text, _WIDTH, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

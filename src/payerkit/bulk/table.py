@@ -13,7 +13,7 @@ import pandas as pd
 from payerkit.bulk.cells import Cells
 from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.duplicates import RowGroups
-from payerkit.bulk.file_cells import find_in_cells
+from payerkit.bulk.file_cells import find_in_cells, leave_out_damaged
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import Naming
@@ -71,8 +71,8 @@ class Table:
         self.order = np.argsort(self.payers, kind="stable").astype(np.int32)
         self._written = self._find_spellings(part.hashes.written_id)
         self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
-        of_cells = find_in_cells(rows, self.columns, self._filled)
-        found = FindingsByRow.join([*of_cells, part.found])
+        of_cells = FindingsByRow.join(find_in_cells(rows, self.columns, self._filled))
+        found = FindingsByRow.join([of_cells, leave_out_damaged(part.found, of_cells, self.columns)])
         is_example = self._flags(found.with_codes([_EXAMPLE]))
         others, comparable = OtherRows(self.labels), np.where(is_example, -1, self.payers)
         shared = find_shared(others, comparable, self._filled, part.hashes, found.of_severity("error"))

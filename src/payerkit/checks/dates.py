@@ -64,6 +64,12 @@ def read_date(text: str, order: str | None = None) -> str | None:
     return None
 
 
+def has_two_readings(text: str) -> bool:
+    """Return True for a date that means one day with the day first, and another one with the month first."""
+    days = read_date(text, "day_first"), read_date(text, "month_first")
+    return read_date(text) is None and None not in days and days[0] != days[1]
+
+
 def _choose(day_first: list[str], month_first: list[str], separator: str, order: str | None) -> str | None:
     """Return the day that is meant, of those that a date means with the day first, and with the month first."""
     if separator == "." and order != "month_first":

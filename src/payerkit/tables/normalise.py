@@ -227,7 +227,8 @@ def reading_hint(column: str, after: str | None) -> str:
     if after is None:
         return "normalise=True would clear the cell."
     name = field_of(column)
-    return f"normalise=True would write {_IN_WORDS.get(name, after)}."
+    shown = after if mask(name, after) == after else "the text that was meant"
+    return f"normalise=True would write {_IN_WORDS.get(name, shown)}."
 
 
 _IN_WORDS = {

@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 import pandas as pd
 
-from payerkit.checks.dates import DateOrder, file_date_order
+from payerkit.checks.dates import DateOrder, file_date_order, has_two_readings
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Finding
 from payerkit.tables.columns import field_of, holds_days
@@ -21,6 +21,8 @@ from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rew
 from payerkit.tables.raw_table import RawTable, open_table
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
 from payerkit.tables.text_damage import find_text_damage
+
+_DATE_ORDER = "date_order"
 
 Normalise = bool | str | Collection[str]
 Mapped = Mapping[str, str | None]
@@ -169,11 +171,13 @@ def _read(source: Any, options: _Options) -> Any:
     damage = _find_damage(raw, mapped.fields, frame)
     readings = _find_readings(frame, damage, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
+    still_lost = set(_still_lost(frame, found))
+    readings = {cell: after for cell, after in readings.items() if cell not in still_lost}
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
     origin = replace(
         _describe_source(raw, mapped, options),
         cells=rows,
-        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage)])),
+        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage), *_ask_date_order(frame, readings)])),
         changes=tuple(_changes(frame, rewritten)),
         readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
         rows=numbers,
@@ -291,6 +295,23 @@ def _find_readings(frame: pd.DataFrame, damage: Sequence[_Damage], date_order: D
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
     readings = repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
     return {cell: after for cell, after in readings.items() if cell not in lost}
+
+
+def _still_lost(frame: pd.DataFrame, found: Iterable[CellFinding]) -> Iterator[tuple[int, str]]:
+    """Yield the cells of a corrections file that were damaged, and that nobody corrected."""
+    places = {label: place for place, label in enumerate(frame.index)}
+    for each in found:
+        is_asked = each.finding.code == _DATE_ORDER  # whoever says it by date_order has corrected the cell
+        if each.finding.severity == "error" and not is_asked and each.column in frame.columns:
+            yield places[each.label], each.column
+
+
+def _ask_date_order(frame: pd.DataFrame, readings: Readings) -> Iterator[CellFinding]:
+    """Yield the dates of which only a person knows what stands first, day or month."""
+    for name in filter(holds_days, frame.columns):
+        for place, text in enumerate(frame[name]):
+            if isinstance(text, str) and (place, name) not in readings and has_two_readings(text):
+                yield CellFinding(frame.index[place], name, text, file_finding(_DATE_ORDER, field_of(name)))
 
 
 def _changes(frame: pd.DataFrame, rewritten: Readings) -> Iterator[Change]:
