@@ -92,8 +92,8 @@ def _describe_changes(changes: pd.DataFrame) -> Iterator[str]:
         return
     yield f"Rewritten with normalise=True: {count_of(len(changes), 'cell')}"
     for column, own in changes.groupby("column", sort=False):
-        before, after, cell = own["from"].iloc[0], own["to"].iloc[0], own["cell"].iloc[0]
-        words = column
+        before, after, cell = map(str, own[["from", "to", "cell"]].iloc[0])
+        words = str(column)
         if MASK not in before + after:
             words += f", such as {before} -> {after or 'blank'}" + (f" ({cell})" if cell else "")
         elif cell:

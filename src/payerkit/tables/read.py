@@ -297,7 +297,7 @@ def _find_readings(frame: pd.DataFrame, damage: Sequence[_Damage], date_order: D
     return {cell: after for cell, after in readings.items() if cell not in lost}
 
 
-def _still_lost(frame: pd.DataFrame, found: Iterable[CellFinding]) -> Iterator[tuple[int, str]]:
+def _still_lost(frame: pd.DataFrame, found: Sequence[CellFinding]) -> Iterator[tuple[int, str]]:
     """Yield the cells of a corrections file that were damaged, and that nobody corrected."""
     places = {label: place for place, label in enumerate(frame.index)}
     for each in found:
