@@ -15,6 +15,7 @@ from payerkit.checks.places import countries, fiat_currencies, states
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.tables.text_damage import text_damage
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 
@@ -178,3 +179,12 @@ def test_the_exceptions_are_fields() -> None:
     assert {name for row in table for name in row["not_in"].split()} <= set(PAYER.fields) | set(BANK_DETAILS.fields)
     assert {"", "names", "always"} == {row["stays"] for row in table}
     assert len(table) == len({row["word"] for row in table})
+
+
+@pytest.mark.parametrize("text", ["#N/A", "#NA", "#BEZUG!", "#¡REF!", "#¿NOMBRE?", "#NOM?", "#GETTING_DATA"])
+def test_an_error_of_a_spreadsheet_is_damage_and_a_placeholder(text: str) -> None:
+    """It is found in a file and in any other table, and nothing clears it: its value is lost."""
+    damage = text_damage(text)
+
+    assert ("error_value", None) == (damage and damage.code, damage and damage.repaired)
+    assert (True, False) == (is_placeholder(PAYER, "city", text), is_clearable(PAYER, "city", text))

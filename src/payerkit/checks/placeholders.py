@@ -44,6 +44,12 @@ def _words() -> Mapping[str, _Placeholder]:
     return {row["word"]: _Placeholder(frozenset(row["not_in"].split()), row["stays"]) for row in table}
 
 
+@cache
+def error_values() -> frozenset[str]:
+    """Return the errors of Excel, LibreOffice and Google Sheets, in capitals, in four languages."""
+    return frozenset(word.upper() for word, known in _words().items() if known.stays == "always")
+
+
 _ANY_WORD = _Placeholder(frozenset(), "")
 _CROSSED_OUT = _Placeholder(frozenset({"state", "branch_code"}), "")
 """XXX is a branch in a BIC, so it may stand in a column of branches."""

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from payerkit.checks.placeholders import error_values
+
 
 class TextDamage(NamedTuple):
     """What is wrong with a text.
@@ -200,14 +202,6 @@ def _angle_brackets(text: str) -> TextDamage | None:
 
 # Values of spreadsheets, in text files
 
-_ERROR_VALUES = frozenset(
-    {"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#ERROR!"}
-    | {"#NV", "#BEZUG!", "#WERT!", "#ZAHL!"}
-    | {"#¡REF!", "#¡VALOR!", "#¿NOMBRE?", "#¡DIV/0!", "#¡NUM!", "#¡NULO!"}
-    | {"#VALEUR!", "#NOM?", "#NOMBRE!", "#NUL!"}
-)
-"""Errors of Excel, LibreOffice and Google Sheets, in English, German, Spanish and French."""
-
 _EXPONENT = re.compile(r"\s*[+-]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,3}\s*").fullmatch
 SHORT_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
 """Months as spreadsheets shorten them, as a pattern."""
@@ -221,7 +215,7 @@ _FORMULA = re.compile(r"\s*=\s*(?:[A-Za-z.]+\(|'?[\w ]*'?!?\$?[A-Za-z]{1,3}\$?[0
 def _error_value(text: str) -> TextDamage | None:
     shown = text.strip().upper()
     is_too_narrow = len(shown) > 2 and not shown.strip("#")
-    return TextDamage("error_value") if shown in _ERROR_VALUES or is_too_narrow else None
+    return TextDamage("error_value") if shown in error_values() or is_too_narrow else None
 
 
 def _exponent(text: str) -> TextDamage | None:
