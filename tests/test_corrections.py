@@ -607,3 +607,15 @@ def test_a_report_takes_the_table_of_its_run(change: Any, shared: Client, tmp_pa
     report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
     with pytest.raises(InvalidInput, match="not those of this report"):
         report.save_corrections(tmp_path / "a.csv", change(table))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_corrections_file_asks_for_no_column(kind: str, tmp_path: Path) -> None:
+    """Its columns are what they were, and payerkit's own are not among them."""
+    path = tmp_path / f"to-correct.{kind}"
+    save(source(row(0, email="bad")), path)
+    mapping = payerkit.propose_mapping(path)
+
+    assert ({}, "email", None) == (mapping.open, mapping["Mail"], mapping["remarks"])
+    assert list(payerkit.read_payers(path).columns) == list(payerkit.read_payers(path, mapping=mapping).columns)
+    assert not any("problems" in name or TITLE in name for name in mapping)

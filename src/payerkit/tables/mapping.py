@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -86,7 +87,9 @@ class Mapping(MutableMapping[str, str | None]):
         """Return the mapping of a table whose columns were read, with their first values, masked."""
         cells = [raw.rows[place].head(_FIRST_ROWS) for place in range(len(raw.names))]
         examples = [_masked(each.column, values) for each, values in zip(mapped.columns, cells, strict=True)]
-        mapping = cls(raw.names, examples=examples, unnamed=raw.unnamed)
+        ours = raw.own.ours if raw.own else ()
+        names = ["" if place in ours else name for place, name in enumerate(raw.names)]
+        mapping = cls(names, examples=examples, unnamed=raw.unnamed)
         mapping._chosen = {each.key: each.column for each in mapped.columns if each.how == "chosen"}
         mapping._mapped = mapped
         mapping.sheet = raw.sheet.name or None
@@ -277,10 +280,34 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> Mapping:
     if hasattr(source, "map_partitions"):
         raise InvalidInput("source: expected a file or a DataFrame of pandas, got one of Dask. Pass its head().")
     raw = open_table(source, is_known_header, sheet=sheet)
-    mapped = map_headers(raw.names, unnamed=raw.unnamed)
+    mapped = map_columns(raw)
     if mapped.looks_personal:
         mapped.check()
     return Mapping.of(raw, mapped)
+
+
+def map_columns(raw: RawTable, chosen: AnyMapping[str, str | None] | None = None) -> HeaderMapping:
+    """Return which column of a file is which of ours; those of a corrections file are what they were at first.
+
+    chosen: what a person decided, by header. payerkit's own columns of a corrections file are blank.
+    """
+    if raw.own is None:
+        return map_headers(raw.names, chosen, unnamed=raw.unnamed)
+    known = raw.own.columns
+    names = ["" if place in known.keys() | raw.own.ours else name for place, name in enumerate(raw.names)]
+    theirs = {raw.names[place] for place in known}
+    others = {key: column for key, column in (chosen or {}).items() if key not in theirs}
+    added = map_headers(names, others, unnamed=raw.unnamed)
+    return replace(added, columns=tuple(_as_known(each, raw.names, known) for each in added.columns))
+
+
+def _as_known(each: MappedColumn, names: Sequence[str], known: AnyMapping[int, str | None]) -> MappedColumn:
+    """Return a column of a corrections file as its first file had it; any other as it is."""
+    if each.place not in known:
+        return each
+    header = names[each.place]
+    key = header if header and names.count(header) == 1 else each.key
+    return replace(each, key=key, header=header, column=known[each.place] or None, how="chosen")
 
 
 def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:

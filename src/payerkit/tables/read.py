@@ -14,9 +14,10 @@ from payerkit.findings import Finding
 from payerkit.tables.columns import field_of, holds_days
 from payerkit.tables.damage import cell_findings
 from payerkit.tables.file_findings import file_finding
-from payerkit.tables.header_mapping import HeaderMapping, MappedColumn, map_headers, name_columns
+from payerkit.tables.header_mapping import HeaderMapping, name_columns
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.mapping import Mapping as ColumnMapping
+from payerkit.tables.mapping import map_columns
 from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
 from payerkit.tables.raw_table import RawTable, open_table
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
@@ -160,7 +161,8 @@ def _read(source: Any, options: _Options) -> Any:
     if hasattr(source, "map_partitions"):
         return _name_partitions(source, options)
     raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
-    mapped = _map_columns(raw, options)
+    mapped = map_columns(raw, options.chosen)
+    mapped.check()
     rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
     if raw.own is not None:
         options = options.as_before(raw.own.settings)
@@ -197,31 +199,6 @@ def _describe_source(raw: RawTable, mapped: HeaderMapping, options: _Options) ->
         settings={"normalise": _listed(options.normalise), "date_order": options.date_order},
         mapping=_as_mapping(raw, mapped, options),
     )
-
-
-def _map_columns(raw: RawTable, options: _Options) -> HeaderMapping:
-    """Return which column of a file is which of ours. Raises InvalidInput if one is open.
-
-    Those of a corrections file are what they were in the file that it was made of.
-    """
-    if raw.own is None:
-        mapped = map_headers(raw.names, options.chosen, unnamed=raw.unnamed)
-        mapped.check()
-        return mapped
-    known = raw.own.columns
-    names = ["" if place in known.keys() | raw.own.ours else name for place, name in enumerate(raw.names)]
-    added = map_headers(names, options.chosen, unnamed=raw.unnamed)
-    added.check()
-    return replace(added, columns=tuple(_as_known(each, raw.names, known) for each in added.columns))
-
-
-def _as_known(each: MappedColumn, names: Sequence[str], known: Mapping[int, str | None]) -> MappedColumn:
-    """Return a column of a corrections file as its first file had it; any other as it is."""
-    if each.place not in known:
-        return each
-    header = names[each.place]
-    key = header if header and names.count(header) == 1 else each.key
-    return replace(each, key=key, header=header, column=known[each.place] or None, how="chosen")
 
 
 def _as_mapping(raw: RawTable, mapped: HeaderMapping, options: _Options) -> ColumnMapping:
