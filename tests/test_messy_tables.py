@@ -1,0 +1,147 @@
+"""Files with one kind of damage each, from the file to the plan: nothing goes wrong silently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+import payerkit
+from messy_tables import DAMAGED, STAYS, Case, cell, row, texts, write, write_csv
+
+
+@pytest.mark.parametrize("case", DAMAGED, ids=lambda case: case.reason)
+def test_damage_is_found_and_blocks_its_row(case: Case, tmp_path: Path) -> None:
+    """Once, at its cell, and the other row is not touched."""
+    path = write(case, tmp_path)
+    planned = payerkit.plan_onboarding(payerkit.read_payers(path))
+    found = planned.findings.query("severity != 'info'")
+
+    assert [(case.code, case.severity, cell(case.field))] == list(
+        found[["code", "severity", "cell"]].itertuples(index=False, name=None)
+    )
+    state = "not_sent" if case.severity == "error" else "to_send"
+    assert [state, "to_send"] == list(planned.frame["state"])
+
+
+@pytest.mark.parametrize("changes", [each for _, each in STAYS], ids=[reason for reason, _ in STAYS])
+def test_normalise_leaves_what_is_meant(changes: Mapping[str, Any], tmp_path: Path) -> None:
+    """What is read with normalise=True is what the file has."""
+    write_csv(tmp_path / "table.csv", texts(changes))
+    table = payerkit.read_payers(tmp_path / "table.csv", normalise=True)
+
+    assert 0 == len(payerkit.plan_onboarding(table, placeholders="keep").changes)
+    meant = {name: text for name, text in row(0, **changes).items() if text is not None}
+    assert meant == table.iloc[0].dropna().to_dict()
+    assert 2 == payerkit.plan_onboarding(table, placeholders="keep").counts["to_send"]
+
+
+TWO = {"email": "p0@example.com"}
+OTHER_ROWS = [
+    ("one person under two ids", TWO, "email_shared"),
+    ("one SSN under two ids", {"ssn": row(0)["ssn"]}, "ssn_shared"),
+    ("one account for two payers", {"account_number": row(0)["account_number"]}, "account_shared"),
+    ("ids that differ in blanks", {"client_user_id": " 0 0"}, "near_duplicate"),
+]
+
+
+@pytest.mark.parametrize(("changes", "code"), [each[1:] for each in OTHER_ROWS], ids=[each[0] for each in OTHER_ROWS])
+def test_rows_are_held_against_each_other(changes: Mapping[str, Any], code: str, tmp_path: Path) -> None:
+    """Each is told with the other one; of ids that differ only in blanks, the later one."""
+    write_csv(tmp_path / "table.csv", texts({}, changes))
+    found = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "table.csv")).findings
+    told = found[found["code"] == code]
+
+    expected = {2: "row 3", 3: "row 2"} if code != "near_duplicate" else {3: "row 2"}
+    assert list(expected) == list(told["row"])
+    assert all(expected[number] in message for number, message in zip(told["row"], told["message"], strict=True))
+
+
+def test_a_hidden_row_is_found(tmp_path: Path) -> None:
+    """It is not sent until somebody shows it."""
+
+    def hide(sheet: Any, _place: str) -> None:
+        sheet.row_dimensions[2].hidden = True
+
+    path = write(Case("a hidden row", "swift_bic", "hidden_row", "error", hide, "xlsx"), tmp_path)
+    book = openpyxl.load_workbook(path)
+    hide(book.worksheets[0], "")
+    book.save(path)
+    planned = payerkit.plan_onboarding(payerkit.read_payers(path))
+
+    assert ["hidden_row"] == list(planned.findings.query("severity != 'info'")["code"])
+    assert ["not_sent", "to_send"] == list(planned.frame["state"])
+
+
+def test_several_sheets_are_asked_about_and_a_hidden_one_is_never_taken(tmp_path: Path) -> None:
+    """The error names the sheets."""
+    book = openpyxl.Workbook()
+    for name in ("Old", "March", "April"):
+        sheet = book.create_sheet(name)
+        for cells in texts():
+            sheet.append(cells)
+    book.remove(book.worksheets[0])
+    book["Old"].sheet_state = "hidden"
+    book.save(tmp_path / "months.xlsx")
+
+    with pytest.raises(payerkit.InvalidInput, match=r"several sheets: March .*, April"):
+        payerkit.read_payers(tmp_path / "months.xlsx")
+
+    assert 2 == len(payerkit.read_payers(tmp_path / "months.xlsx", sheet="April"))
+    book.remove(book["April"])
+    book.save(tmp_path / "month.xlsx")
+    assert "March" == payerkit.read_payers(tmp_path / "month.xlsx").origin.sheet
+
+
+def test_a_file_with_a_title_blank_rows_and_a_header_in_two_rows_is_read(tmp_path: Path) -> None:
+    """Its merged groups, Payer and Account, say whose a column is; rows keep the numbers of the file."""
+    columns = {"client_user_id": "Customer ID", "email": "E-mail", "first_name": "First name", "last_name": "Last name"}
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for cells in (["Payers of March", None], [], ["Payer", None, None, None], list(columns.values())):
+        sheet.append(cells)
+    sheet.merge_cells("A3:D3")
+    for place in range(2):
+        sheet.append([])
+        sheet.append([row(place)[name] for name in columns])
+    book.save(tmp_path / "two.xlsx")
+    table = payerkit.read_payers(tmp_path / "two.xlsx")
+
+    assert (list(columns), [6, 8], ["00", "01"]) == (
+        list(table.columns),
+        list(table.index),
+        table["client_user_id"].tolist(),
+    )
+
+
+def test_a_column_without_a_name_is_asked_about(tmp_path: Path) -> None:
+    """Nobody knows what is in it."""
+    header, *rows = texts()
+    write_csv(tmp_path / "table.csv", [[*header, ""], *([*cells, "x"] for cells in rows)])
+
+    with pytest.raises(payerkit.InvalidInput, match="a column without a name"):
+        payerkit.read_payers(tmp_path / "table.csv")
+
+
+def test_an_unclosed_quote_sends_nothing(tmp_path: Path) -> None:
+    """One payer would get the account of another."""
+    header, first, second = (",".join(map(str, cells)) for cells in texts({"swift_bic": ""}, {"swift_bic": ""}))
+    broken = first.replace("77 Typed", '"77 Typed', 1)
+    (tmp_path / "table.csv").write_text(f"{header}\n{broken}\n{second}\n", "utf-8")
+
+    with pytest.raises(payerkit.InvalidInput, match="row 2"):
+        payerkit.read_payers(tmp_path / "table.csv")
+
+
+@pytest.mark.parametrize(
+    ("number", "is_warned"), [("2025557391", True), ("+12025557391", False)], ids=["ten digits", "international"]
+)
+def test_a_phone_that_passes_by_accident(number: str, is_warned: bool, tmp_path: Path) -> None:
+    """Ten digits of a phone in the US are a valid number of Egypt."""
+    write_csv(tmp_path / "table.csv", texts({"phone": number}))
+    found = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "table.csv")).findings.query("severity != 'info'")
+
+    assert is_warned == ("phone" in set(found["field"]))
