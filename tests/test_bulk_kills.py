@@ -172,7 +172,7 @@ def test_rows_with_errors_are_not_there(outcome: Outcome) -> None:
 
     assert len(wrong) > 0
     assert {"not_sent"} == set(said["state"])
-    assert said["reason"].str.startswith("email: ").all()
+    assert said["reason"].str.startswith("email (").all()
     assert not wrong["client_user_id"].isin(outcome.ledger["client_user_id"]).any()
 
 
