@@ -330,6 +330,8 @@ EXAMPLES += [
     Example("state_missing", "us", {"state": None}, {"state": None, "rails": "swift"}, "SWIFT asks for none"),
     Example("email_odd", "payer", {"email": "a@b-.example"}, {"email": "first-.last@example.com"}, "before the @"),
     Example("invisible_characters", "payer", {"city": "a\u200db"}, {"city": "\u0645\u06cc\u200c\u062e"}, "Persian"),
+    Example("crossed_out", "payer", {"ssn": "XXX-XX-6789"}, {"ssn": "123-45-6789"}, "of a statement"),
+    Example("crossed_out", "us", {"accountNumber": "XXXXXX4002"}, {"accountNumber": "123456784002"}, "of a statement"),
     Example("other_digits", "us", {"routingNumber": "\u0660"}, {"addressLine1": "Piazza 5\u00b2"}, "numbers only"),
     Example("ssn_impossible", "payer", {"ssn": "912-69-1234"}, {"ssn": "912-70-1234"}, "ITIN: 70 to 88"),
     Example("ssn_impossible", "payer", {"ssn": "912-89-1234"}, {"ssn": "912-88-1234"}, "ITIN: 70 to 88"),

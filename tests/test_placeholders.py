@@ -188,3 +188,19 @@ def test_an_error_of_a_spreadsheet_is_damage_and_a_placeholder(text: str) -> Non
 
     assert ("error_value", None) == (damage and damage.code, damage and damage.repaired)
     assert (True, False) == (is_placeholder(PAYER, "city", text), is_clearable(PAYER, "city", text))
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "expected"),
+    [
+        ("city", "Nan", False),  # a city in Thailand
+        ("city", "NAN", False),
+        ("city", "nan", True),  # of a program
+        ("city", "NaN", True),
+        ("first_name", "Nil", False),
+        ("first_name", "nil", True),
+    ],
+)
+def test_a_name_that_programs_write_is_known_by_its_letters(field: str, text: str, *, expected: bool) -> None:
+    """People write a name with a capital; programs write nan and NaN."""
+    assert expected == is_placeholder(PAYER, field, text)

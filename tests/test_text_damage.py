@@ -75,9 +75,9 @@ def test_text_that_was_misread_twice_is_repaired() -> None:
         ("########", TextDamage("error_value")),  # the column was too narrow
         ("2.53009E+11", TextDamage("shortened_number")),
         ("2,53E+11", TextDamage("shortened_number")),
-        ("2-Jan", TextDamage("became_date")),
-        ("05. Mrz", TextDamage("became_date")),
-        ("Mar-85", TextDamage("became_date")),
+        ("2-Jan", TextDamage("like_date")),
+        ("05. Mrz", TextDamage("like_date")),
+        ("Mar-85", TextDamage("like_date")),
         ("=SUM(A1:A3)", TextDamage("formula_without_value")),
         ("=Sheet1!B2", TextDamage("formula_without_value")),
     ],

@@ -60,9 +60,14 @@ def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
     if len(text) > _MAX_LENGTH or text[:1].isdigit():
         return False  # the usual case
     word = _find(text)
-    if word is None or field_name in word.not_in:
+    if word is None or (field_name in word.not_in and _is_written_as_a_value(text.strip())):
         return False
     return not (schema.fields[field_name].lookup == "countries" and text.strip().upper() in countries())
+
+
+def _is_written_as_a_value(text: str) -> bool:
+    """Return True for a name or code as people write it, such as Nan or NAN, the city; nan and NaN are of programs."""
+    return text in {text.capitalize(), text.upper()}
 
 
 def is_clearable(schema: Schema, field_name: str, text: str) -> bool:

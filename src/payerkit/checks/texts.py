@@ -71,6 +71,14 @@ def spreadsheet_number(value: str) -> bool:
     return _IS_SPREADSHEET_NUMBER(value) is not None
 
 
+_IS_CROSSED_OUT = re.compile("[ -]*[xX*#\u2022]{3}[xX*#\u2022 -]*[0-9]{2,6}").fullmatch
+
+
+def crossed_out(value: str) -> bool:
+    """Return True for a number of which only the last digits are there, such as XXXXXX4002 of a statement."""
+    return _IS_CROSSED_OUT(value) is not None
+
+
 def other_digits(value: str) -> bool:
     """Return True if a text has digits of another script, which may look right but are not 0 to 9."""
     return not value.isascii() and any(char.isdecimal() and not char.isascii() for char in value)

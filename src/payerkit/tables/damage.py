@@ -42,7 +42,7 @@ _NUMBERED = frozenset(
 )
 """Fields of numbers and codes, which never are a decimal number."""
 
-_WHOLE = "[0-9]+[.,]0"
+_WHOLE = "[0-9]+[.,]00?"
 _DATE = (
     "(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ]00:00(?::00)?)?"
     "|[0-3]?[0-9](?:/[0-3]?[0-9]/|[.][0-3]?[0-9][.])(?:19|20)[0-9]{2}"

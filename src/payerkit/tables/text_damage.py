@@ -225,7 +225,7 @@ def _exponent(text: str) -> TextDamage | None:
 
 def _short_date(text: str) -> TextDamage | None:
     """Find what spreadsheets make of 1-2 or 3/85: 02-Jan, Mar-85."""
-    return TextDamage("became_date") if _SHORT_DATE(text) else None
+    return TextDamage("like_date") if _SHORT_DATE(text) else None
 
 
 def _formula(text: str) -> TextDamage | None:
