@@ -40,8 +40,8 @@ def cell(field: str, number: int = 2) -> str:
 
 
 def texts(*changes: Mapping[str, Any]) -> list[list[Any]]:
-    """Return the header and two rows, the first ones changed."""
-    rows = [row(place, **(changes[place] if place < len(changes) else {})) for place in range(2)]
+    """Return the header and a row for each of the changes, two at least."""
+    rows = [row(place, **(changes[place] if place < len(changes) else {})) for place in range(max(2, len(changes)))]
     return [COLUMNS, *(list(each.values()) for each in rows)]
 
 
@@ -146,3 +146,19 @@ STAYS = [
     ("blanks inside a name", {"account_name": "Jane  Example"}),
 ]
 """What normalise=True must leave as it is, with the cells of a row."""
+
+UNCERTAIN = [
+    ("a date that can be two days", {"date_of_birth": "03/04/1979"}),
+    ("a year of two digits", {"date_of_birth": "31.12.79"}),
+    ("a day that is none", {"date_of_birth": "31.02.1979"}),
+    ("a phone that is too short", {"phone": "555-7391"}),
+    ("a phone of a country that is not known", {"phone": "(212) 555-7391", "country": "Atlantis"}),
+    ("two countries of one name", {"country": "Congo"}),
+    ("a country and a state of one name", {"state": "Georgia", "country": "Atlantis"}),
+    ("a type that is neither", {"beneficiary_type": "Verein"}),
+    ("dollars of several countries", {"currency": "dollar"}),
+    ("two addresses", {"email": "a@example.com; b@example.com"}),
+    ("a required cell with a placeholder", {"city": "N/A"}),
+    ("a number that lost its end", {"account_number": "9.81274E+16"}),
+]
+"""What normalise=True must not rewrite, since nobody knows what it means; the row is blocked."""

@@ -16,7 +16,7 @@ from messy_workbooks import write_ods
 from payerkit.client import Client
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
-KINDS = ("xlsx", "csv")
+KINDS = ("xlsx", pytest.param("csv", marks=pytest.mark.slow))
 HEADERS = {"client_user_id": "Kundennummer", "email": "E-Mail", "country": "Land", "account_number": "Account #"}
 FIRST = 3
 """The row of the messy workbook below its header."""

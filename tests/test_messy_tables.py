@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 import payerkit
-from messy_tables import DAMAGED, STAYS, Case, cell, row, texts, write, write_csv
+from messy_tables import DAMAGED, STAYS, UNCERTAIN, Case, cell, row, texts, write, write_csv
 
 
 @pytest.mark.parametrize("case", DAMAGED, ids=lambda case: case.reason)
@@ -27,16 +27,19 @@ def test_damage_is_found_and_blocks_its_row(case: Case, tmp_path: Path) -> None:
     assert [state, "to_send"] == list(planned.frame["state"])
 
 
-@pytest.mark.parametrize("changes", [each for _, each in STAYS], ids=[reason for reason, _ in STAYS])
-def test_normalise_leaves_what_is_meant(changes: Mapping[str, Any], tmp_path: Path) -> None:
+def test_normalise_leaves_what_is_meant(tmp_path: Path) -> None:
     """What is read with normalise=True is what the file has."""
-    write_csv(tmp_path / "table.csv", texts(changes))
+    write_csv(tmp_path / "table.csv", texts(*(changes for _, changes in STAYS)))
     table = payerkit.read_payers(tmp_path / "table.csv", normalise=True)
+    planned = payerkit.plan_onboarding(table, placeholders="keep")
+    rows = zip(STAYS, table.to_dict("records"), planned.frame["state"], strict=True)
 
-    assert 0 == len(payerkit.plan_onboarding(table, placeholders="keep").changes)
-    meant = {name: text for name, text in row(0, **changes).items() if text is not None}
-    assert meant == table.iloc[0].dropna().to_dict()
-    assert 2 == payerkit.plan_onboarding(table, placeholders="keep").counts["to_send"]
+    assert 0 == len(planned.changes)
+    assert [] == [
+        reason
+        for place, ((reason, changes), cells, state) in enumerate(rows)
+        if (row(place, **changes), "to_send") != (cells | {"swift_bic": None}, state)
+    ]
 
 
 TWO = {"email": "p0@example.com"}
@@ -145,3 +148,17 @@ def test_a_phone_that_passes_by_accident(number: str, is_warned: bool, tmp_path:
     found = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "table.csv")).findings.query("severity != 'info'")
 
     assert is_warned == ("phone" in set(found["field"]))
+
+
+def test_normalise_does_not_guess(tmp_path: Path) -> None:
+    """What has no meaning, or two of them, stays as it is, and its row is blocked."""
+    write_csv(tmp_path / "table.csv", texts(*(changes for _, changes in UNCERTAIN)))
+    table = payerkit.read_payers(tmp_path / "table.csv", normalise=True)
+    planned = payerkit.plan_onboarding(table)
+    rows = zip(UNCERTAIN, table.to_dict("records"), planned.frame["state"], strict=True)
+
+    assert [] == [
+        reason
+        for (reason, changes), cells, state in rows
+        if (dict(changes), "not_sent") != ({name: cells[name] for name in changes}, state)
+    ]
