@@ -51,8 +51,15 @@ _DATE = (
 """A day as spreadsheets write it. Shorter ones, such as 02-Jan, are no text of any field: `text_damage` finds them."""
 
 _BOOLEAN = "TRUE|FALSE|WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO"
+_GROUPED = r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,}"
+"""A number in groups of three digits, as spreadsheets write large ones; account numbers with dots have others."""
+
+_ROUNDED = "[1-9][0-9]{14}0+"
+"""A number as it stands if a spreadsheet kept 15 digits of it."""
+
 _is_whole, _is_date = re.compile(_WHOLE).fullmatch, re.compile(_DATE).fullmatch
-_SUSPECT = f"^(?:{_WHOLE}|{_DATE}|{_BOOLEAN})$"
+_is_grouped, _is_rounded = re.compile(_GROUPED).fullmatch, re.compile(_ROUNDED).fullmatch
+_SUSPECT = f"^(?:{_WHOLE}|{_GROUPED}|{_ROUNDED}|{_DATE}|{_BOOLEAN})$"
 
 _BEYOND_MONTHS = "(?:1[3-9]|2[0-9]|3[01])"
 _TEXT_DAY = (
@@ -60,6 +67,12 @@ _TEXT_DAY = (
     f"|[0-9]{{1,2}}[/.-]{_BEYOND_MONTHS}[/.-](?:19|20)?[0-9]{{2}}"
 )
 """A date whose order shows: one of its first two numbers is no month."""
+
+_ROUNDABLE = _NUMBERED | {"client_user_id"}
+"""Fields whose values may be long numbers."""
+
+_ZEROS = 3
+"""So many zeros behind the fifteenth digits of a column's long numbers come by chance once in a thousand files."""
 
 _FEW = 0.2
 """If a greater part of the ids in a column look like dates, they are so by intention."""
@@ -128,15 +141,26 @@ def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Fi
     field = field_of(column)
     suspects = cells[cells.str.contains(_SUSPECT, na=False)]
     are_few = sum(_is_date(text) is not None for text in suspects) <= _FEW * cells.notna().sum()
+    are_rounded = _are_rounded(cells)
     for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
-        code = _text_code(text, field, dates_are_few=are_few)
+        code = _text_code(text, field, dates_are_few=are_few, are_rounded=are_rounded)
         if code:
             yield row, file_finding(code, field)
 
 
-def _text_code(text: str, field: str, *, dates_are_few: bool) -> str | None:
+def _are_rounded(cells: pd.Series[Any]) -> bool:
+    """Return True if all numbers of more than 15 digits end in zeros, and too many of them to be so by chance."""
+    long = cells[cells.str.fullmatch("[0-9]{16,}", na=False)]
+    return bool(len(long)) and all(map(_is_rounded, long)) and sum(len(text) - 15 for text in long) >= _ZEROS
+
+
+def _text_code(text: str, field: str, *, dates_are_few: bool, are_rounded: bool) -> str | None:
     if _is_whole(text):
         return "became_fraction" if field in _NUMBERED else None
     if _is_date(text):
         return "like_date" if dates_are_few or field != "client_user_id" else None
+    if _is_grouped(text):
+        return "like_amount" if field == "account_number" else None
+    if _is_rounded(text):
+        return "like_digits_lost" if are_rounded and field in _ROUNDABLE else None
     return "like_boolean"

@@ -155,11 +155,16 @@ def _letters_lost(text: str) -> TextDamage | None:
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#[0-9]{2,5}|#[xX][0-9a-fA-F]{2,5});")
 
 
-def _html_entities(text: str) -> TextDamage | None:
-    """Find codes of HTML, such as &amp; or &#39;."""
+_TAG = re.compile(r"</?(?i:br|p|b|i|div|span|strong|em) */?>").search
+
+
+def _html_codes(text: str) -> TextDamage | None:
+    """Find codes of HTML, such as &amp; or &#39;, and its tags, such as <br>."""
     matches = (match.group() for match in _ENTITY.finditer(text))
     entity = next((each for each in matches if unescape(each) != each), None)
-    return TextDamage("html_codes", (entity, unescape(entity)), unescape(text)) if entity else None
+    if entity:
+        return TextDamage("html_codes", (entity, unescape(entity)), unescape(text))
+    return TextDamage("html_tag", (tag.group(),)) if (tag := _TAG(text)) else None
 
 
 # Marks around numbers and addresses
@@ -243,7 +248,7 @@ _FINDERS: tuple[Callable[[str], TextDamage | None], ...] = (
     _exponent,
     _short_date,
     _formula,
-    _html_entities,
+    _html_codes,
     _letters_lost,
 )
 """The kinds of damage, the worst first."""

@@ -1,0 +1,65 @@
+"""Tables that would send something else than was meant: found by trying what analysts have."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from payerkit.tables.damage import cell_findings
+from payerkit.tables.sheet import Sheet
+from payerkit.tables.text_damage import text_damage
+
+
+def codes_in(field: str, *texts: str) -> list[str]:
+    """Return the codes found in a CSV file's only column."""
+    cells = pd.DataFrame({0: texts}, index=pd.RangeIndex(2, 2 + len(texts), name="row"), dtype=str)
+    return [finding.code for _, _, finding in cell_findings(Sheet(cells), 2, {0: field})]
+
+
+@pytest.mark.parametrize(
+    ("field", "texts", "expected"),
+    [
+        ("client_user_id", ["123456789012345000"], ["like_digits_lost"]),
+        ("account_number", ["4000123412341230", "4000123412341240", "4000123412341250"], ["like_digits_lost"] * 3),
+        ("account_number", ["4000123412341230"], []),  # every tenth number ends so
+        ("account_number", ["123456789012345000", "123456789012345678"], []),  # the other one was kept
+        ("account_number", ["123456789012000"], []),  # 15 digits are kept
+        ("account_number", ["000000000000123000"], []),  # no number of a spreadsheet begins with zeros
+        ("account_name", ["123456789012345000"], []),
+    ],
+)
+def test_long_numbers_that_end_in_zeros_are_doubted(field: str, texts: list[str], expected: list[str]) -> None:
+    """Excel keeps 15 digits, and writes zeros for the others into a CSV file: two payers may become one."""
+    assert expected == codes_in(field, *texts)
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "expected"),
+    [
+        ("account_number", "98.127.364.002", ["like_amount"]),
+        ("account_number", "41.73.32.160", []),  # of a Dutch bank
+        ("account_number", "098.127.364", []),  # no amount begins with a zero
+        ("document_number", "79.123.456", []),  # people of Colombia and Argentina write theirs so
+        ("client_user_id", "1.001.002", []),
+    ],
+)
+def test_accounts_written_as_amounts_are_doubted(field: str, text: str, expected: list[str]) -> None:
+    """A German spreadsheet with dots between thousands has lost leading zeros."""
+    assert expected == codes_in(field, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("77 Typed<br>Terrace", "html_tag"),
+        ("77 Typed Terrace<BR />", "html_tag"),
+        ("<b>Example</b>", "html_tag"),
+        ("Block <5> Street", None),
+        ("A < B", None),
+    ],
+)
+def test_tags_of_web_pages_are_found(text: str, expected: str | None) -> None:
+    """An address copied from a web page or a CRM has its line breaks as tags."""
+    damage = text_damage(text)
+
+    assert expected == (damage and damage.code)
