@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+import payerkit
 from payerkit.tables.damage import cell_findings
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.text_damage import text_damage
+from published import TYPED_PAYER
 
 
 def codes_in(field: str, *texts: str) -> list[str]:
@@ -63,3 +67,19 @@ def test_tags_of_web_pages_are_found(text: str, expected: str | None) -> None:
     damage = text_damage(text)
 
     assert expected == (damage and damage.code)
+
+
+def test_findings_stay_with_columns_that_are_renamed(tmp_path: Path) -> None:
+    """A damaged name is not sent because its column has its wire name by now."""
+    path = tmp_path / "payers.csv"
+    pd.DataFrame([TYPED_PAYER | {"last_name": "MÃ¼ller"}]).to_csv(path, index=False)
+    table = payerkit.read_payers(path).rename(columns={"last_name": "lastName"})
+    plan = payerkit.plan_onboarding(table)
+
+    saved = tmp_path / "to-correct.csv"
+    plan.save(saved)
+    again = payerkit.plan_onboarding(payerkit.read_payers(saved))
+
+    for found in (plan, again):
+        assert [("last_name", "doubly_encoded")] == [*zip(found.findings["field"], found.findings["code"], strict=True)]
+        assert 0 == found.counts["to_send"]

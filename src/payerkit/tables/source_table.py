@@ -14,6 +14,7 @@ from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.tables.normalise import shown_change
 from payerkit.tables.sheet import column_letters
+from payerkit.wire import our_name
 
 if TYPE_CHECKING:
     from payerkit.tables.mapping import Mapping as ColumnMapping
@@ -178,8 +179,9 @@ def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
         return
     is_numbered_anew = rows.index.name != "row" or not rows.index.is_unique
     places: dict[Hashable, int] = {} if is_numbered_anew else {label: place for place, label in enumerate(rows.index)}
-    columns = dict.fromkeys(each.column for each in found if each.column in rows.columns)
-    cells = {column: list(map(_text, rows[column])) for column in columns}
+    columns = {our_name(str(column)): column for column in rows.columns}  # some may have got their wire names since
+    read = dict.fromkeys(each.column for each in found if each.column in columns)
+    cells = {column: list(map(_text, rows[columns[column]])) for column in read}
     places_of = {column: _places_by_text(texts) for column, texts in cells.items()} if is_numbered_anew else {}
     for each in found:
         if each.column not in cells:
