@@ -142,7 +142,7 @@ def check(records: tuple[Record, ...], kind: str, form: str) -> None:
 
 
 FEW = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(FEW, max_examples=15)
+MANY = settings(FEW, max_examples=4)
 KINDS = st.sampled_from(sorted(WRITERS))
 FORMS = st.sampled_from(sorted(HEADERS))
 
