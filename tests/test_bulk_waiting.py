@@ -159,6 +159,7 @@ def test_an_account_that_is_refused_for_now_waits(
     assert (1, 2, 1) == (*service.count("payers", "accounts"), len(service.stored))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("behaviour", "why"),
     [
@@ -288,6 +289,7 @@ def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..
     assert (2, 2) == service.count("statuses", "accounts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_compliant", [None, False, "true", 1])
 def test_compliant_is_what_the_service_calls_so(
     service: Service, run: Callable[..., payerkit.Report], is_compliant: Any
@@ -391,6 +393,7 @@ def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit
 # Payers that are there already
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "expected", "words"),
     [
@@ -438,6 +441,7 @@ def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
     assert ("bank_details", "done", 3, False) == outcome(second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
@@ -503,6 +507,7 @@ def told(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "steps", "options", "calls"),
     [

@@ -396,6 +396,7 @@ def test_onboard_keeps_rows_with_warnings_back(tmp_path: Path, service: dict[str
     assert "3 rows: 3 done, 1 with a warning." == sent.stdout.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_onboard_takes_a_profile(
     tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -619,6 +620,7 @@ def test_certain_names_need_no_mapping(tmp_path: Path, onboard: Onboard) -> None
     assert (0, False) == (run.returncode, (tmp_path / "names.json").exists())
 
 
+@pytest.mark.slow
 def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard: Onboard) -> None:
     """`--accounts when-compliant` ends with 3 while accounts wait, and `--links` has the pages that payers need."""
     write_rows(tmp_path, ROWS)

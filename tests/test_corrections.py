@@ -24,7 +24,7 @@ from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
-KINDS = ("xlsx", "csv")
+KINDS = ("xlsx", pytest.param("csv", marks=pytest.mark.slow))
 TITLE = "payerkit: leave this column as it is"
 HEADERS = {"client_user_id": "Our no.", "email": "Mail", "ssn": "=SSN", "account_number": "Account #"}
 """Names that the sender has for some columns."""

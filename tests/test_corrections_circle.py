@@ -110,6 +110,7 @@ def test_the_circle_closes(kind: str, client: Client, tmp_path: Path) -> None:
     assert {"user-0": 1, "user-1": 1, "user-2": 1, "user-3": 1} == accounts(client)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_service_refused_comes_back(kind: str, client: Client, tmp_path: Path) -> None:
     """The corrections file of a report has the rows that the run did not send, and they are sent once corrected."""

@@ -67,6 +67,7 @@ def in_partitions(folder: Path) -> Any:
     return dd.read_csv(path, blocksize=700, dtype=str, keep_default_na=False, na_values=[""])
 
 
+@pytest.mark.slow
 def test_partitions_have_the_findings_of_one_table(cluster: Client) -> None:
     """Two workers find in four partitions what one process finds in the whole table."""
     frame = pd.DataFrame(ROWS)
@@ -78,6 +79,7 @@ def test_partitions_have_the_findings_of_one_table(cluster: Client) -> None:
     )
 
 
+@pytest.mark.slow
 def test_partitions_are_read_lazily(cluster: Client, table: pd.DataFrame, tmp_path: Path) -> None:
     """`read_payers` names the columns of a Dask DataFrame without computing it; cells stay text."""
     parts = payerkit.read_payers(in_partitions(tmp_path), mapping=MAPPING)
@@ -91,6 +93,7 @@ def test_partitions_are_read_lazily(cluster: Client, table: pd.DataFrame, tmp_pa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table", "cluster")
 def test_unknown_columns_of_partitions_are_reported(tmp_path: Path) -> None:
     """With the message for one table, before anything is computed."""
@@ -98,6 +101,7 @@ def test_unknown_columns_of_partitions_are_reported(tmp_path: Path) -> None:
         payerkit.read_payers(in_partitions(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table", "cluster")
 def test_the_plan_of_partitions_is_that_of_one_table(tmp_path: Path) -> None:
     """Also for errors across partitions: two payers with one id, an account whose payer is in another partition."""
@@ -115,6 +119,7 @@ def test_the_plan_of_partitions_is_that_of_one_table(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table", "cluster")
 def test_partitions_are_sent_as_one_table(shared: Service, tmp_path: Path) -> None:
     """The report has a row for each row; the journal is the same as for the whole table."""
@@ -128,6 +133,7 @@ def test_partitions_are_sent_as_one_table(shared: Service, tmp_path: Path) -> No
     pd.testing.assert_frame_equal(sent.frame.reset_index(drop=True), again.frame.reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_partitions_are_checked_in_the_workers(cluster: Client) -> None:
     """Each partition is checked once, and both workers check some."""
     rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"user-{place}", "email": "x"} for place in range(8)])
@@ -139,6 +145,7 @@ def test_partitions_are_checked_in_the_workers(cluster: Client) -> None:
     assert (4, set(cluster.scheduler_info()["workers"])) == (len(done), set(done))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_labels_that_repeat_are_replaced(tmp_path: Path, table: pd.DataFrame) -> None:
     """Each partition counts its rows from 0; the plan counts those of the whole table. Other labels stay."""
@@ -170,6 +177,7 @@ def count_of(stream: Any, function: str) -> int:
     return sum(function in str(task["key"]) for task in stream.data)
 
 
+@pytest.mark.slow
 def test_partitions_are_read_once_a_step(cluster: Client, shared: Service, tmp_path: Path) -> None:
     """Planning reads none again; a step reads the cells of a partition once, and so does the report."""
     rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": f"dask-{place:03}"} for place in range(60)])
@@ -185,6 +193,7 @@ def test_partitions_are_read_once_a_step(cluster: Client, shared: Service, tmp_p
     assert (4, True) == (count_of(sending, "check_rows"), 4 <= count_of(sending, "read_partition") <= 8)
 
 
+@pytest.mark.slow
 def test_a_partition_that_changes_ends_the_run(connected: Callable[..., Service], tmp_path: Path) -> None:
     """A partition that is computed anew, with another result, is not sent: nobody checked those rows."""
     made = itertools.count()
@@ -200,6 +209,7 @@ def test_a_partition_that_changes_ends_the_run(connected: Callable[..., Service]
         assert [] == posts(far_end)
 
 
+@pytest.mark.slow
 def test_a_partition_that_cannot_be_read_again_ends_the_run(connected: Callable[..., Service], tmp_path: Path) -> None:
     """The error says what to do, and repeats nothing of the partition's own error, which may quote cells."""
     rows = pd.DataFrame([TYPED_PAYER])

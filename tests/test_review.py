@@ -127,6 +127,7 @@ def test_published_responses_are_checked(name: str) -> None:
     assert found.verdict == ("look" if name == "pay_complete" else "stop")
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -596,6 +596,7 @@ def test_a_huge_number_raises_nowhere(place: str, tmp_path: Path) -> None:
         read.save(tmp_path / "payment.json")
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["", "metadata.", "transactions.0.", "transactions.1."]), st.sampled_from(NAMES), JSON)
 def test_no_added_member_hides_something_to_sign(place: str, name: str, value: Any) -> None:
     """An honest response stays ok only if nothing in the added member could be signed."""

@@ -22,6 +22,7 @@ def charging() -> Iterator[SandboxClient]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "currencies", [list(ONE_OF_EACH.values()), pytest.param(PAYABLE, marks=pytest.mark.slow)], ids=["of each", "all"]
 )

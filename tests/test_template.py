@@ -19,6 +19,7 @@ from payerkit.errors import InvalidInput
 from payerkit.tables.template import DEFAULT_ROUTES, _examples
 
 ROUTES = tuple(_examples())
+EACH_ROUTE = [pytest.param(route, marks=() if route in DEFAULT_ROUTES else pytest.mark.slow) for route in ROUTES]
 NEEDS = {f"{currency}-{rails}".lower(): row.needs for (currency, rails), row in requirements().items()}
 IDENTIFIERS = [name for name, field in BANK_DETAILS.fields.items() if field.section in {"Account", "Bank"}]
 
@@ -39,7 +40,13 @@ ONE_OF_EACH = {payerkit.template(route).partition("\n")[0]: route for route in R
 
 
 @pytest.mark.parametrize(
-    "routes", [*((route,) for route in ONE_OF_EACH.values()), ROUTES, DEFAULT_ROUTES, ROUTES[::-1]]
+    "routes",
+    [
+        ROUTES,
+        DEFAULT_ROUTES,
+        ROUTES[::-1],
+        *(pytest.param((route,), marks=pytest.mark.slow) for route in ONE_OF_EACH.values()),
+    ],
 )
 def test_a_template_has_no_finding(routes: tuple[str, ...]) -> None:
     """Together with others, and with the columns of its own alone, a sandbox takes an example, without even an info."""
@@ -70,7 +77,7 @@ def test_a_live_service_gets_no_example(tmp_path: Path) -> None:
     assert report.frame["reason"].str.contains("The example row of the template.").all()
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", EACH_ROUTE)
 def test_a_template_has_only_what_its_route_needs(route: str) -> None:
     """Required fields, those that the currency needs on its rails, the account number, and a state where it counts."""
     table = read(payerkit.template(route))
@@ -90,7 +97,7 @@ def test_a_template_has_only_what_its_route_needs(route: str) -> None:
     assert not table.isna().to_numpy().any()
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", EACH_ROUTE)
 def test_payer_and_payee_are_two(route: str) -> None:
     """The examples teach that the account is somebody else's, in the currency and on the rails of the route."""
     row = read(payerkit.template(route)).loc[2]

@@ -56,6 +56,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.close()
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize("page", LOOKS, indirect=True)
 def test_pictures_are_readable_everywhere(page: Page) -> None:
     """In light, dark and forced colours: nothing is cut off or moves sideways, and all text has enough contrast."""
@@ -67,6 +68,7 @@ def test_pictures_are_readable_everywhere(page: Page) -> None:
         assert min(page.evaluate(CONTRASTS)) >= 4.5, name
 
 
+@pytest.mark.browser_all
 @pytest.mark.parametrize("page", ["light"], indirect=True)
 def test_a_mark_stands_for_each_colour(page: Page) -> None:
     """In forced colours, and where styles are removed, the words and marks of a chip are what is left."""

@@ -11,7 +11,7 @@ import pandas as pd
 from payerkit.findings import Finding
 from payerkit.tables.columns import HOLDER_IS_PAYER, field_of, holds_days
 from payerkit.tables.file_findings import file_finding
-from payerkit.tables.sheet import NoteKind, Sheet
+from payerkit.tables.sheet import NoteKind, Sheet, cells_with
 from payerkit.tables.text_damage import SHORT_MONTHS
 
 CellFindings = list[tuple[int, int, Finding]]
@@ -57,7 +57,7 @@ _GROUPED = r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,}"
 _ROUNDED = "[1-9][0-9]{14}0+"
 """A number as it stands if a spreadsheet kept 15 digits of it."""
 
-_is_whole, _is_date = re.compile(_WHOLE).fullmatch, re.compile(_DATE).fullmatch
+_is_whole, _is_date, _is_boolean = (re.compile(pattern).fullmatch for pattern in (_WHOLE, _DATE, _BOOLEAN))
 _is_grouped, _is_rounded = re.compile(_GROUPED).fullmatch, re.compile(_ROUNDED).fullmatch
 _SUSPECT = f"^(?:{_WHOLE}|{_GROUPED}|{_ROUNDED}|{_DATE}|{_BOOLEAN})$"
 
@@ -126,7 +126,11 @@ def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> I
         cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
         rows = [note.row for note in sheet.notes if note.column == column and note.kind == "date" and note.row in cells]
         others = cells[~cells.index.isin(rows)]
-        if rows and others.str.fullmatch(_TEXT_DAY).any() and all(int(cells.loc[row][8:10]) <= 12 for row in rows):
+        if (
+            rows
+            and len(cells_with(f"^(?:{_TEXT_DAY})$", others))
+            and all(int(cells.loc[row][8:10]) <= 12 for row in rows)
+        ):
             yield from ((row, column, file_finding("day_swapped", field_of(name))) for row in rows)
 
 
@@ -139,9 +143,9 @@ def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Fi
     if holds_days(column) or column == HOLDER_IS_PAYER:
         return
     field = field_of(column)
-    suspects = cells[cells.str.contains(_SUSPECT, na=False)]
+    suspects = cells_with(_SUSPECT, cells)
     are_few = sum(_is_date(text) is not None for text in suspects) <= _FEW * cells.notna().sum()
-    are_rounded = _are_rounded(cells)
+    are_rounded = any(map(_is_rounded, suspects)) and _are_rounded(cells)
     for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
         code = _text_code(text, field, dates_are_few=are_few, are_rounded=are_rounded)
         if code:
@@ -150,8 +154,8 @@ def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Fi
 
 def _are_rounded(cells: pd.Series[Any]) -> bool:
     """Return True if all numbers of more than 15 digits end in zeros, and too many of them to be so by chance."""
-    long = cells[cells.str.fullmatch("[0-9]{16,}", na=False)]
-    return bool(len(long)) and all(map(_is_rounded, long)) and sum(len(text) - 15 for text in long) >= _ZEROS
+    long = cells_with("^[0-9]{16,}$", cells)
+    return all(map(_is_rounded, long)) and sum(len(text) - 15 for text in long) >= _ZEROS
 
 
 def _text_code(text: str, field: str, *, dates_are_few: bool, are_rounded: bool) -> str | None:
@@ -163,4 +167,4 @@ def _text_code(text: str, field: str, *, dates_are_few: bool, are_rounded: bool)
         return "like_amount" if field == "account_number" else None
     if _is_rounded(text):
         return "like_digits_lost" if are_rounded and field in _ROUNDABLE else None
-    return "like_boolean"
+    return "like_boolean" if _is_boolean(text) else None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from payerkit.checks.placeholders import error_values
+from payerkit.tables.sheet import cells_with
 
 
 class TextDamage(NamedTuple):
@@ -40,8 +41,7 @@ def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, int, TextDamage
     """Yield the damaged texts of a sheet's cells, column by column, with the numbers of their row and column."""
     for column, texts in cells.items():
         different = texts.drop_duplicates().dropna()
-        suspects = different[different.str.contains(_SUSPECT)] if len(different) else different
-        found = {text: damage for text in suspects if (damage := text_damage(text))}
+        found = {text: damage for text in cells_with(_SUSPECT, different) if (damage := text_damage(text))}
         damaged = texts[texts.isin(list(found))] if found else texts[:0]
         yield from ((row, column, found[text]) for row, text in damaged.items())  # type: ignore[misc]
 
