@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
-from payerkit.service.database import DetailRow, PayerRow, open_database
-from payerkit.service.encryption import RecordCipher, load_encryption_key
+from payerkit.service.database import open_database
+from payerkit.service.encryption import load_encryption_keys
+from payerkit.service.stored_rows import DetailRow, PayerRow
 
 Row = dict[str, str]
 Account = tuple[str, str, str]
@@ -72,11 +72,14 @@ def account_of(row: Mapping[str, str]) -> Account:
 
 def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
     """Return what the file of a sandbox holds: its payers by id, and how often each account is there."""
-    vault, engine = RecordCipher(load_encryption_key(db, {})), open_database(db)
-    with Session(engine) as session:
-        payers = {row.id: vault.decrypt(row.sealed) for row in session.scalars(select(PayerRow))}
-        details = [(row.payer_id, vault.decrypt(row.sealed)) for row in session.scalars(select(DetailRow))]
-    engine.dispose()
+    database = open_database(db, load_encryption_keys(db, {}))
+    with database.read() as connection:
+        payer_rows = connection.execute(select(PayerRow.__table__)).all()
+        detail_rows = connection.execute(select(DetailRow.__table__)).all()
+    database.close()
+    unseal = database.cipher.unseal
+    payers = {row.id: unseal(f"payer {row.key}", row.sealed) for row in payer_rows}
+    details = [(row.payer_id, unseal(f"payment_detail {row.detail_id}", row.sealed)) for row in detail_rows]
     accounts = Counter(
         (str(payers[payer]["clientUserId"]), str(body["accountNumber"]), str(body["routingNumber"]))
         for payer, body in details

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from sqlalchemy import insert
 
 import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotFound, Refused
 from payerkit.service.database import open_database
-from payerkit.service.encryption import RecordCipher, load_encryption_key
-from payerkit.service.settings import Settings
-from payerkit.service.store import Store
+from payerkit.service.encryption import load_encryption_keys
+from payerkit.service.stored_rows import LedgerRow
 from published import BANK_DETAILS, PAYER
+from stores import open_store
 
 ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", "invoice_currency": "EUR"}
 
@@ -244,30 +243,15 @@ def test_the_ledger_survives_a_restart(tmp_path: Path) -> None:
     assert ([1, 2], 1) == (list(ledger["number"]), ledger["fingerprint"].nunique())
 
 
-def test_a_database_from_before_the_ledger_is_opened(tmp_path: Path) -> None:
-    """Its data is found, and the ledger starts empty."""
-    file = tmp_path / "team.db"
-    with payerkit.sandbox(db=file) as client:
-        payerkit.create_payer(client, PAYER)
-    with closing(sqlite3.connect(file)) as database:
-        database.execute("DROP TABLE ledger")
-    with payerkit.sandbox(db=file) as client:
-        before = len(client.sandbox.ledger())
-        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-
-        assert (0, ["payment_detail"]) == (before, list(client.sandbox.ledger()["what"]))
-
-
 @pytest.mark.slow
 def test_a_long_ledger_is_read_completely(tmp_path: Path) -> None:
     """More rows than one response holds arrive, each exactly once."""
     file = tmp_path / "team.db"
-    cipher, engine = RecordCipher(load_encryption_key(file, {})), open_database(file)
-    store = Store(engine, cipher, Settings())
-    with store.write() as (session, _):
-        for place in range(10_010):
-            store._record(session, "payer", f"user-{place}", {"place": place}, None)
-    engine.dispose()
+    store = open_store(open_database(file, load_encryption_keys(file, {})))
+    entries = [store._ledger_entry("payer", f"user-{place}", {"place": place}) for place in range(10_010)]
+    with store.database.write() as connection:
+        connection.execute(insert(LedgerRow), entries)
+    store.database.close()
     with payerkit.sandbox(db=file) as client:
         ledger = client.sandbox.ledger()
 

@@ -15,6 +15,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
+from payerkit.service.worlds import World
 
 KEY = "key-of-a-test"
 SCOPE = {
@@ -31,14 +32,26 @@ SCOPE = {
 class BrokenStore:
     """A store whose calls fail with a given error."""
 
-    identity = "an identity"
-
     def __init__(self, error: Exception) -> None:
         self._error = error
 
     def find_payer(self, _: str) -> None:
         """Raise the error."""
         raise self._error
+
+
+class OneWorld:
+    """One world behind one key."""
+
+    identity = "an identity"
+
+    def __init__(self, store: object = None, *, plan: str = "", limits: CallLimits | None = None) -> None:
+        faults = FaultInjector(plan, None)
+        self._world = World("default", store, faults, limits or CallLimits(Settings()))  # type: ignore[arg-type]
+
+    def of_key(self, key: str) -> World | None:
+        """Return the world if this is its key."""
+        return self._world if key == KEY else None
 
 
 def call(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, dict[str, str], bytes]:
@@ -67,7 +80,7 @@ def call(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, d
 )
 def test_failures_get_the_published_format_and_the_header(error: Exception, status: int) -> None:
     """An internal error gets the published format and the header, without details."""
-    app = create_app(BrokenStore(error), Settings(), KEY)  # type: ignore[arg-type]  # a store that fails is the point
+    app = create_app(OneWorld(BrokenStore(error)), Settings())  # type: ignore[arg-type]  # a store that fails is the point
     received, headers, body = call(app, [{"type": "http.request"}])
 
     assert (status, status, "an identity") == (received, json.loads(body)["statusCode"], headers["x-payerkit-sandbox"])
@@ -76,9 +89,7 @@ def test_failures_get_the_published_format_and_the_header(error: Exception, stat
 
 def guarded(app: Any, plan: str = "", *, limits: CallLimits | None = None, max_body: int = 2**20) -> RequestGuard:
     """Return the middleware around an application."""
-    faults = FaultInjector(plan, None)
-    limits = limits or CallLimits(Settings())
-    return RequestGuard(app, faults, limits=limits, identity="x", api_key=KEY, max_body=max_body)
+    return RequestGuard(app, OneWorld(plan=plan, limits=limits), max_body=max_body)  # type: ignore[arg-type]
 
 
 def guard() -> RequestGuard:
@@ -116,7 +127,7 @@ def test_a_connection_out_of_reach_gets_502(fault: str) -> None:
 
     status, headers, body = call(guarded(app), [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
 
-    assert (502, "x", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
+    assert (502, "an identity", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
 
 
 class Wire:

@@ -52,10 +52,10 @@ def test_signing_requires_consent(client: SandboxClient) -> None:
 
 
 def test_identity_check_goes_through_its_states(client: SandboxClient) -> None:
-    """Opening the page initiates the check, submitting completes it; the status by id agrees."""
+    """Opening the page changes nothing, submitting completes the check; the status by id agrees."""
     client_user_id, _, kyc = links(client)
     opened = requests.get(kyc, timeout=20)
-    assert ("initiated", "initiated") == (
+    assert ("not_started", "not_started") == (
         state(opened.text),
         payerkit.get_payer_status(client, client_user_id).kyc_status,
     )

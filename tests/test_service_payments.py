@@ -13,17 +13,17 @@ from eth_abi import decode, encode
 from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy.orm import Session
 
 from payerkit.onchain.currencies import Currency, find_currency, token_list
 from payerkit.onchain.deployments import find_deployment
-from payerkit.service.database import open_database
 from payerkit.service.encoding import big_number, payment_reference
 from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, convert, format_units, parse_amount, parse_rate
 from payerkit.service.payments import create_payment
 from payerkit.service.settings import Settings
-from payerkit.service.wallet import Holding, Wallet
+from payerkit.service.store import Store
+from payerkit.service.wallet import Holding, set_holding
+from stores import open_store
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 DEAD = "0x000000000000000000000000000000000000dead"
@@ -38,12 +38,11 @@ PAY_NATIVE = ("b868980b", ["address", "bytes", "uint256", "address"])
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    """Yield a session on an empty database."""
-    engine = open_database(tmp_path / "sandbox.db")
-    with Session(engine) as opened:
-        yield opened
-    engine.dispose()
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Yield a store on an empty database."""
+    opened = open_store(tmp_path / "sandbox.db")
+    yield opened
+    opened.database.close()
 
 
 def order(amount: str, payment_currency: str, invoice_currency: str = "USD") -> dict[str, str]:
@@ -84,10 +83,10 @@ TOKENS = [
 
 @pytest.mark.parametrize(("currency", "token", "contract", "amount"), TOKENS)
 def test_a_token_is_paid_by_approval_and_payment(
-    session: Session, currency: str, token: str, contract: str, amount: int
+    store: Store, currency: str, token: str, contract: str, amount: int
 ) -> None:
     """10 USD in a token: approve the contract for exactly that, then pay the payee with the reference."""
-    response = create_payment(session, order("10", currency), NO_FEE)
+    response = create_payment(store, order("10", currency), NO_FEE)
     approval, payment = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
@@ -104,9 +103,9 @@ COINS = [
 
 
 @pytest.mark.parametrize(("currency", "contract", "wei"), COINS)
-def test_a_coin_is_paid_by_value(session: Session, currency: str, contract: str, wei: int) -> None:
+def test_a_coin_is_paid_by_value(store: Store, currency: str, contract: str, wei: int) -> None:
     """10 USD in a native coin: one call of the fee proxy, with the amount as its value."""
-    response = create_payment(session, order("10", currency), NO_FEE)
+    response = create_payment(store, order("10", currency), NO_FEE)
     (payment,) = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
@@ -115,7 +114,7 @@ def test_a_coin_is_paid_by_value(session: Session, currency: str, contract: str,
 
 
 @pytest.mark.slow
-def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
+def test_every_token_with_a_contract_can_be_paid(store: Store) -> None:
     """Every coin and token of a network with the contract can be paid, in its own decimals."""
     contracts = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
     payable = [
@@ -124,7 +123,7 @@ def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
         if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
     ]
     for currency in payable:
-        response = create_payment(session, order("3", currency.id, currency.id), NO_FEE)
+        response = create_payment(store, order("3", currency.id, currency.id), NO_FEE)
         step = response["transactions"][-1]
         paid = decoded(step, PAY_TOKEN)[2] if currency.kind == "erc20" else int(step["value"]["hex"], 16)
         assert (currency.id, 3 * 10**currency.decimals) == (currency.id, paid)
@@ -132,11 +131,11 @@ def test_every_token_with_a_contract_can_be_paid(session: Session) -> None:
     assert len(payable) == 562  # 545 tokens but one without a contract, and 18 coins
 
 
-def test_a_fee_is_on_top(session: Session) -> None:
+def test_a_fee_is_on_top(store: Store) -> None:
     """Approval and value cover amount and fee, and the fee goes to its address."""
     choice = Settings(fee_percent=Decimal("1.5"), fee_address=FEE_TO)
-    token = create_payment(session, order("10", "fUSDC-sepolia"), choice)
-    coin = create_payment(session, order("10", "ETH-sepolia-sepolia"), choice)
+    token = create_payment(store, order("10", "fUSDC-sepolia"), choice)
+    coin = create_payment(store, order("10", "ETH-sepolia-sepolia"), choice)
 
     assert 10_150_000 == decoded(token["transactions"][0], APPROVE)[1]
     assert (10_000_000, 150_000, FEE_TO.lower()) == tuple(
@@ -158,10 +157,10 @@ DECLARED = [
 
 @pytest.mark.parametrize(("options", "declared", "fee", "recipient"), DECLARED)
 def test_the_metadata_declares_the_fee(
-    session: Session, options: dict[str, Any], declared: dict[str, str] | None, fee: int, recipient: str
+    store: Store, options: dict[str, Any], declared: dict[str, str] | None, fee: int, recipient: str
 ) -> None:
     """The declared fee is the one in the calldata, and its address has a checksum; without a fee none is declared."""
-    response = create_payment(session, order("10", "fUSDC-sepolia"), Settings(**options))
+    response = create_payment(store, order("10", "fUSDC-sepolia"), Settings(**options))
     arguments = decoded(response["transactions"][1], PAY_TOKEN)
 
     assert declared == response["metadata"].get("protocolFee")
@@ -182,12 +181,10 @@ ALLOWANCES = [
 
 
 @pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
-def test_approvals_depend_on_the_allowance(
-    session: Session, currency: str, allowance: int, approvals: list[int]
-) -> None:
+def test_approvals_depend_on_the_allowance(store: Store, currency: str, allowance: int, approvals: list[int]) -> None:
     """A payment has the approvals that the token needs, and the metadata gives their indexes."""
-    Wallet(session).set_holding(known(currency), Holding(balance=10**9, allowance=allowance))
-    response = create_payment(session, order("10", currency), NO_FEE)
+    set_holding(store, known(currency), Holding(balance=10**9, allowance=allowance))
+    response = create_payment(store, order("10", currency), NO_FEE)
     steps = response["transactions"]
 
     assert approvals == [decoded(step, APPROVE)[1] for step in steps[:-1]]
@@ -236,15 +233,15 @@ def test_invoices_are_converted_exactly(amount: str, invoice: str, payment: str,
     assert units == convert(parse_amount(amount, known(invoice)), known(invoice), known(payment), Rates({}))
 
 
-def test_the_largest_amount_survives(session: Session) -> None:
+def test_the_largest_amount_survives(store: Store) -> None:
     """2^256-1 base units are paid exactly; more are refused."""
     largest = format_units(2**256 - 1, known("ETH-sepolia-sepolia"))
     body = order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia")
-    response = create_payment(session, body, NO_FEE)
+    response = create_payment(store, body, NO_FEE)
 
     assert "0x" + "f" * 64 == response["transactions"][0]["value"]["hex"]
     with pytest.raises(Problem, match="256 bits"):
-        create_payment(session, body, Settings(fee_percent=Decimal(1)))
+        create_payment(store, body, Settings(fee_percent=Decimal(1)))
 
 
 @given(st.integers(min_value=1, max_value=2**256 - 1), st.sampled_from(sorted(token_list())))
@@ -268,18 +265,18 @@ def test_conversion_never_underpays(units: int, invoice_rate: Decimal, payment_r
     assert exact <= convert(units, invoice, payment, rates) < exact + 1
 
 
-def test_the_same_order_gets_another_reference(session: Session) -> None:
+def test_the_same_order_gets_another_reference(store: Store) -> None:
     """Two payments of one order have different references, with a seed as well."""
     body = order("1", "FAU-sepolia")
-    references = {create_payment(session, body, Settings(seed=1))["paymentReference"] for _ in range(3)}
+    references = {create_payment(store, body, Settings(seed=1))["paymentReference"] for _ in range(3)}
 
     assert len(references) == 3
 
 
 @pytest.mark.parametrize("spelling", ["eth-SEPOLIA-sepolia", "ETH-sepolia-sepolia"])
-def test_currency_ids_are_found_in_any_case(session: Session, spelling: str) -> None:
+def test_currency_ids_are_found_in_any_case(store: Store, spelling: str) -> None:
     """Ids stay unique when case is ignored, so any case identifies one currency."""
-    assert create_payment(session, order("1", spelling, "usd"), NO_FEE)["transactions"]
+    assert create_payment(store, order("1", spelling, "usd"), NO_FEE)["transactions"]
 
 
 @pytest.mark.parametrize(("value", "hexed"), [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
 import subprocess
@@ -15,16 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import create_engine, insert, text
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
-from payerkit.service.database import Base, Meta, open_database, sqlite_file
+from payerkit.service.database import open_database, sqlite_file
 from payerkit.service.encryption import (
     ENCRYPTION_KEY_VARIABLE,
-    RecordCipher,
+    EncryptionKeys,
     load_api_key,
-    load_encryption_key,
+    load_encryption_keys,
     new_encryption_key,
 )
 from payerkit.service.identifiers import Identifiers
@@ -32,9 +30,11 @@ from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.states import TimedState, is_compliant
 from payerkit.service.store import Store
+from payerkit.service.stored_rows import MetaRow
 from published import BANK_DETAILS, PAYER
+from stores import ENCRYPTION_KEY, open_store, open_worlds
 
-KEY = base64.urlsafe_b64encode(b"a key for tests, of 32 bytes ...").decode()
+KEYS = EncryptionKeys(ENCRYPTION_KEY)
 
 
 @pytest.fixture(scope="session")
@@ -64,8 +64,10 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture
 def postgres(postgres_server: str) -> str:
     """Return the URL of an empty database on PostgreSQL."""
-    engine = open_database(postgres_server)
-    Base.metadata.drop_all(engine)
+    engine = create_engine(postgres_server)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
     engine.dispose()
     return postgres_server
 
@@ -78,21 +80,21 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 def test_everything_survives_a_restart(database: str | Path) -> None:
     """A second service on the same database finds payers, details and the identity."""
-    stores = [Store(open_database(database), RecordCipher(KEY), Settings()) for _ in range(2)]
+    stores = [open_store(database) for _ in range(2)]
     payer = stores[0].save_payer({**PAYER, "clientUserId": str(database)})
     record = stores[0].add_detail(str(database), BANK_DETAILS)
 
     assert payer == stores[1].find_payer(str(database))
     assert [record] == stores[1].list_details(str(database), None)
-    assert stores[0].identity == stores[1].identity
+    assert open_worlds(stores[0].database).identity == open_worlds(stores[1].database).identity
     for store in stores:
-        store._engine.dispose()
+        store.database.close()
 
 
 @pytest.mark.slow
 def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     """Eight threads, on two services with one database, lose no write."""
-    stores = [Store(open_database(database), RecordCipher(KEY), Settings(seed=5)) for _ in range(2)]
+    stores = [open_store(database, Settings(seed=5)) for _ in range(2)]
     stores[0].save_payer({**PAYER, "clientUserId": "many"})
 
     def write(store: Store) -> None:
@@ -109,20 +111,20 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     records = stores[0].list_details("many", None) or []
     assert (120, 120) == (len(records), len({record["id"] for record in records}))
     for store in stores:
-        store._engine.dispose()
+        store.database.close()
 
 
 def test_services_on_one_database_share_its_clock(database: str | Path) -> None:
     """A manual clock that one service advances is advanced for the other, and for one that starts later."""
     settings = Settings(clock="manual")
-    stores = [Store(open_database(database), RecordCipher(KEY), settings) for _ in range(2)]
+    stores = [open_store(database, settings) for _ in range(2)]
     start = stores[0].now()
     stores[0].advance(90)
     stores[1].advance(30.5)
-    stores.append(Store(open_database(database), RecordCipher(KEY), settings))
+    stores.append(open_store(database, settings))
     times = [store.now() - start for store in stores]
     for store in stores:
-        store._engine.dispose()
+        store.database.close()
 
     assert [120.5] * 3 == times
 
@@ -131,43 +133,28 @@ def test_a_wall_clock_runs_ahead_once_it_is_advanced(tmp_path: Path) -> None:
     """An advance is added to the real time, also after a restart."""
     before = time.time()
     for _ in range(2):
-        store = Store(open_database(tmp_path / "x.db"), RecordCipher(KEY), Settings())
+        store = open_store(tmp_path / "x.db")
         store.advance(3600)
         seen = store.now()
-        store._engine.dispose()
+        store.database.close()
 
     assert before + 7200 <= seen <= time.time() + 7200
 
 
 def test_a_database_keeps_its_kind_of_clock(tmp_path: Path) -> None:
     """On another clock, what waits would be decided at once, or in months."""
-    Store(open_database(tmp_path / "x.db"), RecordCipher(KEY), Settings())._engine.dispose()
-    engine = open_database(tmp_path / "x.db")
+    open_store(tmp_path / "x.db").database.close()
+    database = open_database(tmp_path / "x.db", KEYS)
     with pytest.raises(SetupError, match='made with clock="wall"'):
-        Store(engine, RecordCipher(KEY), Settings(clock="manual"))
-    engine.dispose()
-
-
-def test_a_database_of_the_first_version_takes_the_longer_words(postgres: str) -> None:
-    """The columns of states are widened when a service opens the database."""
-    engine = open_database(postgres)
-    with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE payers ALTER COLUMN kyc TYPE VARCHAR(20)"))
-    engine.dispose()
-    store = Store(open_database(postgres), RecordCipher(KEY), Settings())
-    store.save_payer({**PAYER, "clientUserId": "long", "email": "kyc-awaiting-manual-review@example.com"})
-
-    assert store.find_payer("long").kyc == "awaiting_manual_review"
-    store._engine.dispose()
+        open_store(database, Settings(clock="manual"))
+    database.close()
 
 
 def test_another_key_is_noticed(database: str | Path) -> None:
     """A service refuses a database that was encrypted with another key."""
-    Store(open_database(database), RecordCipher(KEY), Settings())._engine.dispose()
-    engine = open_database(database)
+    open_store(database).database.close()
     with pytest.raises(SetupError, match=f"set {ENCRYPTION_KEY_VARIABLE}"):
-        Store(engine, RecordCipher(new_encryption_key()), Settings())
-    engine.dispose()
+        open_database(database, EncryptionKeys(new_encryption_key()))
 
 
 def test_a_service_runs_on_postgresql(postgres: str) -> None:
@@ -176,7 +163,7 @@ def test_a_service_runs_on_postgresql(postgres: str) -> None:
         Service(Settings(), db=postgres, environment={})
     keys = []
     for _ in range(2):
-        service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY_VARIABLE: KEY})
+        service = Service(Settings(), db=postgres, environment={ENCRYPTION_KEY_VARIABLE: ENCRYPTION_KEY})
         service.start()
         service.stop()
         keys.append(service.api_key)
@@ -207,11 +194,11 @@ def test_services_may_start_at_the_same_time(postgres: str) -> None:
     """Several services on an empty database create one set of tables and one identity."""
 
     def start() -> str:
-        opened = open_database(postgres)
+        opened = open_database(postgres, KEYS)
         try:
-            return Store(opened, RecordCipher(KEY), Settings()).identity
+            return open_worlds(opened).identity
         finally:
-            opened.dispose()
+            opened.close()
 
     assert len(set(at_once(start, 6))) == 1
 
@@ -244,23 +231,23 @@ def test_a_key_of_the_environment_is_checked(key: str) -> None:
 def test_a_database_that_is_not_a_file_is_refused(db: str | Path) -> None:
     """A folder is refused, and a database in memory, of which each thread would see its own."""
     with pytest.raises(SetupError, match="expected a file"):
-        open_database(db)
+        open_database(db, KEYS)
 
 
 def test_an_sqlite_url_is_used_unchanged(tmp_path: Path) -> None:
     """The options of an SQLite URL reach the driver."""
     with pytest.raises(SetupError, match="cannot open the database"):
-        open_database(f"sqlite:///file:{tmp_path}/missing.db?mode=ro&uri=true")
+        open_database(f"sqlite:///file:{tmp_path}/missing.db?mode=ro&uri=true", KEYS)
 
 
 def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None:
     """No database error contains the stored values."""
-    engine = open_database(tmp_path / "x.db")
-    with Session(engine) as session:
-        session.execute(insert(Meta).values(name="secret name", value="1"))
+    database = open_database(tmp_path / "x.db", KEYS)
+    with database.write() as connection:
+        connection.execute(insert(MetaRow).values(name="secret name", value="1"))
         with pytest.raises(IntegrityError) as caught:
-            session.execute(insert(Meta).values(name="secret name", value="2"))
-    engine.dispose()
+            connection.execute(insert(MetaRow).values(name="secret name", value="2"))
+    database.close()
 
     assert "secret name" not in str(caught.value)
 
@@ -277,7 +264,7 @@ def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None
 def test_a_database_that_cannot_be_opened_is_reported(db: str, words: str) -> None:
     """A URL that cannot be opened gets a SetupError."""
     with pytest.raises(SetupError, match=words):
-        open_database(db)
+        open_database(db, KEYS)
 
 
 def test_a_missing_key_file_is_reported(tmp_path: Path) -> None:
@@ -285,13 +272,13 @@ def test_a_missing_key_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "team.db").touch()
 
     with pytest.raises(SetupError, match=r"team\.db\.key is missing"):
-        load_encryption_key(tmp_path / "team.db", {})
+        load_encryption_keys(tmp_path / "team.db", {})
 
 
 def test_an_invalid_encryption_key_is_refused() -> None:
     """A key that is not a Fernet key is refused, without repeating it."""
     with pytest.raises(SetupError, match="not a Fernet key") as caught:
-        RecordCipher("my-secret-word")
+        EncryptionKeys("my-secret-word")
 
     assert "my-secret-word" not in str(caught.value)
 

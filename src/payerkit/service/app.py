@@ -14,30 +14,25 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import pages, routes, sandbox_routes
-from payerkit.service.call_limits import CallLimits
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
-from payerkit.service.faults import FaultInjector
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
-from payerkit.service.store import Store
+from payerkit.service.worlds import Worlds
 
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
 states and faults, and read a ledger of everything that was stored. [The start page](/) lists the test values."""
 
 
-def create_app(store: Store, settings: Settings, api_key: str) -> ASGIApp:
-    """Return the service on a database, protected by an API key."""
-    faults, limits = FaultInjector(settings.faults, settings.seed), CallLimits(settings)
+def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:
+    """Return the service on a database; the API key of a request opens one of its worlds."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        state = {"store": store, "settings": settings, "faults": faults, "limits": limits}
+        state = {"settings": settings, "worlds": worlds, **scope.get("state", {})}
         await _create_routes()({**scope, "state": state}, receive, send)
 
     # The outermost layer, so that responses to failures carry the sandbox's header, too.
-    return RequestGuard(
-        serve, faults, limits=limits, identity=store.identity, api_key=api_key, max_body=settings.max_body
-    )
+    return RequestGuard(serve, worlds, max_body=settings.max_body)
 
 
 @cache

@@ -1,114 +1,118 @@
-"""The tables, on SQLite or any other database that SQLAlchemy supports.
-
-Columns named `sealed` hold JSON encrypted by a RecordCipher, columns named `key` its lookup keys.
-"""
+"""A database, SQLite or any other that SQLAlchemy supports, and its transactions."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     URL,
     Connection,
     Engine,
-    ForeignKey,
-    LargeBinary,
-    String,
     create_engine,
     event,
+    insert,
     inspect,
     make_url,
+    select,
     text,
+    update,
 )
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
+from payerkit.service.encryption import EncryptionKeys, RecordCipher, new_encryption_key
+from payerkit.service.errors import Problem
 from payerkit.service.settings import SetupError
+from payerkit.service.stored_rows import VERSION, Base, MetaRow, VersionRow
 
-WRITE = "payerkit_write"
+T = TypeVar("T")
+
+_IS_WRITE = "payerkit_write"
 """Execution option of a transaction that writes: on SQLite it takes the write lock when it begins."""
 
+_LOCK_SECONDS = 10.0
+"""How long a write waits for those before it."""
 
-class Base(DeclarativeBase):
-    """Base of the tables."""
+_ATTEMPTS = 100
+"""How often a write is tried whose id somebody else took at the same moment."""
 
-
-class Meta(Base):
-    """The service's own state: how far its clock was advanced; encrypted, its identity, API key and kind of clock."""
-
-    __tablename__ = "meta"
-
-    name: Mapped[str] = mapped_column(String(40), primary_key=True)
-    value: Mapped[str] = mapped_column(String(400))
+_START_LOCK = 7_209_318
+"""PostgreSQL's advisory lock under which the tables are created; any number that nobody else uses."""
 
 
-class PayerRow(Base):
-    """A payer. `key` is the lookup key of the client user id, which is encrypted with the rest."""
+class Database:
+    """An open database: its transactions, and the cipher of its records."""
 
-    __tablename__ = "payers"
+    def __init__(self, engine: Engine, keys: EncryptionKeys) -> None:
+        self._engine = engine
+        # SQLite has one writer: its own lock would be polled, and time out under load.
+        self._write_lock = threading.Lock() if engine.dialect.name == "sqlite" else None
+        self.cipher = self._open_cipher(keys)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(String(64), unique=True)
-    user_id: Mapped[str] = mapped_column(String(36), unique=True)
-    sealed: Mapped[bytes] = mapped_column(LargeBinary)
-    kyc: Mapped[str] = mapped_column(String(40))
-    kyc_following: Mapped[str | None] = mapped_column(String(40))
-    kyc_due: Mapped[float | None]
-    agreement: Mapped[str] = mapped_column(String(40))
-    page: Mapped[str] = mapped_column(String(64), unique=True)
+    def close(self) -> None:
+        """Close its connections."""
+        self._engine.dispose()
 
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a transaction that only reads."""
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
 
-class DetailRow(Base):
-    """Bank details of a payer."""
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a transaction that writes.
 
-    __tablename__ = "payment_details"
+        What is written is encrypted and encoded before: everybody else waits while it lasts.
+        """
+        if self._write_lock is not None and not self._write_lock.acquire(timeout=_LOCK_SECONDS):
+            raise Problem(503, "The database is busy; nothing was stored", headers={"Retry-After": "1"})
+        try:
+            with self._engine.connect().execution_options(**{_IS_WRITE: True}) as connection, connection.begin():
+                yield connection
+        finally:
+            if self._write_lock is not None:
+                self._write_lock.release()
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    detail_id: Mapped[str] = mapped_column(String(36), unique=True)
-    payer_id: Mapped[int] = mapped_column(ForeignKey(PayerRow.id), index=True)
-    sealed: Mapped[bytes] = mapped_column(LargeBinary)
-    state: Mapped[str] = mapped_column(String(40))
-    following: Mapped[str | None] = mapped_column(String(40))
-    due: Mapped[float | None]
+    def retry_taken(self, attempt: Callable[[], T]) -> T:
+        """Return the result of a write that chooses its ids by what is there; repeat it if another one was faster."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return attempt()
+            except IntegrityError:
+                continue
+        raise Problem(503, "The database is busy; nothing was stored", headers={"Retry-After": "1"})
 
+    def keep(self, name: str, value: str) -> str:
+        """Return what the database keeps under a name: the value given, if it is the first."""
 
-class PaymentRow(Base):
-    """An initiated payment, and its order as JSON."""
+        def attempt() -> str:
+            with self.write() as connection:
+                kept = connection.scalar(select(MetaRow.value).where(MetaRow.name == name))
+                if kept is None:
+                    connection.execute(insert(MetaRow).values(name=name, value=value))
+                return value if kept is None else kept
 
-    __tablename__ = "payments"
+        return self.retry_taken(attempt)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    request_id: Mapped[str] = mapped_column(String(66), unique=True)
-    order: Mapped[str] = mapped_column(String(400), index=True)
+    def keep_sealed(self, name: str, value: str) -> str:
+        """Return what the database keeps encrypted under a name: the value given, if it is the first."""
+        row = f"meta {name}"
+        kept = self.keep(name, self.cipher.seal(row, {name: value}).decode())
+        return str(self.cipher.unseal(row, kept.encode())[name])
 
-
-class LedgerRow(Base):
-    """A write that was stored."""
-
-    __tablename__ = "ledger"
-
-    number: Mapped[int] = mapped_column(primary_key=True)
-    sealed: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class RateRow(Base):
-    """An exchange rate set by a user: US dollars per unit of a currency, as a decimal."""
-
-    __tablename__ = "rates"
-
-    currency: Mapped[str] = mapped_column(String(80), primary_key=True)
-    usd: Mapped[str] = mapped_column(String(80))
-
-
-class HoldingRow(Base):
-    """The demo wallet's balance of a currency and the payment contract's allowance, in base units."""
-
-    __tablename__ = "wallet"
-
-    currency: Mapped[str] = mapped_column(String(80), primary_key=True)
-    balance: Mapped[str] = mapped_column(String(80))
-    allowance: Mapped[str] = mapped_column(String(80))
+    def _open_cipher(self, keys: EncryptionKeys) -> RecordCipher:
+        """Return the cipher with the database's own key, encrypted anew if the first of the given keys is a new one."""
+        kept = self.keep("data_key", keys.wrap(new_encryption_key()))
+        data_key = keys.unwrap(kept)
+        if len(keys.keys) > 1:
+            with self.write() as connection:
+                wrapped = update(MetaRow).where(MetaRow.name == "data_key").values(value=keys.wrap(data_key))
+                connection.execute(wrapped)
+        return RecordCipher(data_key)
 
 
 def sqlite_file(db: str | Path) -> Path | None:
@@ -126,45 +130,46 @@ def sqlite_file(db: str | Path) -> Path | None:
     return file
 
 
-def open_database(db: str | Path) -> Engine:
-    """Return an engine, with its tables created. Raises SetupError if the database cannot be opened."""
+def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
+    """Return a database, with its tables. Raises SetupError if it cannot be opened, or the keys are not its own."""
     file = sqlite_file(db)
     if file is not None and file.parent.is_dir():
         file.touch(mode=0o600)  # SQLite would create it readable by everybody
-    try:
-        engine = create_engine(_parse_url(db), hide_parameters=True)
-        if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _prepare_sqlite)
-            event.listen(engine, "begin", _begin_sqlite)
-        _create_tables(engine)
-        _widen_columns(engine)
-    except ModuleNotFoundError as error:
-        raise _missing_driver(error) from None
-    except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", "") or type(error).__name__).strip()
-        raise SetupError(f"db: cannot open the database: {reason}") from None
-    return engine
+    # Whatever fails, the stack closes what is open by then.
+    with ExitStack() as resources:
+        try:
+            engine = create_engine(_parse_url(db), hide_parameters=True)
+            resources.callback(engine.dispose)
+            if engine.dialect.name == "sqlite":
+                event.listen(engine, "connect", _prepare_sqlite)
+                event.listen(engine, "begin", _begin_sqlite)
+            _prepare_tables(engine)
+            database = Database(engine, keys)
+        except ModuleNotFoundError as error:
+            raise _missing_driver(error) from None
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", "") or type(error).__name__).strip()
+            raise SetupError(f"db: cannot open the database: {reason}") from None
+        resources.pop_all()
+    return database
 
 
-def _create_tables(engine: Engine) -> None:
-    try:
-        Base.metadata.create_all(engine)
-    except SQLAlchemyError:
-        # Another service may be creating them at the same moment; a second attempt then finds them.
-        Base.metadata.create_all(engine)
+def _prepare_tables(engine: Engine) -> None:
+    """Create the tables in an empty database; of several services that start at once, one does."""
+    with engine.connect().execution_options(**{_IS_WRITE: True}) as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+        names = set(inspect(connection).get_table_names())
+        if not names & set(Base.metadata.tables):
+            Base.metadata.create_all(connection)
+            connection.execute(insert(VersionRow).values(version_num=VERSION))
+        elif _stored_version(connection, names) != VERSION:
+            raise SetupError("db: this database was made by another version of payerkit.")
 
 
-def _widen_columns(engine: Engine) -> None:
-    """Widen the columns of states in a database of 0.1.0, whose words were shorter; SQLite has no widths."""
-    if engine.dialect.name != "postgresql":
-        return
-    for name in (PayerRow.__tablename__, DetailRow.__tablename__):
-        widths = {each["name"]: getattr(each["type"], "length", None) for each in inspect(engine).get_columns(name)}
-        for column in Base.metadata.tables[name].columns:
-            wanted = getattr(column.type, "length", None)
-            if wanted and (widths[column.name] or wanted) < wanted:
-                with engine.begin() as connection:
-                    connection.execute(text(f"ALTER TABLE {name} ALTER COLUMN {column.name} TYPE VARCHAR({wanted})"))
+def _stored_version(connection: Connection, names: set[str]) -> str | None:
+    """Return the revision of a database's tables; None for those of 0.1.0, which has no table of versions."""
+    return connection.scalar(select(VersionRow.version_num)) if VersionRow.__tablename__ in names else None
 
 
 def _parse_url(db: str | Path) -> URL:
@@ -189,11 +194,12 @@ def _missing_driver(error: ModuleNotFoundError) -> SetupError:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     # None, so that _begin_sqlite begins transactions: sqlite3 begins them itself, but only before the first write.
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=10000"):
+    # The wait comes first: to change the journal mode takes a lock, for which other services that start wait, too.
+    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
     # A deferred transaction that reads first cannot wait for the write lock: SQLite fails it at once, lest it deadlock.
-    mode = "IMMEDIATE" if connection.get_execution_options().get(WRITE) else "DEFERRED"
+    mode = "IMMEDIATE" if connection.get_execution_options().get(_IS_WRITE) else "DEFERRED"
     connection.exec_driver_sql(f"BEGIN {mode}")

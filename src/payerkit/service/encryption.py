@@ -7,51 +7,85 @@ import hmac
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from payerkit.service.settings import SetupError
 
-ENCRYPTION_KEY_VARIABLE = "PAYERKIT_SANDBOX_KEY"
+ENCRYPTION_KEY_VARIABLE = "PAYERKIT_SANDBOX_ENCRYPTION_KEY"
+"""One Fernet key, or several with commas: the first encrypts, the others still decrypt, until they are left out."""
+
+OLD_ENCRYPTION_KEY_VARIABLE = "PAYERKIT_SANDBOX_KEY"
+"""The name of that variable in 0.1.0."""
+
 API_KEY_VARIABLE = "PAYERKIT_API_KEY"
+
+
+class EncryptionKeys:
+    """The keys that a person keeps. They encrypt nothing but the data key of each database, which is kept in it.
+
+    So a key is replaced by encrypting one value anew, and not every record. Raises SetupError for an invalid key.
+    """
+
+    def __init__(self, *keys: str) -> None:
+        try:
+            self._fernet = MultiFernet([Fernet(key) for key in keys])
+        except ValueError:
+            raise SetupError(
+                f"{ENCRYPTION_KEY_VARIABLE}: not a Fernet key; `payerkit sandbox --new-key` prints one."
+            ) from None
+        self.keys = keys
+
+    def wrap(self, data_key: str) -> str:
+        """Return a data key, encrypted with the first key."""
+        return self._fernet.encrypt(data_key.encode()).decode()
+
+    def unwrap(self, wrapped: str) -> str:
+        """Return the data key. Raises SetupError if it was encrypted with none of the keys."""
+        try:
+            return self._fernet.decrypt(wrapped.encode()).decode()
+        except InvalidToken:
+            raise SetupError(
+                f"The database was encrypted with another key; set {ENCRYPTION_KEY_VARIABLE} to that key."
+            ) from None
+
+
+class DamagedRecord(Exception):  # noqa: N818 - what it says of the record
+    """A stored record cannot be decrypted, or belongs to another row."""
 
 
 class RecordCipher:
     """Encrypts records with Fernet (AES-128-CBC and HMAC-SHA256), and derives the keys that find them."""
 
-    def __init__(self, key: str) -> None:
-        try:
-            self._fernet = Fernet(key)
-        except ValueError:
-            raise SetupError(
-                f"{ENCRYPTION_KEY_VARIABLE}: not a Fernet key; `payerkit sandbox --new-key` prints one."
-            ) from None
+    def __init__(self, data_key: str) -> None:
+        self._fernet = Fernet(data_key)
         # A key of its own: one secret must not serve two algorithms.
-        self._lookup_secret = hashlib.sha256(b"payerkit sandbox index" + key.encode()).digest()
+        self._lookup_secret = hashlib.sha256(b"payerkit sandbox index" + data_key.encode()).digest()
 
-    def encrypt(self, record: Mapping[str, Any]) -> bytes:
-        """Return the record, encrypted."""
-        return self._fernet.encrypt(json.dumps(record).encode())
+    def seal(self, row: str, record: Mapping[str, Any]) -> bytes:
+        """Return a record, encrypted together with the name of its row: moved to another row, it is not accepted."""
+        return self._fernet.encrypt(json.dumps([row, record]).encode())
 
-    def decrypt(self, encrypted: bytes) -> dict[str, Any]:
-        """Return the record. Raises SetupError if it was encrypted with another key."""
+    def unseal(self, row: str, sealed: bytes) -> dict[str, Any]:
+        """Return the record of a row. Raises DamagedRecord if it was changed, or sealed for another row."""
         try:
-            record: dict[str, Any] = json.loads(self._fernet.decrypt(encrypted))
+            name, record = json.loads(self._fernet.decrypt(sealed))
         except InvalidToken:
-            raise SetupError(
-                f"The database was encrypted with another key; set {ENCRYPTION_KEY_VARIABLE} to that key."
-            ) from None
-        return record
+            raise DamagedRecord(row.partition(" ")[0]) from None
+        if name != row:
+            raise DamagedRecord(row.partition(" ")[0])
+        return dict(record)
 
-    def lookup_key(self, text: str) -> str:
-        """Return a keyed hash by which a text is found: its encryption differs each time.
+    def lookup_key(self, *parts: object) -> str:
+        """Return a keyed hash by which something is found: its encryption differs each time.
 
         A plain hash of an e-mail could be computed by anybody who guesses the e-mail; this one takes the key.
         """
-        return hmac.new(self._lookup_secret, text.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._lookup_secret, json.dumps(parts).encode(), hashlib.sha256).hexdigest()
 
 
 def new_encryption_key() -> str:
@@ -64,13 +98,17 @@ def new_api_key() -> str:
     return f"sandbox_{secrets.token_urlsafe(24)}"
 
 
-def load_encryption_key(database: Path | None, environment: Mapping[str, str]) -> str:
-    """Return the key from the environment, or from the file beside a SQLite database, created with a new database.
+def load_encryption_keys(database: Path | None, environment: Mapping[str, str]) -> EncryptionKeys:
+    """Return the keys from the environment, or from the file beside a SQLite database, created with a new database.
 
     `database` is None for any other database. Raises SetupError if there is no key and none may be created.
     """
-    if key := environment.get(ENCRYPTION_KEY_VARIABLE):
-        return key
+    if given := environment.get(ENCRYPTION_KEY_VARIABLE):
+        return EncryptionKeys(*(key.strip() for key in given.split(",")))
+    if old := environment.get(OLD_ENCRYPTION_KEY_VARIABLE):
+        message = f"{OLD_ENCRYPTION_KEY_VARIABLE} is now called {ENCRYPTION_KEY_VARIABLE}: rename the variable."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return EncryptionKeys(old)
     if database is None:
         raise SetupError(
             f"Set {ENCRYPTION_KEY_VARIABLE} for this database; `payerkit sandbox --new-key` prints a new key."
@@ -80,7 +118,7 @@ def load_encryption_key(database: Path | None, environment: Mapping[str, str]) -
         raise SetupError(
             f"{file.name} is missing: put it back beside {database.name}, or set {ENCRYPTION_KEY_VARIABLE}."
         )
-    return _read_or_create(file, new_encryption_key())
+    return EncryptionKeys(_read_or_create(file, new_encryption_key()))
 
 
 def load_api_key(database: Path | None, environment: Mapping[str, str]) -> str | None:

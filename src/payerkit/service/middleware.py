@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import unicodedata
 from collections.abc import Mapping
 from urllib.parse import unquote, unquote_plus
@@ -11,9 +10,9 @@ from urllib.parse import unquote, unquote_plus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from payerkit.service.call_limits import CallLimits
 from payerkit.service.errors import Problem
-from payerkit.service.faults import WRITE_METHODS, FaultInjector, ServerConnection
+from payerkit.service.faults import WRITE_METHODS, ServerConnection
+from payerkit.service.worlds import World, Worlds
 
 SANDBOX_HEADER = "x-payerkit-sandbox"
 """Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
@@ -31,21 +30,9 @@ class RequestGuard:
     All of it runs in the server's event loop, so its state needs no lock.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        faults: FaultInjector,
-        *,
-        limits: CallLimits,
-        identity: str,
-        api_key: str,
-        max_body: int,
-    ) -> None:
+    def __init__(self, app: ASGIApp, worlds: Worlds, *, max_body: int) -> None:
         self._app = app
-        self._faults = faults
-        self._identity = identity
-        self._key = api_key.encode()
-        self._limits = limits
+        self._worlds = worlds
         self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,7 +43,7 @@ class RequestGuard:
 
         async def send_with_header(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[SANDBOX_HEADER] = self._identity
+                MutableHeaders(scope=message)[SANDBOX_HEADER] = self._worlds.identity
             await send(message)
 
         handler: ASGIApp = self._app
@@ -64,25 +51,29 @@ class RequestGuard:
             scope = _with_raw_path(scope)
             if scope["path"] != "/" and not scope["path"].startswith(PUBLIC_PATHS):
                 connection = ServerConnection(receive, send)
-                receive = await self._check(scope, receive)
-                handler = await self._faults.wrap(handler, scope, receive, connection)
+                world = self._find_world(scope)
+                scope = {**scope, "state": world.state}
+                receive = await self._check_body(scope, receive)
+                handler = await world.faults.wrap(handler, scope, receive, connection)
         except Problem as problem:
             handler = problem.response()
         except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
             handler = Problem(503, "The sandbox is shutting down").response({"Connection": "close"})
         await handler(scope, receive, send_with_header)
 
-    async def _check(self, scope: Scope, receive: Receive) -> Receive:
-        """Check key, limits, content type and body; return a `receive` for the body that was read.
-
-        The key comes first: without it, nobody may use up the limit or have a body read. Raises Problem.
-        """
-        headers = Headers(scope=scope)
-        # A plain comparison ends at the first difference, and so tells by its time how much of a guess was right.
-        if not secrets.compare_digest(headers.get("x-api-key", "").encode(), self._key):
+    def _find_world(self, scope: Scope) -> World:
+        """Return the world of the request's API key, and count the call there. Raises Problem."""
+        # The key comes first: without it, nobody may use up the limit or have a body read.
+        world = self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))
+        if world is None:
             raise Problem(401, "Unauthorized")
         if not scope["path"].startswith(_CONTROLS):
-            self._limits.count()
+            world.limits.count()
+        return world
+
+    async def _check_body(self, scope: Scope, receive: Receive) -> Receive:
+        """Check content type and body; return a `receive` for the body that was read. Raises Problem."""
+        headers = Headers(scope=scope)
         if scope["method"] not in WRITE_METHODS:
             return receive
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":

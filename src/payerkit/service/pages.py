@@ -6,7 +6,7 @@ They need no API key: the links contain 128 random bits.
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request
@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from payerkit.service.call_limits import BLOCK_SECONDS, LIVE_RATE
-from payerkit.service.routes import SettingsDep, StoreDep
+from payerkit.service.routes import SettingsDep, from_state
 from payerkit.service.states import (
     REFUSED_BANK,
     AgreementState,
@@ -23,9 +23,12 @@ from payerkit.service.states import (
     agreement_progress,
     kyc_progress,
 )
-from payerkit.service.store import StoredPayer
+from payerkit.service.store import Step, StoredPayer
+from payerkit.service.worlds import World, Worlds
 
 router = APIRouter(include_in_schema=False)
+
+WorldsDep = Annotated[Worlds, from_state("worlds")]
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -66,7 +69,7 @@ def _render_agreement(payer: StoredPayer, *, consent_missing: bool = False) -> H
         provider=_PROVIDER,
         other=kyc_progress(payer.kyc),
         other_name="identity check",
-        other_page=f"../kyc/{payer.page}",
+        other_page=f"../kyc/{payer.kyc_page}",
     )
 
 
@@ -77,10 +80,10 @@ def _render_kyc(payer: StoredPayer) -> HTMLResponse:
         progress=kyc_progress(payer.kyc),
         is_again=payer.kyc == "retry_required",
         provider=_PROVIDER,
-        this_page=payer.page,
+        this_page=payer.kyc_page,
         other=agreement_progress(payer.agreement),
         other_name="agreement",
-        other_page=f"../agreement/{payer.page}",
+        other_page=f"../agreement/{payer.agreement_page}",
     )
 
 
@@ -98,12 +101,28 @@ async def handle_page_not_found(_request: Request, _error: Exception) -> Respons
     return _render("missing", status=404)
 
 
-def get_payer_of_page(page: str, store: StoreDep) -> StoredPayer:
-    """Return the payer whose link this is. Raises PageNotFound if there is none."""
-    payer = store.find_page(page)
-    if payer is None:
+class Visit(NamedTuple):
+    """The payer whose link was opened, and the payer's world."""
+
+    world: World
+    payer: StoredPayer
+
+
+def get_agreement_visit(page: str, worlds: WorldsDep) -> Visit:
+    """Return whose link to the agreement was opened. Raises PageNotFound if it is nobody's."""
+    return _find_visit("agreement", page, worlds)
+
+
+def get_kyc_visit(page: str, worlds: WorldsDep) -> Visit:
+    """Return whose link to the identity check was opened. Raises PageNotFound if it is nobody's."""
+    return _find_visit("kyc", page, worlds)
+
+
+def _find_visit(step: Step, page: str, worlds: Worlds) -> Visit:
+    found = worlds.of_page(step, page)
+    if found is None:
         raise PageNotFound
-    return payer
+    return Visit(*found)
 
 
 async def read_form(request: Request) -> dict[str, list[str]]:
@@ -135,36 +154,30 @@ def show_home(settings: SettingsDep) -> Response:
 
 
 @router.get("/agreement/{page}")
-def show_agreement(payer: Annotated[StoredPayer, Depends(get_payer_of_page)]) -> Response:
+def show_agreement(visit: Annotated[Visit, Depends(get_agreement_visit)]) -> Response:
     """Show the agreement to sign, or its state."""
-    return _render_agreement(payer)
+    return _render_agreement(visit.payer)
 
 
 @router.post("/agreement/{page}")
-def sign_agreement(
-    payer: Annotated[StoredPayer, Depends(get_payer_of_page)], request: Request, form: FormDep, store: StoreDep
-) -> Response:
+def sign_agreement(visit: Annotated[Visit, Depends(get_agreement_visit)], request: Request, form: FormDep) -> Response:
     """Sign the agreement if the box is ticked; the platform records it afterwards."""
-    if agreement_progress(payer.agreement) == "open":
+    if agreement_progress(visit.payer.agreement) == "open":
         if form.get("consent") != ["yes"]:
-            return _render_agreement(payer, consent_missing=True)
-        store.set_payer_state(payer.client_user_id, "agreement", "signed")
+            return _render_agreement(visit.payer, consent_missing=True)
+        visit.world.store.set_payer_state(visit.payer.client_user_id, "agreement", "signed")
     return _redirect_back(request)
 
 
 @router.get("/kyc/{page}")
-def show_kyc(payer: Annotated[StoredPayer, Depends(get_payer_of_page)], store: StoreDep) -> Response:
-    """Show the identity check; opening the page initiates it."""
-    if payer.kyc == "not_started":
-        payer = store.set_payer_state(payer.client_user_id, "kyc", "initiated")
-    return _render_kyc(payer)
+def show_kyc(visit: Annotated[Visit, Depends(get_kyc_visit)]) -> Response:
+    """Show the identity check."""
+    return _render_kyc(visit.payer)
 
 
 @router.post("/kyc/{page}")
-def submit_kyc(
-    payer: Annotated[StoredPayer, Depends(get_payer_of_page)], request: Request, store: StoreDep
-) -> Response:
+def submit_kyc(visit: Annotated[Visit, Depends(get_kyc_visit)], request: Request) -> Response:
     """Submit the identity check."""
-    if kyc_progress(payer.kyc) == "open":
-        store.submit_kyc(payer.client_user_id)
+    if kyc_progress(visit.payer.kyc) == "open":
+        visit.world.store.submit_kyc(visit.payer.client_user_id)
     return _redirect_back(request)

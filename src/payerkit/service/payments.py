@@ -10,18 +10,15 @@ from fractions import Fraction
 from typing import Any
 
 from eth_utils import is_address, is_checksum_address, to_checksum_address
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
-from payerkit.onchain.currencies import Currency, find_currency, token_list
+from payerkit.onchain.currencies import Currency, find_currency, native_currency, token_list
 from payerkit.onchain.deployments import Deployment, find_deployment
-from payerkit.service.database import PaymentRow, RateRow
 from payerkit.service.encoding import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, encode_call, payment_reference
 from payerkit.service.errors import FieldErrors, Problem
-from payerkit.service.identifiers import Identifiers
 from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
 from payerkit.service.settings import Settings
-from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Wallet
+from payerkit.service.store import Store
+from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates
 
 _ZERO_ADDRESS = "0x" + "0" * 40
 _RESET_FIRST = {"USDT-mainnet"}
@@ -58,35 +55,35 @@ class UnsignedTransaction:
         return {"data": self.data, "to": self.to, "value": big_number(self.wei) if self.wei else 0}
 
 
-def create_payment(session: Session, body: Mapping[str, str], settings: Settings) -> dict[str, Any]:
+def create_payment(store: Store, body: Mapping[str, str], settings: Settings) -> dict[str, Any]:
     """Store a payment and return the response's body. Raises Problem for an order that cannot be paid."""
-    order = check_order(body, stored_rates(session), settings.fee_rate)
-    wallet = Wallet(session)
+    order = check_order(body, read_rates(store), settings.fee_rate)
+    coin = native_currency(order.currency.network)
+    holdings = read_holdings(store, [order.currency, *([coin] if coin else [])])
+    allowance = holdings[order.currency.id].allowance
     stored = json.dumps([body[name] for name in ("payee", "amount", "invoiceCurrency", "paymentCurrency")])
-    ordinal = session.scalar(select(func.count()).where(PaymentRow.order == stored))
-    identifiers = Identifiers(settings.seed)
-    request_id = "01" + identifiers.token_bytes(32, "request", stored, ordinal).hex()
-    salt = identifiers.token_bytes(8, "salt", stored, ordinal).hex()
-    reference = payment_reference(request_id, salt, order.payee)
-    transactions = _create_transactions(order, reference, settings.fee_recipient, wallet)
-    session.add(PaymentRow(request_id=request_id, order=stored))
-    return {
-        "requestId": request_id,
-        "requestID": request_id,
-        "paymentReference": "0x" + reference.hex(),
-        "transactions": [transaction.to_json() for transaction in transactions],
-        "metadata": _payment_metadata(order, transactions, wallet) | _declared_fee(settings),
-    }
+
+    def attempt() -> dict[str, Any]:
+        ordinal = store.payment_ordinal(stored)
+        request_id = "01" + store.identifiers.token_bytes(32, "request", stored, ordinal).hex()
+        salt = store.identifiers.token_bytes(8, "salt", stored, ordinal).hex()
+        reference = payment_reference(request_id, salt, order.payee)
+        transactions = _create_transactions(order, reference, settings.fee_recipient, allowance)
+        store.add_payment(request_id, stored)
+        return {
+            "requestId": request_id,
+            "requestID": request_id,
+            "paymentReference": "0x" + reference.hex(),
+            "transactions": [transaction.to_json() for transaction in transactions],
+            "metadata": _payment_metadata(order, transactions, holdings, coin) | _declared_fee(settings),
+        }
+
+    return store.database.retry_taken(attempt)
 
 
 def _declared_fee(settings: Settings) -> dict[str, Any]:
     """Return the fee's part of a payment's metadata: none without a fee."""
     return {"protocolFee": settings.protocol_fee} if settings.protocol_fee else {}
-
-
-def stored_rates(session: Session) -> Rates:
-    """Return the rates, with those set by a user."""
-    return Rates({row.currency: row.usd for row in session.scalars(select(RateRow))})
 
 
 def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
@@ -141,7 +138,7 @@ def _payment_contract(currency: Currency) -> Deployment:
     return contract
 
 
-def _create_transactions(order: Order, reference: bytes, fee_address: str, wallet: Wallet) -> list[UnsignedTransaction]:
+def _create_transactions(order: Order, reference: bytes, fee_address: str, allowance: int) -> list[UnsignedTransaction]:
     contract = to_checksum_address(order.contract.address)
     if order.currency.kind == "native":
         data = encode_call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
@@ -149,14 +146,13 @@ def _create_transactions(order: Order, reference: bytes, fee_address: str, walle
     token = to_checksum_address(order.currency.address)
     arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
     return [
-        *_approvals(order, token, contract, wallet),
+        *_approvals(order, token, contract, allowance),
         UnsignedTransaction("token", contract, encode_call(PAY_TOKEN, arguments)),
     ]
 
 
-def _approvals(order: Order, token: str, contract: str, wallet: Wallet) -> list[UnsignedTransaction]:
+def _approvals(order: Order, token: str, contract: str, allowance: int) -> list[UnsignedTransaction]:
     """Return the approvals of exactly the total: none if the allowance suffices, after a reset where needed."""
-    allowance = wallet.holding(order.currency).allowance
     if allowance >= order.total:
         return []
     needs_reset = allowance > 0 and order.currency.id in _RESET_FIRST
@@ -164,15 +160,19 @@ def _approvals(order: Order, token: str, contract: str, wallet: Wallet) -> list[
     return [UnsignedTransaction("approve", token, encode_call(APPROVE, [contract, amount])) for amount in amounts]
 
 
-def _payment_metadata(order: Order, transactions: list[UnsignedTransaction], wallet: Wallet) -> dict[str, Any]:
+def _payment_metadata(
+    order: Order, transactions: list[UnsignedTransaction], holdings: Mapping[str, Holding], coin: Currency | None
+) -> dict[str, Any]:
+    """Return how the transactions belong together; `coin` pays for gas, None if the currency list has none."""
     payment_index = len(transactions) - 1
     gas = sum(GAS_LIMITS[transaction.kind] for transaction in transactions) * GAS_PRICE
     value = sum(transaction.wei for transaction in transactions)
+    gas_balance = holdings[coin.id].balance if coin else 0
     return {
         "stepsRequired": len(transactions),
         "needsApproval": payment_index > 0,
         "approvalTransactionIndex": payment_index - 1 if payment_index else None,
         "paymentTransactionIndex": payment_index,
-        "hasEnoughBalance": wallet.holding(order.currency).balance >= order.total,
-        "hasEnoughGas": wallet.gas_balance(order.currency.network) >= value + gas,
+        "hasEnoughBalance": holdings[order.currency.id].balance >= order.total,
+        "hasEnoughGas": gas_balance >= value + gas,
     }

@@ -65,8 +65,8 @@ def post_payer(
             "agreementStatus": published_state(payer.agreement),
             "kycStatus": published_state(payer.kyc),
         },
-        "agreementUrl": f"{base}/agreement/{payer.page}",
-        "kycUrl": f"{base}/kyc/{payer.page}",
+        "agreementUrl": f"{base}/agreement/{payer.agreement_page}",
+        "kycUrl": f"{base}/kyc/{payer.kyc_page}",
         "userId": payer.user_id,
     }
 
@@ -130,6 +130,5 @@ def get_payment_details(
 def post_payment(body: schemas.PaymentRequest, store: StoreDep, settings: SettingsDep) -> schemas.PaymentResponse:
     """Return the transactions to sign."""
     order: Any = body
-    with store.write() as (session, _):
-        payment: Any = create_payment(session, order, settings)
+    payment: Any = create_payment(store, order, settings)
     return payment  # type: ignore[no-any-return]  # built field by field

@@ -14,14 +14,12 @@ from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
 from payerkit.service.call_limits import CallLimits
 from payerkit.service.clock import ClockKind, format_time
-from payerkit.service.database import RateRow
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
-from payerkit.service.payments import stored_rates
 from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, SettingsDep, StoreDep, api_key_header, from_state
 from payerkit.service.store import WriteKind
-from payerkit.service.wallet import GAS_PRICE, Holding, Wallet
+from payerkit.service.wallet import GAS_PRICE, Holding, read_holdings, read_rates, set_holding, set_rate
 
 router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ERROR_RESPONSES)
 
@@ -144,23 +142,20 @@ class LedgerResponse(TypedDict):
 @router.get("/rates", operation_id="sandbox_get_rates", summary="Read all exchange rates")
 def get_rates(store: StoreDep) -> RatesResponse:
     """Return the sandbox's exchange rates, which are invented."""
-    with store.read() as (session, _):
-        return {"bySymbol": dict(usd_rates()), "byCurrency": dict(stored_rates(session).overrides)}
+    return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(store).overrides)}
 
 
 @router.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate")
 def get_rate(currency: CurrencyDep, store: StoreDep) -> RateResponse:
     """Return the US dollars per unit."""
-    with store.read() as (session, _):
-        return {"currency": currency.id, "usd": stored_rates(session).usd(currency)}
+    return {"currency": currency.id, "usd": read_rates(store).usd(currency)}
 
 
 @router.put("/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate")
 def put_rate(currency: CurrencyDep, body: RateRequest, store: StoreDep) -> RateResponse:
     """Set the US dollars per unit."""
     usd = parse_rate(body["usd"])
-    with store.write() as (session, _):
-        session.merge(RateRow(currency=currency.id, usd=usd))
+    set_rate(store, currency, usd)
     return {"currency": currency.id, "usd": usd}
 
 
@@ -174,18 +169,15 @@ async def get_fees(settings: SettingsDep) -> FeesResponse:
 @router.get("/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet")
 def get_holding(currency: CurrencyDep, store: StoreDep) -> HoldingResponse:
     """Return balance and allowance."""
-    with store.read() as (session, _):
-        return _holding_response(currency, Wallet(session).holding(currency))
+    return _holding_response(currency, read_holdings(store, [currency])[currency.id])
 
 
 @router.put("/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet")
 def put_holding(currency: CurrencyDep, body: HoldingRequest, store: StoreDep) -> HoldingResponse:
     """Set balance, allowance, or both."""
     new = {name: parse_units(str(decimal), currency, name) for name, decimal in body.items()}
-    with store.write() as (session, _):
-        wallet = Wallet(session)
-        holding = replace(wallet.holding(currency), **new)
-        wallet.set_holding(currency, holding)
+    holding = replace(read_holdings(store, [currency])[currency.id], **new)
+    set_holding(store, currency, holding)
     return _holding_response(currency, holding)
 
 

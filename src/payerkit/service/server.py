@@ -20,7 +20,7 @@ from payerkit.service import encryption
 from payerkit.service.app import create_app
 from payerkit.service.database import open_database, sqlite_file
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.store import Store
+from payerkit.service.worlds import DEFAULT_WORLD, Worlds
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -96,13 +96,12 @@ class Service:
             if db is None:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
-            cipher = encryption.RecordCipher(encryption.load_encryption_key(file, environment))
+            encryption_keys = encryption.load_encryption_keys(file, environment)
             api_key = encryption.load_api_key(file, environment)
-            engine = open_database(db)
-            resources.callback(engine.dispose)
-            store = Store(engine, cipher, settings)
-            self.api_key = api_key or store.api_key(encryption.new_api_key())
-            app = create_app(store, settings, self.api_key)
+            database = open_database(db, encryption_keys)
+            resources.callback(database.close)
+            self.api_key = api_key or database.keep_sealed("api_key", encryption.new_api_key())
+            app = create_app(Worlds(database, settings, {DEFAULT_WORLD: self.api_key}), settings)
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
         self._server = _Server(_uvicorn_config(app))

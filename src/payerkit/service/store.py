@@ -1,24 +1,19 @@
-"""Payers and bank details in the database; each method is one transaction."""
+"""Payers, bank details, payments and the ledger of one world; each method that writes is one transaction."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Engine, func, insert, select
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from payerkit.service.clock import LATEST, current_time
-from payerkit.service.database import WRITE, DetailRow, LedgerRow, Meta, PayerRow
-from payerkit.service.encryption import RecordCipher
+from payerkit.service.database import Database
 from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
-from payerkit.service.settings import Settings, SetupError
+from payerkit.service.settings import Settings
 from payerkit.service.states import (
     NOT_STARTED,
     TimedState,
@@ -27,100 +22,67 @@ from payerkit.service.states import (
     is_refused_bank,
     states_from_email,
 )
+from payerkit.service.stored_rows import DetailRow, LedgerRow, PayerRow, PaymentRow, WorldRow
 
 _NEVER_RETURNED = {"documentNumber"}
-_ADVANCED = "advanced"
-"""Name of the row that holds by how many seconds the clock was advanced, and that every write locks."""
 
-_INSERT_LEDGER_ROW = insert(LedgerRow)
+_PAYERS, _DETAILS, _LEDGER = (each.__table__ for each in (PayerRow, DetailRow, LedgerRow))
 
 WriteKind = Literal["payer", "payment_detail", "agreement"]
 """What a row of the ledger records: one write of the API that was stored."""
 
+Step = Literal["kyc", "agreement"]
+"""What a payer completes on a page."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredPayer:
-    """A payer with the current states; `page` is the random part of the links."""
+    """A payer with the current states; the pages are the random parts of the links."""
 
     user_id: str
     client_user_id: str
     kyc: str
     agreement: str
-    page: str
+    kyc_page: str
+    agreement_page: str
+
+
+def find_world_of_page(database: Database, step: Step, token: str) -> int | None:
+    """Return the id of the world whose payer has this link; None if nobody has it."""
+    with database.read() as connection:
+        return connection.scalar(select(PayerRow.world_id).where(_page_column(step) == token))
 
 
 class Store:
-    """The database behind the API. Methods about one payer raise Problem (404) if the payer is unknown."""
+    """The data of a world. Methods about one payer raise Problem (404) if the payer is unknown."""
 
-    def __init__(self, engine: Engine, cipher: RecordCipher, settings: Settings) -> None:
-        self._engine = engine
-        self._cipher = cipher
+    def __init__(self, database: Database, world_id: int, settings: Settings, identifiers: Identifiers) -> None:
+        self.database = database
+        self.world_id = world_id
+        self.identifiers = identifiers
+        self._cipher = database.cipher
         self._settings = settings
-        self._identifiers = Identifiers(settings.seed)
-        self._write_lock = threading.Lock()
-        identity = Identifiers().uuid("service")  # random even with a seed: it tells databases apart
-        try:
-            self.identity = self._get_or_add_meta("identity", identity)
-        except IntegrityError:  # another service made the first entries at the same moment
-            self.identity = self._get_or_add_meta("identity", identity)
-        # Decisions are due at times of one clock; on another they would be due at once, or in months.
-        if (clock := self._get_or_add_meta("clock", settings.clock)) != settings.clock:
-            raise SetupError(f'clock: this database was made with clock="{clock}"; use that, or another database.')
-
-    def api_key(self, new_key: str) -> str:
-        """Return the API key kept in the database, for databases without a key file; keep this one if there is none."""
-        return self._get_or_add_meta("api_key", new_key)
-
-    def _get_or_add_meta(self, name: str, default: str) -> str:
-        """Return the value kept under a name; keep the default if there is none.
-
-        Raises SetupError if it was encrypted with another key: then all other records were, too.
-        """
-        with self.write() as (session, _):
-            row = session.get(Meta, name)
-            if row is None:
-                row = Meta(name=name, value=self._cipher.encrypt({name: default}).decode())
-                session.add(row)
-            return str(self._cipher.decrypt(row.value.encode())[name])
-
-    @contextmanager
-    def write(self) -> Iterator[tuple[Session, float]]:
-        """Give a transaction that may write, and its time; writes run one after the other.
-
-        Threads of this process wait at the lock: SQLite would have them poll for its own, and time out under load.
-        Other processes wait at the row of the clock, which every write locks first. Ids with an ordinal rely on
-        this: between the count and the insert nobody else adds a row.
-        """
-        with self._write_lock, Session(self._engine, expire_on_commit=False) as session, session.begin():
-            session.connection(execution_options={WRITE: True})
-            row = session.get(Meta, _ADVANCED, with_for_update=True)
-            if row is None:
-                row = Meta(name=_ADVANCED, value="0")
-                session.add(row)
-            yield session, self._time(row)
-
-    @contextmanager
-    def read(self) -> Iterator[tuple[Session, float]]:
-        """Give a transaction that only reads, and its time."""
-        with Session(self._engine) as session, session.begin():
-            yield session, self._time(session.get(Meta, _ADVANCED))
-
-    def _time(self, row: Meta | None) -> float:
-        return current_time(self._settings.clock, float(row.value) if row else 0.0)
 
     def now(self) -> float:
-        """Return the time of the service's clock, in seconds."""
-        with self.read() as (_, now):
-            return now
+        """Return the time of the world's clock, in seconds."""
+        with self.database.read() as connection:
+            return self._now(connection)
+
+    def _now(self, connection: Connection) -> float:
+        advanced = connection.scalar(select(WorldRow.advanced).where(WorldRow.id == self.world_id))
+        return current_time(self._settings.clock, advanced or 0.0)
 
     def advance(self, seconds: float) -> float:
-        """Advance the clock of every service on this database; return the new time. Raises Problem at its end."""
-        with self.write() as (session, now):
-            if now + seconds > LATEST:
+        """Advance the clock of this world, in every service on the database; return the new time.
+
+        Raises Problem at its end.
+        """
+        with self.database.write() as connection:
+            world = update(WorldRow).where(WorldRow.id == self.world_id)
+            connection.execute(world.values(advanced=WorldRow.advanced + seconds))
+            if (now := self._now(connection)) > LATEST:
                 raise Problem.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
-            row = session.get_one(Meta, _ADVANCED)
-            row.value = repr(float(row.value) + seconds)
-            return now + seconds
+            return now
 
     def save_payer(self, body: Mapping[str, Any], *, must_be_new: bool = False) -> StoredPayer:
         """Add a payer, or update the one with this client user id; test e-mails set the states.
@@ -128,55 +90,78 @@ class Store:
         Raises Problem (409) for a payer who exists already, if it must be a new one.
         """
         client_user_id = str(body["clientUserId"])
-        with self.write() as (session, now):
-            row = self._find_row(session, client_user_id)
-            if row is None:
-                row = PayerRow(
-                    key=self._cipher.lookup_key(client_user_id),
-                    user_id=self._identifiers.uuid("payer", client_user_id),
-                    kyc=NOT_STARTED,
-                    agreement=NOT_STARTED,
-                    page=self._identifiers.token_bytes(16, "page", client_user_id).hex(),
-                )
-                session.add(row)
-            elif must_be_new:
-                raise Problem(409, "A payer with this client user ID exists already")
-            row.sealed = self._cipher.encrypt(body)
-            for kind, state in states_from_email(str(body["email"])).items():
-                _set_state(row, kind, state)
-            self._record(session, "payer", client_user_id, body, None)
-            return self._payer(row, now)
+        key = self._key(client_user_id)
+        requested = states_from_email(str(body["email"]))
+        changes = {"sealed": self._cipher.seal(f"payer {key}", body)}
+        for kind, state in requested.items():
+            changes |= _state_columns(kind, state)
+        new = {
+            "world_id": self.world_id,
+            "key": key,
+            "user_id": self.identifiers.uuid("payer", client_user_id),
+            "kyc": NOT_STARTED,
+            "agreement": NOT_STARTED,
+            "kyc_page": self._page_token("kyc", client_user_id),
+            "agreement_page": self._page_token("agreement", client_user_id),
+        }
+        entry = self._ledger_entry("payer", client_user_id, body)
+
+        def attempt() -> tuple[Row[Any], float]:
+            with self.database.write() as connection:
+                found = connection.scalar(select(PayerRow.id).where(PayerRow.key == key))
+                if found is None:
+                    connection.execute(insert(PayerRow), new | changes)
+                elif must_be_new:
+                    raise Problem(409, "A payer with this client user ID exists already")
+                else:
+                    connection.execute(update(PayerRow).where(PayerRow.id == found), changes)
+                connection.execute(insert(LedgerRow), entry)
+                return self._payer_row(connection, client_user_id, key), self._now(connection)
+
+        return _stored_payer(client_user_id, *self.database.retry_taken(attempt))
 
     def find_payer(self, client_user_id: str) -> StoredPayer:
         """Return the payer with this client user id."""
-        with self.read() as (session, now):
-            return self._payer(self._payer_row(session, client_user_id), now)
+        key = self._key(client_user_id)
+        with self.database.read() as connection:
+            row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
+        return _stored_payer(client_user_id, row, now)
 
-    def find_page(self, page: str) -> StoredPayer | None:
-        """Return the payer whose links contain this text, or None."""
-        with self.read() as (session, now):
-            row = session.scalar(select(PayerRow).where(PayerRow.page == page))
-            return self._payer(row, now) if row else None
+    def find_page(self, step: Step, token: str) -> StoredPayer | None:
+        """Return the payer whose link of a step has this token, or None."""
+        with self.database.read() as connection:
+            query = select(_PAYERS).where(_page_column(step) == token, PayerRow.world_id == self.world_id)
+            row, now = connection.execute(query).one_or_none(), self._now(connection)
+        if row is None:
+            return None
+        return _stored_payer(str(self._cipher.unseal(f"payer {row.key}", row.sealed)["clientUserId"]), row, now)
 
     def update_agreement(self, client_user_id: str, body: Mapping[str, Any]) -> None:
         """Set a payer's agreement as reported by the platform."""
-        with self.write() as (session, _):
-            row = self._payer_row(session, client_user_id)
-            _set_state(row, "agreement", "completed" if body["agreementCompleted"] else NOT_STARTED)
-            self._record(session, "agreement", client_user_id, body, None)
+        state = "completed" if body["agreementCompleted"] else NOT_STARTED
+        entry = self._ledger_entry("agreement", client_user_id, body)
+        self._update_payer(client_user_id, {"agreement": state}, entry)
 
     def set_payer_state(self, client_user_id: str, kind: str, state: str) -> StoredPayer:
         """Set a payer's `kyc` or `agreement`; return the payer."""
-        with self.write() as (session, now):
-            row = self._payer_row(session, client_user_id)
-            _set_state(row, kind, state)
-            return self._payer(row, now)
+        return self._update_payer(client_user_id, _state_columns(kind, state))
 
-    def submit_kyc(self, client_user_id: str) -> None:
-        """Record a submitted identity check: pending now, approved after the delay."""
-        with self.write() as (session, now):
-            row = self._payer_row(session, client_user_id)
-            row.kyc, row.kyc_following, row.kyc_due = "pending", "approved", now + self._settings.kyc_delay
+    def submit_kyc(self, client_user_id: str) -> StoredPayer:
+        """Record a submitted identity check: pending now, approved after the delay; return the payer."""
+        due = self.now() + self._settings.kyc_delay
+        return self._update_payer(client_user_id, {"kyc": "pending", "kyc_following": "approved", "kyc_due": due})
+
+    def _update_payer(
+        self, client_user_id: str, columns: Mapping[str, Any], entry: Mapping[str, Any] | None = None
+    ) -> StoredPayer:
+        """Change columns of a payer, and record it in the ledger if an entry is given; return the payer."""
+        key = self._key(client_user_id)
+        with self.database.write() as connection:
+            connection.execute(update(PayerRow).where(PayerRow.key == key), columns)
+            row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
+            if entry is not None:
+                connection.execute(insert(LedgerRow), entry)
+        return _stored_payer(client_user_id, row, now)
 
     def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Add bank details of a payer; return the record as listed.
@@ -184,84 +169,140 @@ class Store:
         Raises Problem if the settings require an approved identity check and the payer has none, or if the bank's name
         is the test value for a refusal.
         """
-        with self.write() as (session, now):
-            payer = self._payer_row(session, client_user_id)
-            if self._settings.needs_kyc and not is_approved(self._payer(payer, now).kyc):
-                raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
-            if is_refused_bank(str(body["bankName"])):
-                message = "The payer is not approved for this payout rail yet"
-                raise Problem(403, message, code="not_approved_for_payout_rail")
-            ordinal = session.scalar(select(func.count()).where(DetailRow.payer_id == payer.id))
-            state = initial_detail_state(str(body["bankName"]), now, self._settings.account_delay)
-            row = DetailRow(
-                detail_id=self._identifiers.uuid("payment detail", client_user_id, ordinal),
-                payer_id=payer.id,
-                sealed=self._cipher.encrypt(body),
-                state=state.state,
-                following=state.next_state,
-                due=state.due,
-            )
-            session.add(row)
-            self._record(session, "payment_detail", client_user_id, body, row.detail_id)
-            return self._detail(row, payer, now)
+        key, bank = self._key(client_user_id), str(body["bankName"])
+        belongs_to_payer = DetailRow.payer_id.in_(select(PayerRow.id).where(PayerRow.key == key))
+
+        def attempt() -> dict[str, Any]:
+            ordinal = self._ordinal(select(func.count(DetailRow.id)).where(belongs_to_payer))
+            detail_id = self.identifiers.uuid("payment detail", client_user_id, ordinal)
+            sealed = self._cipher.seal(f"payment_detail {detail_id}", body)
+            entry = self._ledger_entry("payment_detail", client_user_id, body, detail_id)
+            with self.database.write() as connection:
+                payer = self._payer_row(connection, client_user_id, key)
+                now = self._now(connection)
+                if self._settings.needs_kyc and not is_approved(_kyc_state(payer, now)):
+                    raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
+                if is_refused_bank(bank):
+                    message = "The payer is not approved for this payout rail yet"
+                    raise Problem(403, message, code="not_approved_for_payout_rail")
+                state = initial_detail_state(bank, now, self._settings.account_delay)
+                row = {
+                    "world_id": self.world_id,
+                    "detail_id": detail_id,
+                    "payer_id": payer.id,
+                    "sealed": sealed,
+                    "state": state.state,
+                    "following": state.next_state,
+                    "due": state.due,
+                }
+                connection.execute(insert(DetailRow), row)
+                connection.execute(insert(LedgerRow), entry)
+            return _listed_detail(detail_id, payer.user_id, body, state.at(now))
+
+        return self.database.retry_taken(attempt)
 
     def list_details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]]:
         """Return a payer's bank details in the order of their creation, or only those with this id."""
-        with self.read() as (session, now):
-            payer = self._payer_row(session, client_user_id)
-            query = select(DetailRow).where(DetailRow.payer_id == payer.id).order_by(DetailRow.id)
+        key = self._key(client_user_id)
+        with self.database.read() as connection:
+            payer = self._payer_row(connection, client_user_id, key)
+            query = select(_DETAILS).where(DetailRow.payer_id == payer.id).order_by(DetailRow.id)
             if detail_id is not None:
                 query = query.where(DetailRow.detail_id == detail_id)
-            return [self._detail(row, payer, now) for row in session.scalars(query)]
+            rows, now = connection.execute(query).all(), self._now(connection)
+        return [
+            _listed_detail(
+                row.detail_id,
+                payer.user_id,
+                self._cipher.unseal(f"payment_detail {row.detail_id}", row.sealed),
+                TimedState(row.state, row.following, row.due).at(now),
+            )
+            for row in rows
+        ]
 
     def set_detail_state(self, detail_id: str, state: str) -> None:
         """Set the state of bank details for good. Raises Problem (404) if they are unknown."""
-        with self.write() as (session, _):
-            row = session.scalar(select(DetailRow).where(DetailRow.detail_id == detail_id))
-            if row is None:
+        with self.database.write() as connection:
+            there = (DetailRow.detail_id == detail_id) & (DetailRow.world_id == self.world_id)
+            columns = {"state": state, "following": None, "due": None}
+            if not connection.execute(update(DetailRow).where(there), columns).rowcount:
                 raise Problem(404, f"Payment detail {detail_id} not found")
-            row.state, row.following, row.due = state, None, None
+
+    def add_payment(self, request_id: str, order: str) -> None:
+        """Add a payment, and its order as JSON. Raises IntegrityError for an id that is taken."""
+        row = {
+            "world_id": self.world_id,
+            "request_id": request_id,
+            "key": self._key(order),
+            "sealed": self._cipher.seal(f"payment {request_id}", {"order": order}),
+        }
+        with self.database.write() as connection:
+            connection.execute(insert(PaymentRow), row)
+
+    def payment_ordinal(self, order: str) -> int | None:
+        """Return how many payments there are of an order, if ids depend on it."""
+        return self._ordinal(select(func.count(PaymentRow.id)).where(PaymentRow.key == self._key(order)))
 
     def ledger_rows(self, after: int, limit: int) -> list[dict[str, Any]]:
         """Return the rows of the ledger after a number, at most `limit`."""
-        query = select(LedgerRow).where(LedgerRow.number > after).order_by(LedgerRow.number).limit(limit)
-        with self.read() as (session, _):
-            return [{"number": row.number, **self._cipher.decrypt(row.sealed)} for row in session.scalars(query)]
+        query = select(_LEDGER).where(LedgerRow.world_id == self.world_id, LedgerRow.number > after)
+        with self.database.read() as connection:
+            rows = connection.execute(query.order_by(LedgerRow.number).limit(limit)).all()
+        return [{"number": row.number, **self._cipher.unseal(f"ledger {row.entry}", row.sealed)} for row in rows]
 
-    def _record(
-        self, session: Session, kind: WriteKind, client_user_id: str, body: Mapping[str, Any], detail_id: str | None
-    ) -> None:
-        """Add a write of this transaction to the ledger, encrypted, since it holds a client user id.
+    def _ledger_entry(
+        self, kind: WriteKind, client_user_id: str, body: Mapping[str, Any], detail_id: str | None = None
+    ) -> dict[str, Any]:
+        """Return the ledger's row about a write, encrypted, since it holds a client user id.
 
         The fingerprint is equal only for equal bodies, and reveals nothing.
         """
-        fingerprint = self._cipher.lookup_key("body " + json.dumps(body, sort_keys=True))[:16]
-        entry = {"what": kind, "clientUserId": client_user_id, "id": detail_id, "fingerprint": fingerprint}
-        # Not through the session: it would track an object that never changes, which doubles the cost of a row.
-        session.connection().execute(_INSERT_LEDGER_ROW, {"sealed": self._cipher.encrypt(entry)})
+        fingerprint = self._cipher.lookup_key("body", json.dumps(body, sort_keys=True))[:16]
+        record = {"what": kind, "clientUserId": client_user_id, "id": detail_id, "fingerprint": fingerprint}
+        entry = Identifiers().uuid()
+        return {"world_id": self.world_id, "entry": entry, "sealed": self._cipher.seal(f"ledger {entry}", record)}
 
-    def _find_row(self, session: Session, client_user_id: str) -> PayerRow | None:
-        return session.scalar(select(PayerRow).where(PayerRow.key == self._cipher.lookup_key(client_user_id)))
+    def _ordinal(self, count: Any) -> int | None:
+        """Return how many rows are there, if ids depend on it: of writers at the same moment, one has to try again."""
+        if self._settings.seed is None:
+            return None
+        with self.database.read() as connection:
+            return int(connection.scalar(count) or 0)
 
-    def _payer_row(self, session: Session, client_user_id: str) -> PayerRow:
-        if (row := self._find_row(session, client_user_id)) is None:
+    def _key(self, text: str) -> str:
+        """Return the lookup key of a client user id or an order in this world."""
+        return self._cipher.lookup_key(self.world_id, text)
+
+    def _page_token(self, step: Step, client_user_id: str) -> str:
+        return self.identifiers.token_bytes(16, f"{step} page", client_user_id).hex()
+
+    def _payer_row(self, connection: Connection, client_user_id: str, key: str) -> Row[Any]:
+        row = connection.execute(select(_PAYERS).where(PayerRow.key == key)).one_or_none()
+        if row is None:
             raise Problem(404, f"Payer with client user ID {client_user_id} not found")  # the published words
         return row
 
-    def _payer(self, row: PayerRow, now: float) -> StoredPayer:
-        kyc = TimedState(row.kyc, row.kyc_following, row.kyc_due).at(now)
-        client_user_id = str(self._cipher.decrypt(row.sealed)["clientUserId"])
-        return StoredPayer(row.user_id, client_user_id, kyc, row.agreement, row.page)
 
-    def _detail(self, row: DetailRow, payer: PayerRow, now: float) -> dict[str, Any]:
-        """Return the record as listed: everything that was sent except document numbers, and the service's fields."""
-        sent = {name: value for name, value in self._cipher.decrypt(row.sealed).items() if name not in _NEVER_RETURNED}
-        status = TimedState(row.state, row.following, row.due).at(now)
-        return {"id": row.detail_id, "userId": payer.user_id, "rails": "local", **sent, "status": status}
+def _page_column(step: Step) -> Any:
+    return PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page
 
 
-def _set_state(row: PayerRow, kind: str, state: str) -> None:
-    if kind == "agreement":
-        row.agreement = state
-    else:
-        row.kyc, row.kyc_following, row.kyc_due = state, None, None
+def _state_columns(kind: str, state: str) -> dict[str, Any]:
+    """Return the columns that set a payer's state for good."""
+    return {"agreement": state} if kind == "agreement" else {"kyc": state, "kyc_following": None, "kyc_due": None}
+
+
+def _kyc_state(row: Row[Any], now: float) -> str:
+    return TimedState(row.kyc, row.kyc_following, row.kyc_due).at(now)
+
+
+def _stored_payer(client_user_id: str, row: Row[Any], now: float) -> StoredPayer:
+    return StoredPayer(
+        row.user_id, client_user_id, _kyc_state(row, now), row.agreement, row.kyc_page, row.agreement_page
+    )
+
+
+def _listed_detail(detail_id: str, user_id: str, body: Mapping[str, Any], status: str) -> dict[str, Any]:
+    """Return the record as listed: everything that was sent except document numbers, and the service's fields."""
+    sent = {name: value for name, value in body.items() if name not in _NEVER_RETURNED}
+    return {"id": detail_id, "userId": user_id, "rails": "local", **sent, "status": status}

@@ -1,13 +1,17 @@
-"""The demo wallet: its balance of each currency, and the payment contracts' allowances."""
+"""The demo wallet of a world: its balance of each currency, and the payment contracts' allowances."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy.orm import Session
+from sqlalchemy import insert, select, update
 
-from payerkit.onchain.currencies import Currency, native_currency
-from payerkit.service.database import HoldingRow
+from payerkit.onchain.currencies import Currency
+from payerkit.service.money import Rates
+from payerkit.service.store import Store
+from payerkit.service.stored_rows import HoldingRow, RateRow
 
 _DEFAULT_BALANCE = 1_000_000
 """Whole units of every currency, until a user sets another balance: enough for payments to work."""
@@ -27,25 +31,43 @@ class Holding:
     allowance: int
 
 
-class Wallet:
-    """The wallet within one database transaction."""
+def read_holdings(store: Store, currencies: Iterable[Currency]) -> dict[str, Holding]:
+    """Return balance and allowance of currencies, by their ids."""
+    holdings = {each.id: Holding(balance=_DEFAULT_BALANCE * 10**each.decimals, allowance=0) for each in currencies}
+    query = select(HoldingRow.currency, HoldingRow.balance, HoldingRow.allowance)
+    with store.database.read() as connection:
+        rows = connection.execute(
+            query.where(HoldingRow.world_id == store.world_id, HoldingRow.currency.in_(list(holdings)))
+        )
+        return holdings | {row.currency: Holding(int(row.balance), int(row.allowance)) for row in rows}
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
-    def holding(self, currency: Currency) -> Holding:
-        """Return balance and allowance of a currency."""
-        row = self._session.get(HoldingRow, currency.id)
-        if row is None:
-            return Holding(balance=_DEFAULT_BALANCE * 10**currency.decimals, allowance=0)
-        return Holding(balance=int(row.balance), allowance=int(row.allowance))
+def set_holding(store: Store, currency: Currency, holding: Holding) -> None:
+    """Set balance and allowance of a currency."""
+    columns = {"balance": str(holding.balance), "allowance": str(holding.allowance)}
+    _save(store, HoldingRow, currency, columns)
 
-    def set_holding(self, currency: Currency, holding: Holding) -> None:
-        """Set balance and allowance of a currency."""
-        row = HoldingRow(currency=currency.id, balance=str(holding.balance), allowance=str(holding.allowance))
-        self._session.merge(row)
 
-    def gas_balance(self, network: str) -> int:
-        """Return the wei available for gas on a network; 0 if the currency list has no native coin for it."""
-        coin = native_currency(network)
-        return self.holding(coin).balance if coin else 0
+def read_rates(store: Store) -> Rates:
+    """Return the rates, with those set by a user."""
+    with store.database.read() as connection:
+        rows = connection.execute(select(RateRow.currency, RateRow.usd).where(RateRow.world_id == store.world_id))
+        return Rates({row.currency: row.usd for row in rows})
+
+
+def set_rate(store: Store, currency: Currency, usd: str) -> None:
+    """Set the US dollars per unit of a currency."""
+    _save(store, RateRow, currency, {"usd": usd})
+
+
+def _save(store: Store, rows: type[HoldingRow | RateRow], currency: Currency, columns: Mapping[str, Any]) -> None:
+    """Change the row of a currency, or add it."""
+    there = (rows.world_id == store.world_id) & (rows.currency == currency.id)
+
+    def attempt() -> None:
+        with store.database.write() as connection:
+            if not connection.execute(update(rows).where(there), columns).rowcount:
+                new = {"world_id": store.world_id, "currency": currency.id, **columns}
+                connection.execute(insert(rows), new)
+
+    store.database.retry_taken(attempt)
