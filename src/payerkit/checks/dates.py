@@ -41,7 +41,7 @@ _MONTH_DAY = re.compile("([a-z]+) ([0-9]{1,2})(?:st|nd|rd|th)? ([0-9]{4})").full
 
 
 def read_date(text: str, order: str | None = None) -> str | None:
-    """Return the only day that a text can mean, as YYYY-MM-DD; None if there is none, or several.
+    """Return the only day that a text can mean, as YYYY-MM-DD, or None: it may mean no day or several.
 
     order: what stands first in dates such as 03/04/1985, if it is known. With dots the day stands first: CLDR has no
     other order of them.

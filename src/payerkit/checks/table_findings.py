@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import cast
@@ -22,15 +23,19 @@ def table_finding(code: str, field: str | None = None, *values: str) -> Finding:
     field: what it is about, if not the field that `table_findings.tsv` names. values: the texts for {0} and {1}.
     """
     kind = _KINDS[code]
-    name = kind["field"] if field is None else field
+    return finding_of_kind(kind, kind["field"] if field is None else field, kind["basis"], *values)
+
+
+def finding_of_kind(kind: Mapping[str, str], field: str, basis: str, *values: str) -> Finding:
+    """Return a finding as a row of a table of findings has it: code, severity, message and hint."""
     return Finding(
-        field=name,
-        wire_name=wire_name(name),
+        field=field,
+        wire_name=wire_name(field),
         message=kind["message"].format(*values),
-        code=code,
+        code=kind["code"],
         severity=cast("Severity", kind["severity"]),
         hint=kind["hint"].format(*values),
-        basis=kind["basis"],
+        basis=basis,
     )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import cast
 
 from payerkit import _tsv
-from payerkit.findings import Finding, Severity
-from payerkit.wire import wire_name
+from payerkit.checks.table_findings import finding_of_kind
+from payerkit.findings import Finding
 
 BASIS = "file"
 """The basis of these findings."""
@@ -20,13 +19,4 @@ FILE_FINDING_CODES = tuple(_KINDS)
 @cache
 def file_finding(code: str, field: str, *values: str) -> Finding:
     """Return the finding with a code about a field. values: the texts for {0} and {1}."""
-    kind = _KINDS[code]
-    return Finding(
-        field=field,
-        wire_name=wire_name(field),
-        message=kind["message"].format(*values),
-        code=code,
-        severity=cast("Severity", kind["severity"]),
-        hint=kind["hint"].format(*values),
-        basis=BASIS,
-    )
+    return finding_of_kind(_KINDS[code], field, BASIS, *values)
