@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from payerkit.service.clock import LATEST, current_time
 from payerkit.service.database import Database
@@ -27,6 +27,14 @@ from payerkit.service.stored_rows import DetailRow, LedgerRow, PayerRow, Payment
 _NEVER_RETURNED = {"documentNumber"}
 
 _PAYERS, _DETAILS, _LEDGER = (each.__table__ for each in (PayerRow, DetailRow, LedgerRow))
+
+# Statements that many calls need: to build one takes longer than to run it.
+_ADVANCED = select(WorldRow.advanced).where(WorldRow.id == bindparam("world"))
+_FIND_PAYER = select(_PAYERS).where(PayerRow.key == bindparam("wanted"))
+_ADD_PAYER, _ADD_DETAIL, _ADD_PAYMENT, _ADD_ENTRY = (
+    insert(rows) for rows in (PayerRow, DetailRow, PaymentRow, LedgerRow)
+)
+_CHANGE_PAYER = update(PayerRow).where(PayerRow.key == bindparam("wanted"))
 
 WriteKind = Literal["payer", "payment_detail", "agreement"]
 """What a row of the ledger records: one write of the API that was stored."""
@@ -69,7 +77,7 @@ class Store:
             return self._now(connection)
 
     def _now(self, connection: Connection) -> float:
-        advanced = connection.scalar(select(WorldRow.advanced).where(WorldRow.id == self.world_id))
+        advanced = connection.scalar(_ADVANCED, {"world": self.world_id})
         return current_time(self._settings.clock, advanced or 0.0)
 
     def advance(self, seconds: float) -> float:
@@ -108,14 +116,13 @@ class Store:
 
         def attempt() -> tuple[Row[Any], float]:
             with self.database.write() as connection:
-                found = connection.scalar(select(PayerRow.id).where(PayerRow.key == key))
-                if found is None:
-                    connection.execute(insert(PayerRow), new | changes)
+                if connection.execute(_FIND_PAYER, {"wanted": key}).one_or_none() is None:
+                    connection.execute(_ADD_PAYER, new | changes)
                 elif must_be_new:
                     raise Problem(409, "A payer with this client user ID exists already")
                 else:
-                    connection.execute(update(PayerRow).where(PayerRow.id == found), changes)
-                connection.execute(insert(LedgerRow), entry)
+                    connection.execute(_CHANGE_PAYER, {"wanted": key, **changes})
+                connection.execute(_ADD_ENTRY, entry)
                 return self._payer_row(connection, client_user_id, key), self._now(connection)
 
         return _stored_payer(client_user_id, *self.database.retry_taken(attempt))
@@ -157,10 +164,10 @@ class Store:
         """Change columns of a payer, and record it in the ledger if an entry is given; return the payer."""
         key = self._key(client_user_id)
         with self.database.write() as connection:
-            connection.execute(update(PayerRow).where(PayerRow.key == key), columns)
+            connection.execute(_CHANGE_PAYER, {"wanted": key, **columns})
             row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
             if entry is not None:
-                connection.execute(insert(LedgerRow), entry)
+                connection.execute(_ADD_ENTRY, entry)
         return _stored_payer(client_user_id, row, now)
 
     def add_detail(self, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,8 +202,8 @@ class Store:
                     "following": state.next_state,
                     "due": state.due,
                 }
-                connection.execute(insert(DetailRow), row)
-                connection.execute(insert(LedgerRow), entry)
+                connection.execute(_ADD_DETAIL, row)
+                connection.execute(_ADD_ENTRY, entry)
             return _listed_detail(detail_id, payer.user_id, body, state.at(now))
 
         return self.database.retry_taken(attempt)
@@ -237,7 +244,7 @@ class Store:
             "sealed": self._cipher.seal(f"payment {request_id}", {"order": order}),
         }
         with self.database.write() as connection:
-            connection.execute(insert(PaymentRow), row)
+            connection.execute(_ADD_PAYMENT, row)
 
     def payment_ordinal(self, order: str) -> int | None:
         """Return how many payments there are of an order, if ids depend on it."""
@@ -277,7 +284,7 @@ class Store:
         return self.identifiers.token_bytes(16, f"{step} page", client_user_id).hex()
 
     def _payer_row(self, connection: Connection, client_user_id: str, key: str) -> Row[Any]:
-        row = connection.execute(select(_PAYERS).where(PayerRow.key == key)).one_or_none()
+        row = connection.execute(_FIND_PAYER, {"wanted": key}).one_or_none()
         if row is None:
             raise Problem(404, f"Payer with client user ID {client_user_id} not found")  # the published words
         return row
