@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,33 +86,39 @@ class Database:
                 continue
         raise Problem(503, "The database is busy; nothing was stored", headers={"Retry-After": "1"})
 
-    def keep(self, name: str, value: str) -> str:
-        """Return what the database keeps under a name: the value given, if it is the first."""
+    def keep(self, **values: str) -> dict[str, str]:
+        """Return what the database keeps under these names: the value given where it is the first."""
 
-        def attempt() -> str:
-            with self.write() as connection:
-                kept = connection.scalar(select(MetaRow.value).where(MetaRow.name == name))
-                if kept is None:
-                    connection.execute(insert(MetaRow).values(name=name, value=value))
-                return value if kept is None else kept
+        def attempt() -> dict[str, str]:
+            with self.read() as connection:
+                kept = _read_meta(connection, values)
+            if new := values.keys() - kept.keys():
+                with self.write() as connection:
+                    connection.execute(insert(MetaRow), [{"name": name, "value": values[name]} for name in new])
+            return values | kept
 
         return self.retry_taken(attempt)
 
     def keep_sealed(self, name: str, value: str) -> str:
         """Return what the database keeps encrypted under a name: the value given, if it is the first."""
         row = f"meta {name}"
-        kept = self.keep(name, self.cipher.seal(row, {name: value}).decode())
-        return str(self.cipher.unseal(row, kept.encode())[name])
+        kept = self.keep(**{name: self.cipher.seal(row, {name: value}).decode()})
+        return str(self.cipher.unseal(row, kept[name].encode())[name])
 
     def _open_cipher(self, keys: EncryptionKeys) -> RecordCipher:
         """Return the cipher with the database's own key, encrypted anew if the first of the given keys is a new one."""
-        kept = self.keep("data_key", keys.wrap(new_encryption_key()))
+        kept = self.keep(data_key=keys.wrap(new_encryption_key()))["data_key"]
         data_key = keys.unwrap(kept)
         if len(keys.keys) > 1:
             with self.write() as connection:
                 wrapped = update(MetaRow).where(MetaRow.name == "data_key").values(value=keys.wrap(data_key))
                 connection.execute(wrapped)
         return RecordCipher(data_key)
+
+
+def _read_meta(connection: Connection, names: Iterable[str]) -> dict[str, str]:
+    rows = connection.execute(select(MetaRow.name, MetaRow.value).where(MetaRow.name.in_(list(names))))
+    return {row.name: row.value for row in rows}
 
 
 def sqlite_file(db: str | Path) -> Path | None:
@@ -161,7 +167,7 @@ def _prepare_tables(engine: Engine) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
         names = set(inspect(connection).get_table_names())
         if not names & set(Base.metadata.tables):
-            Base.metadata.create_all(connection)
+            Base.metadata.create_all(connection, checkfirst=False)
             connection.execute(insert(VersionRow).values(version_num=VERSION))
         elif _stored_version(connection, names) != VERSION:
             raise SetupError("db: this database was made by another version of payerkit.")

@@ -43,9 +43,11 @@ class Worlds:
 
     def __init__(self, database: Database, settings: Settings, keys: Mapping[str, str]) -> None:
         self._database = database
-        self.identity = database.keep("identity", Identifiers().uuid("service"))  # random even with a seed
+        # Random even with a seed: it tells databases apart.
+        kept = database.keep(identity=Identifiers().uuid("service"), clock=settings.clock)
+        self.identity = kept["identity"]
         # Decisions are due at times of one clock; on another they would be due at once, or in months.
-        if (clock := database.keep("clock", settings.clock)) != settings.clock:
+        if (clock := kept["clock"]) != settings.clock:
             raise SetupError(f'clock: this database was made with clock="{clock}"; use that, or another database.')
         self._by_id = {}
         self._by_key = {}
@@ -78,10 +80,11 @@ def _find_or_add(database: Database, name: str) -> int:
     """Return the id of a world; add the world if it is new."""
 
     def attempt() -> int:
-        with database.write() as connection:
+        with database.read() as connection:
             found = connection.scalar(select(WorldRow.id).where(WorldRow.name == name))
-            if found is None:
+        if found is None:
+            with database.write() as connection:
                 found = connection.scalar(insert(WorldRow).values(name=name).returning(WorldRow.id))
-            return int(found or 0)
+        return int(found or 0)
 
     return database.retry_taken(attempt)
