@@ -89,7 +89,7 @@ def test_failures_get_the_published_format_and_the_header(error: Exception, stat
 
 def guarded(app: Any, plan: str = "", *, limits: CallLimits | None = None, max_body: int = 2**20) -> RequestGuard:
     """Return the middleware around an application."""
-    return RequestGuard(app, OneWorld(plan=plan, limits=limits), max_body=max_body)  # type: ignore[arg-type]
+    return RequestGuard(app, OneWorld(plan=plan, limits=limits), Settings(max_body=max_body))  # type: ignore[arg-type]
 
 
 def guard() -> RequestGuard:

@@ -181,10 +181,11 @@ def test_pages_load_nothing_and_leak_nothing(client: SandboxClient) -> None:
 
 
 def test_large_forms_are_not_read(client: SandboxClient) -> None:
-    """A form that is too large is ignored, and signs nothing."""
+    """A form that is too large is refused, and signs nothing."""
     _, agreement, _ = links(client)
+    response = requests.post(agreement, data={"consent": "yes", "x": "y" * 5000}, timeout=20)
 
-    assert state(requests.post(agreement, data={"consent": "yes", "x": "y" * 5000}, timeout=20).text) == "not_started"
+    assert (413, "not_started") == (response.status_code, state(requests.get(agreement, timeout=20).text))
 
 
 def test_start_page_lists_the_test_values(client: SandboxClient) -> None:

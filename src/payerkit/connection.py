@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -173,6 +173,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     db: str | Path | None = None,
     port: int = 0,
     public_url: str | None = None,
+    trusted_hosts: Sequence[str] = (),
     clock: Literal["wall", "manual"] = "wall",
     kyc_after: float = 5.0,
     accounts_after: float = 2.0,
@@ -203,7 +204,10 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
             one `db` share its clock.
         db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
         port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
-        public_url: The URL of the pages in a browser, if it differs from the listening address.
+        public_url: The URL of the pages in a browser, if it differs from the listening address. It may have a path,
+            below which a proxy serves the sandbox.
+        trusted_hosts: Names by which the sandbox is reached, besides `localhost` and the one in `public_url`; by any
+            other it is not served, so that no web page elsewhere can read it under a name of its own.
         kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
         accounts_after: Seconds for which new bank details are pending.
         decide_after: Replaces both, kyc_after and accounts_after; 0 decides at once.
@@ -237,6 +241,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         environment=os.environ if db is not None else {},
         seed=seed,
         public_url=public_url,
+        trusted_hosts=trusted_hosts,
         clock=clock,
         kyc_after=kyc_after,
         accounts_after=accounts_after,

@@ -32,7 +32,7 @@ def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:
         await _create_routes()({**scope, "state": state}, receive, send)
 
     # The outermost layer, so that responses to failures carry the sandbox's header, too.
-    return RequestGuard(serve, worlds, max_body=settings.max_body)
+    return RequestGuard(serve, worlds, settings)
 
 
 @cache

@@ -1,17 +1,22 @@
-"""Middleware around all routes: API key, limits of calls, body size, content type, faults, and the sandbox's header."""
+"""Middleware around all routes.
+
+Host, API key and its world, limits of calls, the body with its size and type, faults, a bound on writes at once, and
+the headers of every response.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import unicodedata
-from collections.abc import Mapping
-from urllib.parse import unquote, unquote_plus
+from ipaddress import ip_address
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service.errors import Problem
 from payerkit.service.faults import WRITE_METHODS, ServerConnection
+from payerkit.service.settings import Settings
 from payerkit.service.worlds import World, Worlds
 
 SANDBOX_HEADER = "x-payerkit-sandbox"
@@ -24,42 +29,94 @@ _CONTROLS = "/sandbox/"
 """Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
 
 
+_FORM_BYTES = 1000
+"""The largest body that is read without an API key: the form of a page."""
+
+BODY_SECONDS = 20.0
+"""How long a body may take to arrive."""
+
+_WRITES_AT_ONCE = 16
+"""Writes that may have a worker thread: the others of its 40 are for reads, which a stuck write must not hold up."""
+
+_WRITE_SECONDS = 10.0
+"""How long a write waits for those before it."""
+
+
 class RequestGuard:
     """ASGI middleware that checks each request before the routes see it.
 
     All of it runs in the server's event loop, so its state needs no lock.
     """
 
-    def __init__(self, app: ASGIApp, worlds: Worlds, *, max_body: int) -> None:
+    def __init__(self, app: ASGIApp, worlds: Worlds, settings: Settings) -> None:
         self._app = app
         self._worlds = worlds
-        self._max_body = max_body
+        self._max_body = settings.max_body
+        self._hosts = settings.hosts
+        self._root_path = settings.root_path
+        self._writes = asyncio.Semaphore(_WRITES_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a valid request on, respond to any other; add the sandbox's header."""
+        """Pass a valid request on, respond to any other; add the headers of every response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
-        async def send_with_header(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[SANDBOX_HEADER] = self._worlds.identity
+                MutableHeaders(scope=message).update(
+                    {SANDBOX_HEADER: self._worlds.identity, "Cache-Control": "no-store"}
+                )
             await send(message)
 
-        handler: ASGIApp = self._app
+        handler: ASGIApp = self._handle
         try:
-            scope = _with_raw_path(scope)
-            if scope["path"] != "/" and not scope["path"].startswith(PUBLIC_PATHS):
+            self._check_host(scope)
+            scope = _with_raw_path(scope, self._root_path)
+            if scope["path"] == "/" or scope["path"].startswith(PUBLIC_PATHS):
+                receive = await self._read_body(scope, receive, _FORM_BYTES)
+            else:
                 connection = ServerConnection(receive, send)
                 world = self._find_world(scope)
                 scope = {**scope, "state": world.state}
-                receive = await self._check_body(scope, receive)
+                receive = await self._read_json(scope, receive)
                 handler = await world.faults.wrap(handler, scope, receive, connection)
         except Problem as problem:
             handler = problem.response()
         except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
             handler = Problem(503, "The sandbox is shutting down").response({"Connection": "close"})
-        await handler(scope, receive, send_with_header)
+        await handler(scope, receive, send_with_headers)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application handle a request; of writes, only so many at once."""
+        if scope["method"] not in WRITE_METHODS:
+            await self._app(scope, receive, send)
+            return
+        try:
+            await asyncio.wait_for(self._writes.acquire(), _WRITE_SECONDS)
+        except TimeoutError:
+            busy = Problem(503, "The sandbox is busy; nothing was stored", headers={"Retry-After": "1"})
+            await busy.response()(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._writes.release()
+
+    def _check_host(self, scope: Scope) -> None:
+        """Raise Problem for a name that is not this sandbox's.
+
+        A page anywhere could have its own name lead to this machine, and so read what answers here (DNS rebinding);
+        an address as a number cannot be misused so.
+        """
+        given = Headers(scope=scope).get("host", "localhost")  # HTTP/1.0 needs none, and no browser speaks that
+        try:
+            host = urlsplit(f"//{given}").hostname
+        except ValueError:
+            host = None
+        if host not in self._hosts and not _is_ip_address(host):
+            message = "The sandbox does not go by this name; start it with --trusted-host NAME or --public-url URL"
+            raise Problem(421, message)
 
     def _find_world(self, scope: Scope) -> World:
         """Return the world of the request's API key, and count the call there. Raises Problem."""
@@ -71,42 +128,57 @@ class RequestGuard:
             world.limits.count()
         return world
 
-    async def _check_body(self, scope: Scope, receive: Receive) -> Receive:
-        """Check content type and body; return a `receive` for the body that was read. Raises Problem."""
-        headers = Headers(scope=scope)
+    async def _read_json(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a `receive` for the body that was read. Raises Problem for one that is too large or no JSON."""
+        content_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] in WRITE_METHODS and content_type != "application/json":
+            raise Problem(415, "Content-Type must be application/json")
+        return await self._read_body(scope, receive, self._max_body)
+
+    async def _read_body(self, scope: Scope, receive: Receive, max_bytes: int) -> Receive:
+        """Return a `receive` for the body that was read. Raises Problem for one that is too large, cut or too slow.
+
+        Starlette's own limit does not serve here: it responds in plain text, also to a request without a key.
+        """
         if scope["method"] not in WRITE_METHODS:
             return receive
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Problem(415, "Content-Type must be application/json")
-        body = await self._read_body(headers, receive)
+        # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
+        is_declared_too_long = len(Headers(scope=scope).get("content-length", "")) > len(str(max_bytes))
+        body, more = bytearray(), True
+        # The rest of a body is never read, so the connection cannot be used again.
+        ending = {"Connection": "close"}
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while more and len(body) <= max_bytes and not is_declared_too_long:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Problem(400, "The request body is incomplete")
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            raise Problem(408, "The request body took too long to arrive", headers=ending) from None
+        if more or len(body) > max_bytes:
+            raise Problem(413, f"The request body is larger than {max_bytes} bytes", headers=ending)
 
         async def replay() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         return replay
 
-    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
-        body, more = bytearray(), True
-        # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
-        is_declared_too_long = len(headers.get("content-length", "")) > len(str(self._max_body))
-        while more and len(body) <= self._max_body and not is_declared_too_long:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Problem(400, "The request body is incomplete")
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-        if more or len(body) > self._max_body:
-            text = f"The request body is larger than {self._max_body} bytes"
-            # The rest of the body is never read, so the connection cannot be used again.
-            raise Problem(413, text, headers={"Connection": "close"})
-        return bytes(body)
+
+def _is_ip_address(host: str | None) -> bool:
+    try:
+        ip_address(host or "")
+    except ValueError:
+        return False
+    return True
 
 
-def _with_raw_path(scope: Scope) -> Scope:
+def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     """Return the scope with the path as it was sent: decoded before routing, `a%2Fb` would be two segments.
 
-    Raises Problem for bytes that are not UTF-8, which would make two ids one, and for control characters, at which some
-    databases stop.
+    root_path: what stands before each path behind a proxy, whether the proxy leaves it there or not. Raises Problem for
+    bytes that are not UTF-8, which would make two ids one, and for control characters, at which some databases stop.
     """
     path, query = (part.decode("latin-1") for part in (scope["raw_path"], scope["query_string"]))
     try:
@@ -115,4 +187,7 @@ def _with_raw_path(scope: Scope) -> Scope:
         raise Problem(400, "The URL is not valid UTF-8") from None
     if any(unicodedata.category(char) == "Cc" for char in text):
         raise Problem(400, "The URL contains a control character")
-    return {**scope, "path": path.partition("?")[0]}
+    path = path.partition("?")[0]
+    if root_path and f"{path}/".startswith(f"{root_path}/"):
+        path = path.removeprefix(root_path) or "/"
+    return {**scope, "path": path, "root_path": root_path}

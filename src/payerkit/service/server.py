@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from payerkit.service import encryption
 from payerkit.service.app import create_app
+from payerkit.service.bounded_protocol import BoundedProtocol
 from payerkit.service.database import open_database, sqlite_file
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.worlds import DEFAULT_WORLD, Worlds
@@ -25,6 +26,12 @@ from payerkit.service.worlds import DEFAULT_WORLD, Worlds
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 _TICK_SECONDS = 0.1
+
+_ACCEPTED_AT_ONCE = 32
+"""Connections that asyncio accepts before any of them is looked at, and may be refused: they need descriptors."""
+
+_QUEUE = 1024
+"""Connections that may wait to be accepted."""
 
 KEEP_ALIVE = 75
 """Seconds that an idle connection is kept open: longer than the client reuses one."""
@@ -39,6 +46,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_QUEUE)
         self._stopping, self._loop = asyncio.Event(), asyncio.get_running_loop()
         if self.on_started is not None:
             self.on_started()
@@ -139,7 +148,9 @@ class Service:
 def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        log_level="warning",
+        http=BoundedProtocol,
+        backlog=_ACCEPTED_AT_ONCE,
+        log_level="error",  # a warning for each malformed request would let anybody fill the log
         log_config=None,  # the application that runs this process configures logging
         access_log=False,  # paths contain client user ids
         lifespan="off",
@@ -159,7 +170,7 @@ def _listen(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # on Windows, this option would let two services share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen(128)
+        listening.listen(_QUEUE)
     except OSError as error:
         listening.close()
         raise SetupError(f"port: cannot listen on {host}:{port} ({error.strerror}).") from None

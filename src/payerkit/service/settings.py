@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import UnionType
 from typing import get_args
+from urllib.parse import urlsplit
 
 from eth_utils import is_checksum_address
 
@@ -20,6 +22,12 @@ NO_FEE_ADDRESS = "0x000000000000000000000000000000000000dEaD"
 
 PROTOCOL_FEE_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
 """Recipient of the sandbox's protocol fee: an invented address, of which nobody has the key."""
+
+
+RESERVED = frozenset(
+    {"agreement", "docs", "healthz", "kyc", "openapi.json", "sandbox", "static-offline-docs", "v1", "v2"}
+)
+"""What the sandbox's own paths begin with."""
 
 
 class SetupError(Exception):
@@ -36,7 +44,8 @@ class Settings:
     details are decided; decide_after sets both. kyc_required: refuse bank details until the identity check is approved.
     rate_limit: calls of the API per minute; 0 for no limit. live_like: the limits of the live service, and
     kyc_required. fee_percent, fee_address: the protocol fee on top of each payment, 0 for none, and its recipient.
-    faults: the fault plan. max_body: the largest request body, in bytes.
+    faults: the fault plan. max_body: the largest request body, in bytes. trusted_hosts: the names by which the sandbox
+    is reached, besides localhost and that in public_url.
     """
 
     seed: int | str | None = None
@@ -52,6 +61,7 @@ class Settings:
     fee_address: str | None = None
     faults: str = ""
     max_body: int = 2**20
+    trusted_hosts: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,6})?", str(self.fee_percent)):
@@ -69,8 +79,7 @@ class Settings:
             parse_fault_plan(self.faults)
         except ValueError as error:
             raise SetupError(f"faults: {error}.") from None
-        if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
-            raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
+        self._check_addresses()
 
     def _check_behaviour(self) -> None:
         for name in ("kyc_after", "accounts_after", "decide_after"):
@@ -80,6 +89,25 @@ class Settings:
         for name in ("kyc_required", "live_like"):
             if not isinstance(getattr(self, name), bool):
                 raise SetupError(f"{name}: expected True or False.")
+
+    def _check_addresses(self) -> None:
+        if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
+            raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
+        if (first := self.root_path.split("/")[1:2]) and first[0] in RESERVED:
+            raise SetupError(f"public_url: the path /{first[0]} is the sandbox's own; choose another.")
+        if not all(re.fullmatch(r"[A-Za-z0-9.-]+", host) for host in self.trusted_hosts):
+            raise SetupError("trusted_hosts: expected names without a port, such as sandbox.example.com.")
+
+    @property
+    def root_path(self) -> str:
+        """What stands before each path in a browser, where a proxy serves more than the sandbox; "" for nothing."""
+        return urlsplit(self.public_url or "").path.rstrip("/")
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names by which the sandbox may be reached."""
+        public = urlsplit(self.public_url or "").hostname
+        return frozenset({"localhost", public or "localhost", *(host.lower() for host in self.trusted_hosts)})
 
     @property
     def needs_kyc(self) -> bool:

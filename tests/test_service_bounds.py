@@ -1,0 +1,209 @@
+"""What one caller without a key can take from a sandbox: little memory, few connections, no time, and no other name."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+import payerkit
+from payerkit.connection import SandboxClient
+from payerkit.service import bounded_protocol, middleware
+from published import BANK_DETAILS, PAYER
+
+HALF_OPEN = Path(__file__).with_name("half_open.py")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[SandboxClient]:
+    """Yield a sandbox for all tests that leave it as it is."""
+    with payerkit.sandbox() as opened:
+        yield opened
+
+
+def connect(client: SandboxClient) -> socket.socket:
+    """Return a connection to a sandbox."""
+    opened = socket.create_connection(("127.0.0.1", int(client.base_url.rpartition(":")[2])), timeout=20)
+    opened.settimeout(20)
+    return opened
+
+
+def read_all(opened: socket.socket) -> bytes:
+    """Return what arrives until the other side closes."""
+    parts = []
+    try:
+        while part := opened.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:  # it had not read everything that was sent
+        pass
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "start", [b"GET / HTTP/1.1\r\nx: ", b"GET / HTTP/1.1\r\n", b"GET /", b"POST / HTTP/1.1\r\nhost: x\r\nx:"]
+)
+def test_a_head_without_end_is_cut_off(client: SandboxClient, start: bytes) -> None:
+    """Of a head that never ends, only some kilobytes are kept: then the connection ends."""
+    sent = 0
+    with closing(connect(client)) as opened:
+        opened.sendall(start)
+        try:
+            while sent < 2**24:
+                sent += opened.send(b"x: %d\r\n" % sent * 1000 if start.endswith(b"\n") else b"x" * 8000)
+        except OSError:
+            pass
+
+    assert sent < 2**23  # what waits in the buffers of both sockets was sent, too
+
+
+def test_a_head_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of a head counts from its start, not from its last byte; also after a first request."""
+    monkeypatch.setattr(bounded_protocol, "HEAD_SECONDS", 0.3)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as silent, closing(connect(opened)) as dripping:
+        dripping.sendall(b"GET /docs/x HTTP/1.1\r\nHost: localhost\r\n\r\nGET")
+        replies = [read_all(silent), read_all(dripping)]
+
+    assert [b"HTTP/1.1 408", b"HTTP/1.1 404"] == [reply[:12] for reply in replies]
+    assert b"HTTP/1.1 408" in replies[1]
+
+
+def test_a_body_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch, client: SandboxClient) -> None:
+    """So is a body, with a key or for a page without one, in the published format."""
+    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.3)
+    with closing(connect(client)) as opened:
+        opened.sendall(b"POST /kyc/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nx")
+        reply = read_all(opened)
+
+    assert (b"HTTP/1.1 408", 408) == (reply[:12], json.loads(reply.partition(b"\r\n\r\n")[2])["statusCode"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on descriptors")
+def test_half_open_connections_keep_nobody_out() -> None:
+    """400 silent connections to a sandbox with 256 descriptors leave it answering, and its log empty."""
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with ExitStack() as stack:
+        process = stack.enter_context(subprocess.Popen([sys.executable, HALF_OPEN], **pipes, text=True))
+        port = int(process.stdout.readline()) if process.stdout else 0
+        for _ in range(400):
+            stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=20)))
+        status = requests.get(f"http://127.0.0.1:{port}/", timeout=20).status_code
+        _, log = process.communicate("stop", timeout=20)
+
+    assert (200, "") == (status, log)
+
+
+def test_busy_connections_are_kept_and_further_ones_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every connection has a request in hand, one more gets a 503."""
+    monkeypatch.setattr(bounded_protocol, "max_connections", lambda: 1)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as busy:
+        busy.sendall(b"POST /kyc/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+        assert b"HTTP/1.1 100" == busy.recv(65536)[:12]
+        with closing(connect(opened)) as late:
+            refused = read_all(late)
+        busy.sendall(b"xx")
+        reply = busy.recv(65536)
+
+    assert (b"HTTP/1.1 503", b"HTTP/1.1 404") == (refused[:12], reply[:12])
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:1", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8765", 200),
+        ("192.0.2.7:8765", 200),  # a number leads to one machine, whoever gives it
+        ("team.example.com", 200),  # of public_url
+        ("SANDBOX.example.com:80", 200),  # a trusted name
+        ("attacker.example.com", 421),
+        ("localhost.attacker.example.com", 421),
+        ("[", 421),
+    ],
+)
+def test_other_names_are_refused(named: SandboxClient, host: str, status: int) -> None:
+    """A page elsewhere whose name leads to this machine reads nothing here."""
+    assert status == requests.get(named.base_url, headers={"Host": host}, timeout=20).status_code
+
+
+@pytest.fixture(scope="module")
+def named() -> Iterator[SandboxClient]:
+    """Yield a sandbox that goes by two names."""
+    settings: dict[str, Any] = {"public_url": "https://team.example.com", "trusted_hosts": ["sandbox.example.com"]}
+    with payerkit.sandbox(**settings) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/kyc/x", "/v2/payer/x", "/nowhere", "/openapi.json"])
+def test_nothing_is_kept_by_caches(client: SandboxClient, path: str) -> None:
+    """Every response says so, whatever it is."""
+    response = requests.get(client.base_url + path, timeout=20)
+
+    assert ["no-store"] == response.raw.headers.getlist("cache-control")
+
+
+@pytest.mark.parametrize("strips", [True, False])
+def test_a_sandbox_works_below_a_path(strips: bool) -> None:
+    """Behind a proxy that strips the path, or leaves it there, links, pages, forms and the documentation work."""
+    with proxy("/pay/box", strips=strips) as (url, forward_to), payerkit.sandbox(public_url=url) as direct:
+        forward_to(direct.base_url)
+        with payerkit.Client(url, direct.reveal_key()) as client:
+            payer = payerkit.create_payer(client, PAYER)
+            payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
+            assert 1 == len(payerkit.list_payment_details(client, PAYER["clientUserId"]))
+        assert (True, True) == (payer.kyc_url.startswith(f"{url}/kyc/"), payer.agreement_url.startswith(f"{url}/"))
+        signed = requests.post(payer.agreement_url, data={"consent": "yes"}, timeout=20)
+        assert (200, True) == (signed.status_code, signed.url.startswith(f"{url}/agreement/"))
+        document = requests.get(f"{url}/openapi.json", timeout=20).json()
+        docs = requests.get(f"{url}/docs", timeout=20).text
+
+    assert ([{"url": "/pay/box"}], True) == (document["servers"], "/pay/box/openapi.json" in docs)
+
+
+class proxy:  # noqa: N801 - used as a function
+    """A small reverse proxy: gives its URL below a path, and a function that says where it leads."""
+
+    def __init__(self, path: str, *, strips: bool) -> None:
+        target: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def forward(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                sent_path = self.path.removeprefix(path) if strips else self.path
+                headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+                response = requests.request(
+                    self.command, target[0] + sent_path, data=body, headers=headers, allow_redirects=False, timeout=20
+                )
+                self.send_response(response.status_code)
+                for name, value in response.headers.items():
+                    if name.lower() in {"content-type", "location"}:
+                        self.send_header(name, value)
+                self.send_header("Content-Length", str(len(response.content)))
+                self.end_headers()
+                self.wfile.write(response.content)
+
+            do_GET = do_POST = do_PATCH = forward  # noqa: N815 - the names of http.server
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._url = f"http://127.0.0.1:{self._server.server_port}{path}"
+        self._target = target
+
+    def __enter__(self) -> tuple[str, Any]:
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self._url, self._target.append
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
