@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Generator, Iterator
 
 import pytest
@@ -37,14 +38,8 @@ def shared() -> Iterator[Client]:
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the address and keys of whoever runs the tests out of them."""
-    for name in (
-        "PAYERKIT_BASE_URL",
-        "PAYERKIT_API_KEY",
-        "PAYERKIT_PREVIOUS_API_KEY",
-        "PAYERKIT_SANDBOX_KEY",
-        "PAYERKIT_PROFILES",
-    ):
-        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("PAYERKIT_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.hookimpl(wrapper=True)

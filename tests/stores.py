@@ -6,10 +6,10 @@ import base64
 from pathlib import Path
 
 from payerkit.service.database import Database, open_database
-from payerkit.service.encryption import EncryptionKeys
+from payerkit.service.encryption import DEFAULT_WORLD, EncryptionKeys
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
-from payerkit.service.worlds import DEFAULT_WORLD, Worlds
+from payerkit.service.worlds import Worlds
 
 ENCRYPTION_KEY = base64.urlsafe_b64encode(b"a key for tests, of 32 bytes ...").decode()
 API_KEY = "a key for tests of stores"

@@ -26,6 +26,7 @@ from processes import running
 from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 QUICKSTART = Path(__file__).parent.parent / "notebooks" / "00-quickstart.ipynb"
+IN_TEAM_DB = ("sandbox", "--port", "0", "--db", "team.db")
 KEY = "key-that-the-environment-gives"
 
 
@@ -54,7 +55,10 @@ def test_sandbox_serves_another_process_and_survives_a_restart(tmp_path: Path) -
 def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) -> None:
     """The quickstart runs with `connect(...)` in place of `sandbox(...)`, without the lines of a sandbox's controls."""
     notebook = nbformat.read(QUICKSTART, as_version=4)
-    with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _):
+    with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path, PAYERKIT_SANDBOX_API_KEY=KEY) as (
+        printed,
+        _,
+    ):
         live = f"connect({address(printed)!r}, api_key={KEY!r})"
         for cell in notebook.cells:
             lines = [line for line in cell.source.splitlines() if "client.sandbox." not in line]
@@ -62,7 +66,10 @@ def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) ->
         assert 1 == sum(live in cell.source for cell in notebook.cells)
         NotebookClient(notebook, timeout=60).execute()
 
-    with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path, PAYERKIT_API_KEY=KEY) as (printed, _):
+    with running("sandbox", "--port", "0", "--db", "team.db", folder=tmp_path, PAYERKIT_SANDBOX_API_KEY=KEY) as (
+        printed,
+        _,
+    ):
         client = payerkit.connect(address(printed), api_key=KEY)
         accounts = payerkit.list_payment_details(client, "user-123")
         client.close()
@@ -74,7 +81,7 @@ def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) ->
 def test_keys_of_the_environment_are_used_and_not_printed(tmp_path: Path) -> None:
     """A key from the environment opens the sandbox, and stands in no output and no file."""
     secret = Fernet.generate_key().decode()
-    environment = {"PAYERKIT_API_KEY": KEY, "PAYERKIT_SANDBOX_KEY": secret}
+    environment = {"PAYERKIT_SANDBOX_API_KEY": KEY, "PAYERKIT_SANDBOX_ENCRYPTION_KEY": secret}
     with running("sandbox", "--port", "0", "--db", "x.db", folder=tmp_path, **environment) as (printed, _process):
         client = payerkit.connect(address(printed), api_key=KEY)
         payerkit.create_payer(client, PAYER)
@@ -102,7 +109,7 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_sandbox_misbehaves_in_silence_until_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
     """With a plan of faults it breaks calls off. Ctrl+C, or the end of a container, ends it and its data, quietly."""
-    options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1")
+    options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1", "--log-level", "warning")
     with running("sandbox", *options, folder=tmp_path, TMPDIR=str(tmp_path)) as (printed, process):
         headers = {"x-api-key": next(word for word in printed.split() if word.startswith("sandbox_"))}
         for place in range(20):
@@ -248,7 +255,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run a sandbox whose time stands still in a process of its own; give what it printed."""
     folder = tmp_path_factory.mktemp("service")
     options = ("--clock", "manual", "--accounts-after", "60", "--kyc-after", "120", "--port", "0")
-    with running("sandbox", *options, folder=folder, PAYERKIT_API_KEY=KEY) as (printed, _process):
+    with running("sandbox", *options, folder=folder, PAYERKIT_SANDBOX_API_KEY=KEY) as (printed, _process):
         yield printed
 
 
@@ -422,7 +429,7 @@ def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboa
     service = {"PAYERKIT_BASE_URL": f"http://127.0.0.1:{port}", "PAYERKIT_API_KEY": KEY}
     options = ("payers.csv", "--workers", "16")
     alone = onboard(*options, **service)
-    with running("sandbox", "--port", port, folder=tmp_path, PAYERKIT_API_KEY=KEY):
+    with running("sandbox", "--port", port, folder=tmp_path, PAYERKIT_SANDBOX_API_KEY=KEY):
         served = onboard(*options, **service)
 
     assert (1, True) == (alone.returncode, "Nothing was sent." in alone.stderr)

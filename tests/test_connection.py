@@ -124,7 +124,9 @@ def test_sandbox_ends_quietly_while_a_body_is_still_coming(caplog: pytest.LogCap
     """A request that never comes whole does not hold up the end, and leaves no traceback."""
     client = payerkit.sandbox()
     with socket.create_connection((str(urlsplit(client.base_url).hostname), urlsplit(client.base_url).port)) as half:
-        head = f"POST /v1/pay HTTP/1.1\r\nHost: x\r\nx-api-key: {client._key.reveal()}\r\nContent-Length: 50\r\n"
+        head = (
+            f"POST /v1/pay HTTP/1.1\r\nHost: localhost\r\nx-api-key: {client._key.reveal()}\r\nContent-Length: 50\r\n"
+        )
         half.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
         half.settimeout(20)
         payerkit.create_payer(client, PAYER)  # by then, the half has arrived

@@ -158,6 +158,8 @@ def test_a_sandbox_works_below_a_path(strips: bool) -> None:
         forward_to(direct.base_url)
         with payerkit.Client(url, direct.reveal_key()) as client:
             payer = payerkit.create_payer(client, PAYER)
+            assert payer.kyc_url
+            assert payer.agreement_url
             payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
             assert 1 == len(payerkit.list_payment_details(client, PAYER["clientUserId"]))
         assert (True, True) == (payer.kyc_url.startswith(f"{url}/kyc/"), payer.agreement_url.startswith(f"{url}/"))

@@ -21,7 +21,7 @@ from payerkit.service.database import open_database, sqlite_file
 from payerkit.service.encryption import (
     ENCRYPTION_KEY_VARIABLE,
     EncryptionKeys,
-    load_api_key,
+    load_api_keys,
     load_encryption_keys,
     new_encryption_key,
 )
@@ -206,8 +206,8 @@ def test_services_may_start_at_the_same_time(postgres: str) -> None:
 def test_keys_beside_a_database_are_whole(tmp_path: Path) -> None:
     """Services that start at the same time all get the same key, and none an empty one."""
     for place in range(20):
-        keys = at_once(lambda place=place: load_api_key(tmp_path / f"{place}.db", {}), 6)  # type: ignore[misc]
-        assert (1, True) == (len(set(keys)), str(keys[0]).startswith("sandbox_"))
+        keys = at_once(lambda place=place: load_api_keys(tmp_path / f"{place}.db", {}), 6)  # type: ignore[misc]
+        assert (1, True) == (len({each["default"] for each in keys}), keys[0]["default"].startswith("sandbox_"))
     assert {f"{place}.db.api-key" for place in range(20)} == {file.name for file in tmp_path.iterdir()}
 
 
@@ -217,14 +217,14 @@ def test_a_key_file_without_a_valid_key_is_refused(tmp_path: Path, text: str) ->
     (tmp_path / "x.db.api-key").write_text(text, "utf-8")
 
     with pytest.raises(SetupError, match="not a valid key"):
-        load_api_key(tmp_path / "x.db", {})
+        load_api_keys(tmp_path / "x.db", {})
 
 
 @pytest.mark.parametrize("key", [" ", "two words"])
 def test_a_key_of_the_environment_is_checked(key: str) -> None:
     """A key from the environment is checked as well."""
-    with pytest.raises(SetupError, match="PAYERKIT_API_KEY: not a valid key"):
-        load_api_key(None, {"PAYERKIT_API_KEY": key})
+    with pytest.raises(SetupError, match="PAYERKIT_SANDBOX_API_KEY: not a valid key"):
+        load_api_keys(None, {"PAYERKIT_SANDBOX_API_KEY": key})
 
 
 @pytest.mark.parametrize("db", ["", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path()])

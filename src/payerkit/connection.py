@@ -171,6 +171,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     *,
     seed: int | str | None = None,
     db: str | Path | None = None,
+    api_keys: Mapping[str, str] | None = None,
     port: int = 0,
     public_url: str | None = None,
     trusted_hosts: Sequence[str] = (),
@@ -203,6 +204,10 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
             `client.sleep()`, and what waits with it, then advances the clock and returns at once. Several services on
             one `db` share its clock.
         db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
+        api_keys: API keys by names of your choice, such as {"alice": ..., "bob": ...}: each opens a world of its own,
+            with payers, accounts, rates, wallet, clock and faults that no other key sees. The client has the first.
+            By default, one new key; with `db`, the keys in PAYERKIT_SANDBOX_API_KEY (alice:KEY,bob:KEY), or the one
+            beside the database.
         port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
         public_url: The URL of the pages in a browser, if it differs from the listening address. It may have a path,
             below which a proxy serves the sandbox.
@@ -236,8 +241,9 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     """
     service = open_service(
         db=db,
+        api_keys=api_keys,
         port=port,
-        # The key of a live service, if the environment has one, is no business of a throw-away sandbox.
+        # A throw-away sandbox has its own keys.
         environment=os.environ if db is not None else {},
         seed=seed,
         public_url=public_url,
@@ -265,7 +271,13 @@ _running: weakref.WeakValueDictionary[int, SandboxClient] = weakref.WeakValueDic
 
 
 def open_service(
-    *, db: str | Path | None, host: str = "127.0.0.1", port: int, environment: Mapping[str, str], **settings: Any
+    *,
+    db: str | Path | None,
+    host: str = "127.0.0.1",
+    port: int,
+    api_keys: Mapping[str, str] | None = None,
+    environment: Mapping[str, str],
+    **settings: Any,
 ) -> Service:
     """Return the embedded service, listening but not answering yet; it replaces a sandbox that runs on its port.
 
@@ -280,7 +292,7 @@ def open_service(
         checked = Settings(**settings)
         if (replaced := _running.pop(port, None)) is not None:
             replaced.close()
-        return Service(checked, db=db, host=host, port=port, environment=environment)
+        return Service(checked, db=db, host=host, port=port, api_keys=api_keys, environment=environment)
     except SetupError as error:
         problem = InvalidInput(f"The sandbox cannot start. {error}")
     raise problem

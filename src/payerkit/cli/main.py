@@ -87,17 +87,19 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
 
 _DEMO = "Register a payer, store a bank account and request a payment in a sandbox. Needs no key and no network."
 
-_SANDBOX = """Run a sandbox of the payer API until you press Ctrl+C. The environment variable PAYERKIT_API_KEY sets its
-API key; without it, a new key is made. Several people or notebooks can share one sandbox."""
+_SANDBOX = """Run a sandbox of the payer API until you press Ctrl+C. Several people or notebooks can share it. Each
+option can also stand in an environment variable, such as PAYERKIT_SANDBOX_PORT. PAYERKIT_SANDBOX_API_KEY holds the API
+key, or several with names (alice:KEY,bob:KEY), each of which sees data of its own; without it, a new key is made.
+PAYERKIT_SANDBOX_ENCRYPTION_KEY holds the key that encrypts the data; of several, separated by commas, the first
+encrypts and all decrypt, so that a key can be replaced."""
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--port", type=int, default=8765, help="port to listen on (default: %(default)s; 0: any free port)")
+    add("--port", type=int, help="port to listen on (default: 8765; 0: any free port)")
     add(
         "--host",
-        default="127.0.0.1",
-        help="address to listen on (default: %(default)s, this machine only); the sandbox speaks plain http, so other "
+        help="address to listen on (default: 127.0.0.1, this machine only); the sandbox speaks plain http, so other "
         "machines should reach it through a proxy with TLS",
     )
     add(
@@ -105,50 +107,73 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         help="keep the data in this SQLite file or SQLAlchemy URL (default: forget it at the end); give a database "
         "password in PGPASSWORD",
     )
-    add("--public-url", metavar="URL", help="URL of the sandbox in a browser, if it differs from the listening address")
+    add(
+        "--public-url",
+        metavar="URL",
+        help="URL of the sandbox in a browser, if it differs from the listening address; it may have a path, below "
+        "which a proxy serves the sandbox",
+    )
+    add(
+        "--trusted-host",
+        action="append",
+        dest="trusted_hosts",
+        metavar="NAME",
+        help="a name by which the sandbox is reached, besides localhost and that in --public-url; may be repeated",
+    )
     add("--seed", help="make ids reproducible, for notebooks and tests")
     add(
         "--clock",
         choices=["wall", "manual"],
-        default="wall",
         help="wall: real time (default); manual: a clock that stands still until POST /sandbox/clock/advance",
     )
     add(
         "--kyc-after",
         type=float,
-        default=5.0,
         metavar="SECONDS",
-        help="seconds until a submitted identity check is decided (default: %(default)g)",
+        help="seconds until a submitted identity check is decided (default: 5)",
     )
     add(
         "--accounts-after",
         type=float,
-        default=2.0,
         metavar="SECONDS",
-        help="seconds until new bank details are decided (default: %(default)g)",
+        help="seconds until new bank details are decided (default: 2)",
     )
     add("--decide-after", type=float, metavar="SECONDS", help="replaces both; 0 decides at once")
-    add("--kyc-required", action="store_true", help="accept bank details only after an approved identity check")
-    add("--rate-limit", type=int, default=0, metavar="N", help="calls allowed per minute (default: 0, no limit)")
+    add(
+        "--kyc-required",
+        action="store_true",
+        default=None,
+        help="accept bank details only after an approved identity check",
+    )
+    add("--rate-limit", type=int, metavar="N", help="calls allowed per minute (default: 0, no limit)")
     add(
         "--live-like",
         action="store_true",
+        default=None,
         help="limit calls as the live service does, to 5 a second, and require an approved identity check",
     )
     add(
         "--fee-percent",
-        default="0.1",
         metavar="P",
-        help="protocol fee on top of each payment, in percent (default: %(default)s; 0: none)",
+        help="protocol fee on top of each payment, in percent (default: 0.1; 0: none)",
     )
     add("--fee-address", metavar="0x...", help="wallet that receives the fee (default: an invented address)")
     add(
         "--faults",
-        default="",
         metavar="PLAN",
         help='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%%"',
     )
-    add("--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_KEY and exit")
+    add(
+        "--log-level",
+        choices=["debug", "info", "warning", "error"],
+        help="info: one line of JSON on standard error for each call (default), without personal data; warning: only "
+        "what goes wrong",
+    )
+    add("--reset", action="store_true", help="delete everything that --db holds, then start; asks first")
+    add("--yes", action="store_true", help="with --reset: do not ask")
+    add(
+        "--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit"
+    )
 
 
 _DURABLE = """after a power cut or a crash of the operating system, the last moments of the journal may be missing; with

@@ -8,45 +8,42 @@ import sys
 from argparse import Namespace
 
 from payerkit.connection import BASE_URL, open_service
+from payerkit.errors import InvalidInput
 from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
 
-_SETTINGS = (
-    "seed",
-    "clock",
-    "public_url",
-    "kyc_after",
-    "accounts_after",
-    "decide_after",
-    "kyc_required",
-    "rate_limit",
-    "live_like",
-    "fee_percent",
-    "fee_address",
-    "faults",
-)
-"""Options of the command that are settings of the service."""
 
+def run(arguments: Namespace) -> int:
+    """Run the sandbox and print how to reach it; or print a new encryption key, or empty a database first."""
+    # Imported here: the sandbox is an extra.
+    from payerkit.cli.sandbox_options import read_options  # noqa: PLC0415
+    from payerkit.service import call_log, encryption  # noqa: PLC0415
 
-def run(options: Namespace) -> int:
-    """Run the sandbox and print how to reach it; or print a new encryption key."""
-    if options.new_key:
-        from payerkit.service.encryption import new_encryption_key  # noqa: PLC0415 - the sandbox is an extra
-
-        print(new_encryption_key())
+    if arguments.new_key:
+        print(encryption.new_encryption_key())
         return 0
-    settings = {name: getattr(options, name) for name in _SETTINGS}
-    service = open_service(db=options.db, host=options.host, port=options.port, environment=os.environ, **settings)
-    key = f"the value of {API_KEY}" if os.environ.get(API_KEY) else service.api_key_location or service.api_key
+    options = read_options(vars(arguments))
+    call_log.log_to_stderr(options.log_level)
+    if os.environ.get(API_KEY) and not os.environ.get(encryption.API_KEY_VARIABLE):
+        print(f"{API_KEY} is not used: it may be a live service's. Set {encryption.API_KEY_VARIABLE}.", file=sys.stderr)
+    if arguments.reset and not _reset(options.db, is_agreed=arguments.yes):
+        return 1
+    service = open_service(
+        db=options.db, host=options.host, port=options.port, environment=os.environ, **options.service_settings
+    )
+    is_given = bool(os.environ.get(encryption.API_KEY_VARIABLE))
+    key = f"the value of {encryption.API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
     url = f'"{service.url}", api_key=...'
     is_local = is_loopback(options.host)
     if not is_local:
         url = "the https URL of your proxy, api_key=..."
         warning = "Other machines can reach this sandbox over plain http: put a proxy with TLS in front of it."
         print(warning, file=sys.stderr)
+    worlds = ", ".join(service.world_names)
     lines = [
         f"Sandbox      {service.url}   (API documentation: {service.url}/docs)",
         f"API key      {key}",
+        *([f"Worlds       {worlds}: each API key sees its own"] * (len(service.world_names) > 1)),
         f"Data         {'kept in the database' if options.db else 'deleted at the end; --db keeps it'}",
         *(["Clock        stands still until SandboxControls(client).advance(minutes=2)"] * (options.clock == "manual")),
         f"In Python    payerkit.connect({url})",
@@ -57,3 +54,28 @@ def run(options: Namespace) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     service.run(lambda: print("\n".join(lines), flush=True))
     return 0
+
+
+def _reset(db: str | None, *, is_agreed: bool) -> bool:
+    """Delete what the database holds, if a person agrees; return True if it was deleted."""
+    from payerkit.service.server import stored_data  # noqa: PLC0415 - the sandbox is an extra
+    from payerkit.service.settings import SetupError  # noqa: PLC0415
+
+    if db is None:
+        raise InvalidInput("--reset: name the database with --db; without one, nothing is kept.")
+    if not is_agreed and not sys.stdin.isatty():
+        raise InvalidInput("--reset: add --yes, since nobody can be asked here. Nothing was deleted.")
+    try:
+        with stored_data(db, os.environ) as stored:
+            counts = stored.counts()
+            what = f"{counts['payers']} payers, {counts['payment_details']} accounts, {counts['payments']} payments"
+            if not is_agreed and input(f"Delete {what} for good? [y/N] ").strip().lower() not in {"y", "yes"}:
+                print("Nothing was deleted.")
+                return False
+            stored.delete_everything()
+    except SetupError as error:
+        problem = InvalidInput(str(error))
+    else:
+        print(f"Deleted {what}.")
+        return True
+    raise problem

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from payerkit.service import pages, routes, sandbox_routes
+from payerkit.service import health, pages, routes, sandbox_routes
+from payerkit.service.call_log import CALL_RECORD
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
@@ -28,8 +29,11 @@ def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:
     """Return the service on a database; the API key of a request opens one of its worlds."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        state = {"settings": settings, "worlds": worlds, **scope.get("state", {})}
-        await _create_routes()({**scope, "state": state}, receive, send)
+        scope["state"] = {"settings": settings, "worlds": worlds, **scope.get("state", {})}
+        try:
+            await _create_routes()(scope, receive, send)
+        finally:
+            scope[CALL_RECORD].route = getattr(scope.get("route"), "path_format", None)
 
     # The outermost layer, so that responses to failures carry the sandbox's header, too.
     return RequestGuard(serve, worlds, settings)
@@ -46,6 +50,7 @@ def _create_routes() -> ASGIApp:
     )
     app.include_router(routes.router, tags=["the API"])
     app.include_router(sandbox_routes.router)
+    app.include_router(health.router)
     app.include_router(pages.router)
     handlers: dict[Any, Any] = {
         HTTPException: handle_exception,

@@ -13,7 +13,9 @@ from sqlalchemy import (
     Connection,
     Engine,
     create_engine,
+    delete,
     event,
+    func,
     insert,
     inspect,
     make_url,
@@ -26,7 +28,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQL
 from payerkit.service.encryption import EncryptionKeys, RecordCipher, new_encryption_key
 from payerkit.service.errors import Problem
 from payerkit.service.settings import SetupError
-from payerkit.service.stored_rows import VERSION, Base, MetaRow, VersionRow
+from payerkit.service.stored_rows import VERSION, Base, MetaRow, VersionRow, WorldRow
 
 T = TypeVar("T")
 
@@ -104,6 +106,23 @@ class Database:
         row = f"meta {name}"
         kept = self.keep(**{name: self.cipher.seal(row, {name: value}).decode()})
         return str(self.cipher.unseal(row, kept[name].encode())[name])
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of rows of each table."""
+        with self.read() as connection:
+            return {
+                name: connection.scalar(select(func.count()).select_from(table)) or 0
+                for name, table in Base.metadata.tables.items()
+            }
+
+    def delete_everything(self) -> None:
+        """Delete what is stored, in all worlds, and the database's identity; keys and the names of worlds stay."""
+        with self.write() as connection:
+            for table in reversed(Base.metadata.sorted_tables):
+                if table.name not in {"worlds", "meta", VersionRow.__tablename__}:
+                    connection.execute(delete(table))
+            connection.execute(update(WorldRow).values(advanced=0.0))
+            connection.execute(delete(MetaRow).where(MetaRow.name.in_(["identity", "clock"])))
 
     def _open_cipher(self, keys: EncryptionKeys) -> RecordCipher:
         """Return the cipher with the database's own key, encrypted anew if the first of the given keys is a new one."""

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import warnings
 from collections.abc import Mapping
@@ -22,7 +23,14 @@ ENCRYPTION_KEY_VARIABLE = "PAYERKIT_SANDBOX_ENCRYPTION_KEY"
 OLD_ENCRYPTION_KEY_VARIABLE = "PAYERKIT_SANDBOX_KEY"
 """The name of that variable in 0.1.0."""
 
-API_KEY_VARIABLE = "PAYERKIT_API_KEY"
+API_KEY_VARIABLE = "PAYERKIT_SANDBOX_API_KEY"
+"""The API key of a sandbox, or several with the names of their worlds: alice:KEY,bob:KEY."""
+
+DEFAULT_WORLD = "default"
+"""The world of a key without a name."""
+
+_MIN_LENGTH = 16
+"""The length from which an API key cannot be guessed by trying, which other machines could."""
 
 
 class EncryptionKeys:
@@ -121,11 +129,45 @@ def load_encryption_keys(database: Path | None, environment: Mapping[str, str]) 
     return EncryptionKeys(_read_or_create(file, new_encryption_key()))
 
 
-def load_api_key(database: Path | None, environment: Mapping[str, str]) -> str | None:
-    """Return the API key from the environment, or from the file beside a SQLite database, or None."""
-    if key := environment.get(API_KEY_VARIABLE):
-        return _check_key(key, API_KEY_VARIABLE)
-    return None if database is None else _read_or_create(key_file(database, "api-key"), new_api_key())
+def load_api_keys(database: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the API keys by the names of their worlds: from the environment, or the file beside a SQLite database.
+
+    Without a key in the environment, there is none for any other database. Raises SetupError for an invalid key.
+    """
+    if given := environment.get(API_KEY_VARIABLE):
+        return _parse_api_keys(given)
+    return {} if database is None else {DEFAULT_WORLD: _read_or_create(key_file(database, "api-key"), new_api_key())}
+
+
+def _parse_api_keys(text: str) -> dict[str, str]:
+    keys: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, key = part.strip().rpartition(":")
+        if (name or DEFAULT_WORLD) in keys:
+            raise SetupError(f"{API_KEY_VARIABLE}: two keys for the world {name or DEFAULT_WORLD}; give each a name.")
+        keys[name or DEFAULT_WORLD] = key
+    return check_api_keys(keys, API_KEY_VARIABLE)
+
+
+def check_api_keys(keys: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return API keys by the names of their worlds. Raises SetupError for a name or a key that cannot be one."""
+    for name, key in keys.items():
+        if not re.fullmatch(r"[a-z0-9-]{1,40}", name):
+            raise SetupError(f"{source}: the name of a world has small letters, digits and hyphens, as in alice:KEY.")
+        _check_key(key, source)
+    if len(set(keys.values())) < len(keys):
+        raise SetupError(f"{source}: two worlds have one key; give each its own.")
+    return dict(keys)
+
+
+def check_key_lengths(keys: Mapping[str, str]) -> None:
+    """Raise SetupError for an API key that is too short for a sandbox that other machines reach."""
+    for name, key in keys.items():
+        if len(key) < _MIN_LENGTH:
+            raise SetupError(
+                f"{API_KEY_VARIABLE}: the key of the world {name} is too short for a sandbox that other machines can "
+                f"reach; it needs at least {_MIN_LENGTH} characters."
+            )
 
 
 def key_file(database: Path, kind: str) -> Path:
@@ -135,8 +177,9 @@ def key_file(database: Path, kind: str) -> Path:
 
 def _check_key(key: str, source: str) -> str:
     """Return the key, unless no header could carry it, or it is empty and would let everybody in."""
-    if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise SetupError(f"{source}: not a valid key; expected printable ASCII characters without spaces.")
+    if not re.fullmatch(r"[!-+\-.-9;-~]+", key):  # printable ASCII but for the signs between keys
+        message = "not a valid key; expected printable ASCII characters, without spaces, commas or colons"
+        raise SetupError(f"{source}: {message}.")
     return key
 
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from payerkit.service.call_log import CALL_RECORD, CallRecord
 from payerkit.service.errors import Problem
 from payerkit.service.faults import WRITE_METHODS, ServerConnection
 from payerkit.service.settings import Settings
@@ -22,8 +23,8 @@ from payerkit.service.worlds import World, Worlds
 SANDBOX_HEADER = "x-payerkit-sandbox"
 """Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
 
-PUBLIC_PATHS = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
-"""Paths that need no API key: the documentation, and the pages with their unguessable links. So does the start page."""
+PUBLIC_PATHS = ("/docs", "/healthz", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
+"""Paths that need no API key: documentation, health, and the pages with their unguessable links; and the start page."""
 
 _CONTROLS = "/sandbox/"
 """Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
@@ -62,8 +63,11 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
 
+        call = CallRecord(scope["method"])
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                call.status = message["status"]
                 MutableHeaders(scope=message).update(
                     {SANDBOX_HEADER: self._worlds.identity, "Cache-Control": "no-store"}
                 )
@@ -78,6 +82,7 @@ class RequestGuard:
             else:
                 connection = ServerConnection(receive, send)
                 world = self._find_world(scope)
+                call.world = world.name
                 scope = {**scope, "state": world.state}
                 receive = await self._read_json(scope, receive)
                 handler = await world.faults.wrap(handler, scope, receive, connection)
@@ -85,7 +90,10 @@ class RequestGuard:
             handler = problem.response()
         except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
             handler = Problem(503, "The sandbox is shutting down").response({"Connection": "close"})
-        await handler(scope, receive, send_with_headers)
+        try:
+            await handler({**scope, CALL_RECORD: call}, receive, send_with_headers)
+        finally:
+            call.log()
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the application handle a request; of writes, only so many at once."""

@@ -9,9 +9,12 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -19,9 +22,10 @@ from starlette.types import ASGIApp
 from payerkit.service import encryption
 from payerkit.service.app import create_app
 from payerkit.service.bounded_protocol import BoundedProtocol
-from payerkit.service.database import open_database, sqlite_file
+from payerkit.service.database import Database, open_database, sqlite_file
+from payerkit.service.encryption import DEFAULT_WORLD
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.worlds import DEFAULT_WORLD, Worlds
+from payerkit.service.worlds import Worlds
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -84,7 +88,8 @@ class Service:
     """One service on one port: `start()` runs it in a thread, `run()` in the foreground; `stop()` ends it.
 
     db: a path or an SQLAlchemy URL; None for a temporary file, deleted when the service stops. port: 0 for any free
-    one. environment: may hold the keys. Raises SetupError if the service cannot start.
+    one. api_keys: by the names of their worlds; by default, those in the environment. environment: may hold the keys.
+    Raises SetupError if the service cannot start.
     """
 
     def __init__(
@@ -94,8 +99,14 @@ class Service:
         db: str | Path | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
+        api_keys: Mapping[str, str] | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
+        is_shared = not (_is_local(host) and _is_local(urlsplit(settings.public_url or "").hostname or host))
+        if is_shared and settings.seed is not None:
+            raise SetupError(
+                "seed: the links of a seeded sandbox can be computed; leave it out where other machines reach it."
+            )
         self._thread: threading.Thread | None = None
         file = None if db is None else sqlite_file(db)
         self.api_key_location = "" if file is None else f"in the file {encryption.key_file(file, 'api-key')}"
@@ -106,11 +117,18 @@ class Service:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
             encryption_keys = encryption.load_encryption_keys(file, environment)
-            api_key = encryption.load_api_key(file, environment)
+            if api_keys is None:
+                keys = encryption.load_api_keys(file, environment)
+            else:
+                keys = encryption.check_api_keys(api_keys, "api_keys")
             database = open_database(db, encryption_keys)
             resources.callback(database.close)
-            self.api_key = api_key or database.keep_sealed("api_key", encryption.new_api_key())
-            app = create_app(Worlds(database, settings, {DEFAULT_WORLD: self.api_key}), settings)
+            keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", encryption.new_api_key())}
+            if is_shared:
+                encryption.check_key_lengths(keys)
+                settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
+            self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
+            app = create_app(Worlds(database, settings, keys), settings)
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
         self._server = _Server(_uvicorn_config(app))
@@ -145,6 +163,16 @@ class Service:
         self._resources.close()
 
 
+@contextmanager
+def stored_data(db: str | Path, environment: Mapping[str, str]) -> Iterator[Database]:
+    """Give a database that is there already, without a service. Raises SetupError if it is no sandbox's, or missing."""
+    file = sqlite_file(db)
+    if file is not None and not file.exists():
+        raise SetupError(f"db: {file} does not exist.")
+    with closing(open_database(db, encryption.load_encryption_keys(file, environment))) as database:
+        yield database
+
+
 def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -158,6 +186,14 @@ def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=2,
     )
+
+
+def _is_local(host: str) -> bool:
+    """Return True for a host that only this machine reaches."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _listen(host: str, port: int) -> socket.socket:

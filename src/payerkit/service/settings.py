@@ -95,7 +95,7 @@ class Settings:
             raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
         if (first := self.root_path.split("/")[1:2]) and first[0] in RESERVED:
             raise SetupError(f"public_url: the path /{first[0]} is the sandbox's own; choose another.")
-        if not all(re.fullmatch(r"[A-Za-z0-9.-]+", host) for host in self.trusted_hosts):
+        if not all(re.fullmatch(r"[A-Za-z0-9.:-]+", host) for host in self.trusted_hosts):
             raise SetupError("trusted_hosts: expected names without a port, such as sandbox.example.com.")
 
     @property

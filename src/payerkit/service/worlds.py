@@ -10,14 +10,12 @@ from sqlalchemy import insert, select
 
 from payerkit.service.call_limits import CallLimits
 from payerkit.service.database import Database
+from payerkit.service.encryption import DEFAULT_WORLD
 from payerkit.service.faults import FaultInjector
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.store import Step, Store, StoredPayer, find_world_of_page
 from payerkit.service.stored_rows import WorldRow
-
-DEFAULT_WORLD = "default"
-"""The world of a key without a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,11 @@ class Worlds:
             store = Store(database, world_id, settings, Identifiers(seed))
             world = World(name, store, FaultInjector(settings.faults, seed), CallLimits(settings))
             self._by_id[world_id] = self._by_key[key.encode()] = world
+
+    def ask_database(self) -> None:
+        """Read something. Raises SQLAlchemyError if the database does not answer."""
+        with self._database.read() as connection:
+            connection.execute(select(WorldRow.id).limit(1)).all()
 
     def of_key(self, api_key: str) -> World | None:
         """Return the world that an API key opens, or None."""

@@ -1,0 +1,71 @@
+"""The options of `payerkit sandbox`: from the command line, or from environment variables of their names."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Annotated, Any, Literal
+
+from pydantic import ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from payerkit.errors import InvalidInput
+from payerkit.service.encryption import API_KEY_VARIABLE, ENCRYPTION_KEY_VARIABLE, OLD_ENCRYPTION_KEY_VARIABLE
+
+PREFIX = "PAYERKIT_SANDBOX_"
+
+_KEYS = {API_KEY_VARIABLE, ENCRYPTION_KEY_VARIABLE, OLD_ENCRYPTION_KEY_VARIABLE}
+"""Variables with the prefix that are no options, since keys stand on no command line."""
+
+
+class SandboxOptions(BaseSettings):
+    """The options; one that is given as an argument wins over its variable, such as PAYERKIT_SANDBOX_PORT."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX)
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    db: str | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    seed: str | None = None
+    clock: str = "wall"
+    public_url: str | None = None
+    trusted_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    kyc_after: float = 5.0
+    accounts_after: float = 2.0
+    decide_after: float | None = None
+    kyc_required: bool = False
+    rate_limit: int = 0
+    live_like: bool = False
+    fee_percent: str = "0.1"
+    fee_address: str | None = None
+    faults: str = ""
+
+    @field_validator("trusted_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+
+    @property
+    def service_settings(self) -> dict[str, Any]:
+        """The options that are settings of the service."""
+        return self.model_dump(exclude={"host", "port", "db", "log_level"})
+
+
+def read_options(given: dict[str, Any]) -> SandboxOptions:
+    """Return the options of the command line, and of the environment where they are not given (None).
+
+    Raises InvalidInput that names the variable.
+    """
+    known = {PREFIX + name.upper() for name in SandboxOptions.model_fields} | _KEYS
+    for name in os.environ:
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            close = difflib.get_close_matches(name.upper(), known, n=1)
+            raise InvalidInput(f"{name}: there is no such setting{f'; did you mean {close[0]}?' if close else '.'}")
+    names = SandboxOptions.model_fields.keys()
+    try:
+        return SandboxOptions(**{name: value for name in names if (value := given.get(name)) is not None})
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+    problems = (f"{PREFIX}{str(each['loc'][0]).upper()}: {each['msg'].lower()}." for each in found)
+    raise InvalidInput("\n".join(problems))

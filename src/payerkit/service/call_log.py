@@ -1,0 +1,56 @@
+"""One line a call, without personal data: what was called, how it ended, how long it took, and in which world."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+LOGGER = logging.getLogger("payerkit.sandbox")
+"""The logger of calls (info) and of failures (error). It writes nothing unless whoever runs the process sets it up."""
+
+
+CALL_RECORD = "payerkit.call"
+"""Where a request's scope holds its CallRecord."""
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What is known of a call while it runs. route: its template, such as /v2/payer/{clientUserId}, never an id."""
+
+    method: str
+    route: str | None = None
+    status: int | None = None
+    world: str | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def log(self) -> None:
+        """Write the line."""
+        if LOGGER.isEnabledFor(logging.INFO):
+            elapsed = round((time.monotonic() - self.started) * 1000, 1)
+            call = {"method": self.method, "route": self.route, "status": self.status, "ms": elapsed}
+            LOGGER.info("call", extra={"call": call | {"world": self.world}})
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line: time, level, message, and what a call or a failure adds."""
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line: dict[str, Any] = {"time": moment, "level": record.levelname.lower(), "message": record.getMessage()}
+        line |= getattr(record, "call", {})
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def log_to_stderr(level: str) -> None:
+    """Write the lines of this process from a level on to its standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    LOGGER.setLevel(level.upper())

@@ -1,0 +1,36 @@
+"""Whether the sandbox works: for whatever watches over it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter
+from typing_extensions import TypedDict
+
+from payerkit.service.errors import Problem
+from payerkit.service.routes import from_state
+from payerkit.service.worlds import Worlds
+
+router = APIRouter(tags=["sandbox only"])
+
+_SECONDS = 2.0
+"""How long the database may take to answer."""
+
+
+class HealthResponse(TypedDict):
+    """That the sandbox works."""
+
+    status: Literal["ok"]
+
+
+@router.get("/healthz", operation_id="sandbox_health", summary="See whether the sandbox works")
+async def get_health(worlds: Annotated[Worlds, from_state("worlds")]) -> HealthResponse:
+    """Return that the sandbox works, if its database answers in time; needs no API key."""
+    # A thread of its own, since all others may be waiting for the database.
+    with anyio.move_on_after(_SECONDS) as limit:
+        await to_thread.run_sync(worlds.ask_database, abandon_on_cancel=True, limiter=CapacityLimiter(1))
+    if limit.cancelled_caught:
+        raise Problem(503, "The sandbox's database does not answer", headers={"Retry-After": "5"})
+    return {"status": "ok"}
