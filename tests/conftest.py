@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
 import payerkit
 from payerkit.client import Client
+from postgres_server import find_initdb, running_postgres
 
 KEY = "key-of-a-test-1234567890"
 
@@ -34,6 +37,32 @@ def shared() -> Iterator[Client]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Run a PostgreSQL server for the tests; yield its URL."""
+    if (initdb := find_initdb()) is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    with running_postgres(initdb) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """Return the URL of an empty database on PostgreSQL."""
+    engine = create_engine(postgres_server)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return postgres_server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
+    """Return the path or URL of an empty database, of each kind tested."""
+    return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
+
+
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the address and keys of whoever runs the tests out of them."""
@@ -42,6 +71,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "PAYERKIT_API_KEY",
         "PAYERKIT_PREVIOUS_API_KEY",
         "PAYERKIT_SANDBOX_KEY",
+        "PAYERKIT_SANDBOX_ENCRYPTION_KEY",
         "PAYERKIT_PROFILES",
     ):
         monkeypatch.delenv(name, raising=False)
