@@ -149,7 +149,7 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
             if engine.dialect.name == "sqlite":
                 event.listen(engine, "connect", _prepare_sqlite)
                 event.listen(engine, "begin", _begin_sqlite)
-            _prepare_tables(engine)
+            _prepare_tables(engine, keys)
             database = Database(engine, keys)
         except ModuleNotFoundError as error:
             raise _missing_driver(error) from None
@@ -160,17 +160,28 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
     return database
 
 
-def _prepare_tables(engine: Engine) -> None:
-    """Create the tables in an empty database; of several services that start at once, one does."""
+def _prepare_tables(engine: Engine, keys: EncryptionKeys) -> None:
+    """Create the tables in an empty database, or upgrade those of an earlier version of payerkit.
+
+    Of several services that start at once, one does; the others wait for it. What fails changes nothing.
+    """
+    with engine.connect() as connection, connection.begin():
+        names = set(inspect(connection).get_table_names())
+        if _stored_version(connection, names) == VERSION:
+            return
     with engine.connect().execution_options(**{_IS_WRITE: True}) as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
         names = set(inspect(connection).get_table_names())
+        version = _stored_version(connection, names)
         if not names & set(Base.metadata.tables):
             Base.metadata.create_all(connection, checkfirst=False)
             connection.execute(insert(VersionRow).values(version_num=VERSION))
-        elif _stored_version(connection, names) != VERSION:
-            raise SetupError("db: this database was made by another version of payerkit.")
+        elif version != VERSION:
+            # Not above: a start must not wait for the import of Alembic, which takes longer than all the rest.
+            from payerkit.service.migrations import upgrade_tables  # noqa: PLC0415
+
+            upgrade_tables(connection, version, keys)
 
 
 def _stored_version(connection: Connection, names: set[str]) -> str | None:
