@@ -12,9 +12,6 @@ from sqlalchemy import create_engine
 
 FOLDER = Path(__file__).parent / "data" / "old_databases"
 
-KINDS = ["first", "last"]
-"""The first of 0.1.0's databases and the last, between which columns became wider and clocks could be advanced."""
-
 
 def backend(db: str | Path) -> str:
     """Return the name under which the databases of one kind are stored."""
@@ -22,7 +19,7 @@ def backend(db: str | Path) -> str:
 
 
 def load_old_database(db: str | Path, kind: str) -> None:
-    """Fill an empty database with what 0.1.0 left."""
+    """Fill an empty database with what 0.1.0 left: the "first" kind of its databases, or the "last"."""
     sql = (FOLDER / f"{kind}.{backend(db)}.sql").read_text("utf-8")
     if isinstance(db, Path):
         with closing(sqlite3.connect(db)) as connection:

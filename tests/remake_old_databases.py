@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -146,6 +147,11 @@ def dump_postgres(url: str) -> str:
     return "\n".join(kept) + "\n"
 
 
+def git(*arguments: str | Path) -> None:
+    """Run git in this clone."""
+    subprocess.run([shutil.which("git") or "git", *arguments], check=True, cwd=HERE)
+
+
 def main() -> None:
     """Make all of them."""
     initdb = find_initdb()
@@ -154,11 +160,11 @@ def main() -> None:
     for kind, commit in COMMITS.items():
         with TemporaryDirectory() as folder, running_postgres(initdb) as url:
             tree, file = Path(folder) / "tree", Path(folder) / "old.db"
-            subprocess.run(["git", "worktree", "add", "--detach", tree, commit], check=True, cwd=HERE)
+            git("worktree", "add", "--detach", tree, commit)
             try:
                 answers = fill(tree / "src", kind, str(file)), fill(tree / "src", kind, url)
             finally:
-                subprocess.run(["git", "worktree", "remove", "--force", tree], check=True, cwd=HERE)
+                git("worktree", "remove", "--force", tree)
             for name, sql, answer in zip(
                 ("sqlite", "postgresql"), (dump_sqlite(file), dump_postgres(url)), answers, strict=True
             ):

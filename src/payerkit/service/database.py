@@ -163,25 +163,27 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
 def _prepare_tables(engine: Engine, keys: EncryptionKeys) -> None:
     """Create the tables in an empty database, or upgrade those of an earlier version of payerkit.
 
-    Of several services that start at once, one does; the others wait for it. What fails changes nothing.
+    Of several services that start at once, one does, and the others wait for it. What fails changes nothing.
     """
     with engine.connect() as connection, connection.begin():
-        names = set(inspect(connection).get_table_names())
-        if _stored_version(connection, names) == VERSION:
+        if _stored_version(connection, _table_names(connection)) == VERSION:
             return
     with engine.connect().execution_options(**{_IS_WRITE: True}) as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
-        names = set(inspect(connection).get_table_names())
-        version = _stored_version(connection, names)
+        names = _table_names(connection)
         if not names & set(Base.metadata.tables):
             Base.metadata.create_all(connection, checkfirst=False)
             connection.execute(insert(VersionRow).values(version_num=VERSION))
-        elif version != VERSION:
-            # Not above: a start must not wait for the import of Alembic, which takes longer than all the rest.
+        elif (version := _stored_version(connection, names)) != VERSION:
+            # Imported here, since Alembic takes longer to import than a sandbox takes to start.
             from payerkit.service.migrations import upgrade_tables  # noqa: PLC0415
 
             upgrade_tables(connection, version, keys)
+
+
+def _table_names(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names())
 
 
 def _stored_version(connection: Connection, names: set[str]) -> str | None:

@@ -19,7 +19,7 @@ from sqlalchemy import (
     Column,
     Connection,
     DateTime,
-    Float,
+    Double,
     ForeignKey,
     Integer,
     LargeBinary,
@@ -75,7 +75,7 @@ _WORLDS = Table(
     _TABLES,
     _id(),
     _text("name", 40, unique=True),
-    Column("advanced", Float, nullable=False),
+    Column("advanced", Double, nullable=False),
     _created(),
 )
 _PAYERS = Table(
@@ -88,7 +88,7 @@ _PAYERS = Table(
     _sealed(),
     _text("kyc", 40),
     _text("kyc_following", 40, nullable=True),
-    Column("kyc_due", Float),
+    Column("kyc_due", Double),
     _text("agreement", 40),
     _text("kyc_page", 64, unique=True),
     _text("agreement_page", 64, unique=True),
@@ -104,7 +104,7 @@ _DETAILS = Table(
     _sealed(),
     _text("state", 40),
     _text("following", 40, nullable=True),
-    Column("due", Float),
+    Column("due", Double),
     _created(),
 )
 _PAYMENTS = Table(
@@ -152,7 +152,7 @@ def upgrade() -> None:
         connection.execute(text("PRAGMA secure_delete = ON"))
     for name in _OLD_TABLES:
         # Copies and no renaming: indexes, constraints and sequences would keep the names that the new ones need.
-        connection.execute(text(f"CREATE TEMPORARY TABLE old_{name} AS SELECT * FROM {name}"))
+        connection.execute(text(f"CREATE TEMPORARY TABLE old_{name} AS SELECT * FROM {name}"))  # noqa: S608 - see above
         connection.execute(text(f"DROP TABLE {name}"))
     _TABLES.create_all(connection, checkfirst=False)
     _Rewriting(connection, keys).run()
@@ -205,7 +205,9 @@ class _Rewriting:
     def _write_meta(self) -> None:
         """Write what the database knows of itself, and the world."""
         old = {row.name: row.value for row in self._connection.execute(text("SELECT * FROM old_meta"))}
-        known = {name: self._open("meta", name, old[name])[name] for name in ("identity", "clock", "api_key") if name in old}
+        known = {
+            name: self._open("meta", name, old[name])[name] for name in ("identity", "clock", "api_key") if name in old
+        }
         if "api_key" in known:
             known["api_key"] = self._cipher.seal("meta api_key", {"api_key": known["api_key"]}).decode()
         known["data_key"] = self._keys.wrap(self._data_key)
