@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -394,12 +396,23 @@ def test_eight_processes_start_at_once_on_an_old_database(database: str | Path) 
     assert (4, 3, 1) == tuple(len(rows[name]) for name in ("payers", "payments", "worlds"))
 
 
+def test_a_start_waits_for_nobody_who_writes(tmp_path: Path) -> None:
+    """A database that needs nothing is only read."""
+    open_store(tmp_path / "x.db", SETTINGS).database.close()
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as writing:
+        writing.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        open_store(tmp_path / "x.db", SETTINGS).database.close()
+
+    assert time.monotonic() - began < 5
+
+
 def test_two_databases_are_upgraded_at_once(tmp_path: Path) -> None:
     """In two threads of a process, such as two notebooks' sandboxes: Alembic keeps its connection in a module."""
     files = [tmp_path / f"{number}.db" for number in range(3)]
     for file in files:
         load_old_database(file, "last")
-    threads = [threading.Thread(target=lambda file=file: open_database(file, KEYS).close()) for file in files]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda file=file: open_database(file, KEYS).close()) for file in files]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -435,7 +448,7 @@ def test_two_processes_serve_one_database(postgres: str, tmp_path: Path) -> None
         create_payer(client, PAYER)
 
         def write(each: Client) -> list[str]:
-            return [create_payment_detail(each, PAYER["clientUserId"], BANK_DETAILS).id for _ in range(5)]
+            return [str(create_payment_detail(each, PAYER["clientUserId"], BANK_DETAILS).id) for _ in range(5)]
 
         with ThreadPoolExecutor(8) as threads:
             stored = [one for ids in threads.map(write, [client, other] * 4) for one in ids]

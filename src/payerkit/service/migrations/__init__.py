@@ -50,7 +50,7 @@ def upgrade_tables(connection: Connection, version: str | None, keys: Encryption
         if connection.dialect.name == "sqlite":
             copy = _back_up(connection)
             undoing.callback(copy.unlink)
-            _LOG.warning("Upgrading the database; %s is a copy as it was before.", copy)
+            _LOG.warning("Upgrading the database; %s is a copy as it was before.", copy.name)
         VersionRow.metadata.tables[VersionRow.__tablename__].create(connection, checkfirst=True)
         with _ALEMBIC:
             command.upgrade(config, "head")
