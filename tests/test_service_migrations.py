@@ -229,6 +229,17 @@ def test_a_copy_is_kept_of_a_file(old_file: Path) -> None:
     assert {"team.db", "team.db.before-0002", "new.db"} == {file.name for file in old_file.parent.iterdir()}
 
 
+def test_an_old_database_opens_with_the_keys_it_had(old_file: Path) -> None:
+    """With the file beside it, or the variable of 0.1.0, whose new name is said."""
+    old_file.with_name("team.db.key").write_text(ENCRYPTION_KEY, "ascii")
+    Service(SETTINGS, db=old_file, environment={}).stop()
+    old_file.with_name("team.db.key").unlink()
+    with pytest.warns(FutureWarning, match="is now called PAYERKIT_SANDBOX_ENCRYPTION_KEY"):
+        Service(SETTINGS, db=old_file, environment={"PAYERKIT_SANDBOX_KEY": ENCRYPTION_KEY}).stop()
+
+    assert 4 == len(content_of(old_file)["payers"])
+
+
 def test_a_database_may_get_a_new_key_with_its_upgrade(old_file: Path) -> None:
     """The old one is given after the new one, once; then the new one alone opens the database."""
     new = new_encryption_key()
