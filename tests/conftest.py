@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
 import payerkit
 from payerkit.client import Client
+from postgres_server import find_initdb, running_postgres
 
 KEY = "key-of-a-test-1234567890"
 
@@ -33,6 +36,32 @@ def shared() -> Iterator[Client]:
     """One sandbox for all tests that use ids of their own; it decides at once and charges no fee."""
     with payerkit.sandbox(seed="shared", decide_after=0, fee_percent=0) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Run a PostgreSQL server for the tests; yield its URL."""
+    if (initdb := find_initdb()) is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    with running_postgres(initdb) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """Return the URL of an empty database on PostgreSQL."""
+    engine = create_engine(postgres_server)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return postgres_server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
+    """Return the path or URL of an empty database, of each kind tested."""
+    return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(autouse=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, insert, text
+from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
 from payerkit.service.database import open_database, sqlite_file
@@ -35,47 +31,6 @@ from published import BANK_DETAILS, PAYER
 from stores import ENCRYPTION_KEY, open_store, open_worlds
 
 KEYS = EncryptionKeys(ENCRYPTION_KEY)
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """Run a PostgreSQL server for the tests; yield its URL."""
-    found = [shutil.which("initdb"), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")))]
-    if (initdb := next(filter(None, reversed(found)), None)) is None:
-        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
-    # The server refuses to run as root; the user that its package made may not enter the folders of pytest.
-    as_user = ["runuser", "-u", "postgres", "--"] if os.name == "posix" and os.geteuid() == 0 else []
-    with TemporaryDirectory(prefix="payerkit-postgres-") as folder:
-        if as_user:
-            shutil.chown(folder, "postgres")
-        data = f"{folder}/data"
-
-        def run(*command: str) -> None:
-            subprocess.run([*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
-
-        run(initdb, "-D", data, "-A", "trust", "-U", "payerkit", "--no-sync")
-        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-        control = [str(Path(initdb).with_name("pg_ctl")), "-D", data, "-w", "-l", f"{folder}/log"]
-        run(*control, "-o", options, "start")
-        yield f"postgresql+psycopg://payerkit@/postgres?host={folder}"
-        run(*control, "-m", "immediate", "stop")
-
-
-@pytest.fixture
-def postgres(postgres_server: str) -> str:
-    """Return the URL of an empty database on PostgreSQL."""
-    engine = create_engine(postgres_server)
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-    engine.dispose()
-    return postgres_server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
-    """Return the path or URL of an empty database, of each kind tested."""
-    return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
 
 
 def test_everything_survives_a_restart(database: str | Path) -> None:

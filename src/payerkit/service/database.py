@@ -45,6 +45,13 @@ _START_LOCK = 7_209_318
 """PostgreSQL's advisory lock under which the tables are created; any number that nobody else uses."""
 
 
+_UPGRADE_SECONDS = 120
+"""How long a service that starts waits for another one that creates or upgrades the tables."""
+
+_BUSY_TIMEOUT = "PRAGMA busy_timeout=10000"
+"""How long SQLite waits for another process that writes, in milliseconds."""
+
+
 class Database:
     """An open database: its transactions, and the cipher of its records."""
 
@@ -168,7 +175,7 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
             if engine.dialect.name == "sqlite":
                 event.listen(engine, "connect", _prepare_sqlite)
                 event.listen(engine, "begin", _begin_sqlite)
-            _prepare_tables(engine)
+            _prepare_tables(engine, keys)
             database = Database(engine, keys)
         except ModuleNotFoundError as error:
             raise _missing_driver(error) from None
@@ -179,17 +186,45 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
     return database
 
 
-def _prepare_tables(engine: Engine) -> None:
-    """Create the tables in an empty database; of several services that start at once, one does."""
-    with engine.connect().execution_options(**{_IS_WRITE: True}) as connection, connection.begin():
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
-        names = set(inspect(connection).get_table_names())
+def _prepare_tables(engine: Engine, keys: EncryptionKeys) -> None:
+    """Create the tables in an empty database, or upgrade those of an earlier version of payerkit.
+
+    Of several services that start at once, one does, and the others wait for it. What fails changes nothing.
+    """
+    with engine.connect() as connection, connection.begin():
+        if _stored_version(connection, _table_names(connection)) == VERSION:
+            return
+    with _start_transaction(engine) as connection:
+        names = _table_names(connection)
         if not names & set(Base.metadata.tables):
             Base.metadata.create_all(connection, checkfirst=False)
             connection.execute(insert(VersionRow).values(version_num=VERSION))
-        elif _stored_version(connection, names) != VERSION:
-            raise SetupError("db: this database was made by another version of payerkit.")
+        elif (version := _stored_version(connection, names)) != VERSION:
+            # Imported here, since Alembic takes longer to import than a sandbox takes to start.
+            from payerkit.service.migrations import upgrade_tables  # noqa: PLC0415
+
+            upgrade_tables(connection, version, keys)
+
+
+@contextmanager
+def _start_transaction(engine: Engine) -> Iterator[Connection]:
+    """Give a transaction that one service has at a time; the others wait for it as long as an upgrade may take."""
+    with engine.connect().execution_options(**{_IS_WRITE: True}) as connection:
+        driver: Any = connection.connection.driver_connection
+        if engine.dialect.name == "sqlite":
+            driver.execute(f"PRAGMA busy_timeout={_UPGRADE_SECONDS * 1000}")
+        with connection.begin():
+            if engine.dialect.name == "postgresql":
+                connection.execute(text("SET LOCAL statement_timeout = 0"))
+                connection.execute(text(f"SET LOCAL lock_timeout = '{_UPGRADE_SECONDS}s'"))
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+            yield connection
+        if engine.dialect.name == "sqlite":
+            driver.execute(_BUSY_TIMEOUT)
+
+
+def _table_names(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names())
 
 
 def _stored_version(connection: Connection, names: set[str]) -> str | None:
@@ -220,7 +255,8 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     # None, so that _begin_sqlite begins transactions: sqlite3 begins them itself, but only before the first write.
     connection.isolation_level = None
     # The wait comes first: to change the journal mode takes a lock, for which other services that start wait, too.
-    for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    connection.execute(_BUSY_TIMEOUT)
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
