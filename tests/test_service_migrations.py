@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import signal
@@ -36,6 +37,7 @@ from published import BANK_DETAILS, ORDER, PAYER
 from stores import ENCRYPTION_KEY, open_store
 
 KEYS = EncryptionKeys(ENCRYPTION_KEY)
+OTHER_KEY = base64.urlsafe_b64encode(bytes(32)).decode()
 SETTINGS = Settings(seed="old", clock="manual")
 HERE = str(Path(__file__).parent)
 PAYERS_PATH = "/v1/payer/example-payer-001%40example.com"
@@ -283,7 +285,7 @@ def test_tables_of_another_program_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "statement", "words"),
     [
-        (new_encryption_key(), None, "encrypted with another key"),
+        (OTHER_KEY, None, "encrypted with another key"),
         (
             ENCRYPTION_KEY,
             "UPDATE payment_details SET sealed = X'00' WHERE id = 4",
