@@ -8,7 +8,10 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import create_engine, text
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 import payerkit
 from payerkit.client import Client
@@ -69,6 +72,34 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the address and keys of whoever runs the tests out of them."""
     for name in [name for name in os.environ if name.startswith("PAYERKIT_")]:
         monkeypatch.delenv(name)
+
+
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=20)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples without `-m ""`, and let workers and the processes that tests start compile modules once."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if _is_quick(config):
+        settings.load_profile("quick")
+
+
+def _is_quick(config: pytest.Config) -> bool:
+    return "not slow" in config.option.markexpr
+
+
+class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+    """Gives each worker a file at a time, and all tests in the browser to one, so that only that one starts it."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Let the tests in the browser share it, unless all of them run: they would take longer than all others."""
+    return OneBrowser(config, log) if _is_quick(config) else None
 
 
 @pytest.hookimpl(wrapper=True)

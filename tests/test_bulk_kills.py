@@ -57,8 +57,8 @@ class Case:
 
 CASES = [
     Case(seed=1, payers=956, workers=16),
-    Case(seed=2, payers=956, workers=8),
-    Case(seed=3, payers=956, workers=3),
+    Case(seed=2, payers=286, workers=8),
+    Case(seed=3, payers=286, workers=3),
     Case(seed=4, payers=286, workers=3, latency=0.02),
 ]
 """956 payers are a table of 1,000 rows."""

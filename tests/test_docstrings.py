@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -33,12 +34,19 @@ def examples(name: str) -> list[doctest.DocTest]:
     return [test for test in found if test.examples and not any(part[0] == "_" for part in test.name.split(".")[1:])]
 
 
+@pytest.fixture(scope="module")
+def template() -> str:
+    """Return a table of payers."""
+    with redirect_stdout(io.StringIO()) as table:
+        assert main(["onboard", "--template"]) == 0
+    return table.getvalue()
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the folder in which examples run; it has a table of payers."""
     monkeypatch.chdir(tmp_path)
-    with Path("payers.csv").open("w", encoding="utf-8") as table, redirect_stdout(table):
-        assert main(["onboard", "--template"]) == 0
+    Path("payers.csv").write_text(template, encoding="utf-8")
     return tmp_path
 
 

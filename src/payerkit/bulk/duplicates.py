@@ -56,6 +56,8 @@ class RowGroups:
         """
         chosen = self.rows.copy()
         several = np.bincount(self.groups)[self.groups] > 1 if len(self.groups) else np.zeros(0, bool)
+        if not several.any():
+            return chosen
         columns = {"group": self.groups, "spare": spare[self.rows], "written": self.written, "row": self.rows}
         found = pd.DataFrame({name: column[several] for name, column in columns.items()})
         found["times"] = -found.groupby(["group", "spare", "written"])["row"].transform("size")

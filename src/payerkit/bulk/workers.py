@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from payerkit.bulk.rate_limit import RunStopped, StopSignal
@@ -30,11 +31,13 @@ def run_workers(
 ) -> None:
     """Run the task for every item, in as many threads as there are workers, until the run is stopped.
 
-    Items are taken as they are needed. on_tick: called in this thread every 0.1 s. After an interrupt no item is begun,
-    and the calls under way end by themselves; after a second interrupt they are abandoned. Raises what the task raises,
-    but for RunStopped.
+    For fewer items there are fewer threads; more of them are taken as they are needed. on_tick: called in this thread
+    every 0.1 s. After an interrupt no item is begun, and the calls under way end by themselves; after a second
+    interrupt they are abandoned. Raises what the task raises, but for RunStopped.
     """
-    remaining, next_item = iter(items), threading.Lock()
+    taken = iter(items)
+    first = list(islice(taken, workers))
+    remaining, next_item = chain(first, taken), threading.Lock()
     errors: list[Exception] = []
     begun: list[threading.Event] = []
 
@@ -55,7 +58,7 @@ def run_workers(
             ended.set()
 
     # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
-    ends = [threading.Event() for _ in range(workers)]
+    ends = [threading.Event() for _ in first]
     threads = [threading.Thread(target=worker, args=[ended], daemon=True) for ended in ends]
     with longer_switch_interval():
         try:

@@ -24,6 +24,8 @@ Codes = npt.NDArray[np.int64]
 _NUMBER, _DATE, _OTHER = 0, dt.date.min, ()
 """Placeholders for values that are not text: checks distinguish no more than these three."""
 
+_LARGEST = int(np.iinfo(np.int64).max)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -207,16 +209,24 @@ def _presence(column: Column) -> Column:
 def _combine(columns: Sequence[Column]) -> Column:
     """Return the distinct combinations of values as tuples, None for a missing value; none where the first is missing.
 
-    Two columns are factorized at a time, so that their codes stay small: a product over all would overflow.
+    A combination is a number: the codes of its values as digits. They are factorized once, and before that only where
+    the numbers would overflow.
     """
     first, *others = columns
+    codes = np.full(len(first.codes), -1)
     rows = np.flatnonzero(first.codes >= 0)
-    codes_of_rows, _ = pd.factorize(first.codes[rows])
+    if not len(rows):
+        return Column((), codes)
+    numbers, count = first.codes[rows], len(first.distinct)
     for column in others:
-        codes_of_rows, _ = pd.factorize(codes_of_rows * (len(column.distinct) + 1) + column.codes[rows] + 1)
+        base = len(column.distinct) + 1
+        if count * base > _LARGEST:
+            numbers, distinct = pd.factorize(numbers)
+            count = len(distinct)
+        numbers, count = numbers * base + column.codes[rows] + 1, count * base
+    codes_of_rows, _ = pd.factorize(numbers)
     example = np.empty(codes_of_rows.max(initial=-1) + 1, np.int64)
     example[codes_of_rows] = rows
-    codes = np.full(len(first.codes), -1)
     codes[rows] = codes_of_rows
     # The code -1 takes the last item, None.
     values = (map([*column.distinct, None].__getitem__, column.codes[example].tolist()) for column in columns)

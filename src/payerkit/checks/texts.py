@@ -28,12 +28,20 @@ _FOLDED = str.maketrans(
 )
 """Letters that Unicode does not take apart, and what people leave out inside a word."""
 
+_SEPARATORS = "PZC"
+"""What stands between words: the first letters of the Unicode categories."""
+
+_SEPARATED = {code: " " for code in range(128) if unicodedata.category(chr(code))[0] in _SEPARATORS}
+"""The same in ASCII."""
+
 
 def fold(text: str) -> str:
     """Return a text as searches compare it: small letters without accents, words separated by one blank."""
-    letters = unicodedata.normalize("NFKD", text.casefold().translate(_FOLDED))
-    kept = (letter for letter in letters if not unicodedata.combining(letter))
-    return " ".join("".join(" " if unicodedata.category(each)[0] in "PZC" else each for each in kept).split())
+    letters = text.casefold().translate(_FOLDED)
+    if letters.isascii():  # most texts, in a tenth of the time
+        return " ".join(letters.translate(_SEPARATED).split())
+    kept = (letter for letter in unicodedata.normalize("NFKD", letters) if not unicodedata.combining(letter))
+    return " ".join("".join(" " if unicodedata.category(each)[0] in _SEPARATORS else each for each in kept).split())
 
 
 def inner_separators(value: str) -> bool:

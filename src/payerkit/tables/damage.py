@@ -144,6 +144,8 @@ def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Fi
         return
     field = field_of(column)
     suspects = cells_with(_SUSPECT, cells)
+    if suspects.empty:
+        return
     are_few = sum(_is_date(text) is not None for text in suspects) <= _FEW * cells.notna().sum()
     are_rounded = any(map(_is_rounded, suspects)) and _are_rounded(cells)
     for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):

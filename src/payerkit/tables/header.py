@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import pandas as pd
 
@@ -42,7 +43,7 @@ def find_header(sheet: Sheet, is_known: IsKnown, *, row: int | None = None) -> H
     is_known: whether a text is a known name. row: the last row of the header, if a person says so. Raises InvalidInput
     for an empty sheet, and for a row that it does not have.
     """
-    filled = _first_rows(sheet, row)
+    filled, is_known = _first_rows(sheet, row), cache(is_known)  # each cell is asked about more than once
     numbers = list(filled)
     at = numbers.index(row) if row is not None else _place(filled, is_known)
     first, names = _names(sheet, filled, at, is_known, is_given=row is not None)

@@ -86,8 +86,9 @@ class OwnFile:
 def own_header(sheet: Sheet) -> int | None:
     """Return the number of the header's row in a corrections file; None for any other sheet."""
     first = sheet.cells.head(_HEADER_ROWS)
-    is_token = first.map(lambda text: isinstance(text, str) and text.startswith(TITLE)).any(axis=1)
-    return int(first.index[is_token][0]) if is_token.any() else None
+    rows = zip(first.index.tolist(), first.to_numpy(object), strict=True)
+    has_token = (row for row, texts in rows if any(isinstance(text, str) and text.startswith(TITLE) for text in texts))
+    return next(has_token, None)
 
 
 def own_file(names: Sequence[str | None]) -> OwnFile | None:

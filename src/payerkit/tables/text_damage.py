@@ -40,10 +40,9 @@ def text_damage(text: str) -> TextDamage | None:
 def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, int, TextDamage]]:
     """Yield the damaged texts of a sheet's cells, column by column, with the numbers of their row and column."""
     for column, texts in cells.items():
-        different = texts.drop_duplicates().dropna()
-        found = {text: damage for text in cells_with(_SUSPECT, different) if (damage := text_damage(text))}
-        damaged = texts[texts.isin(list(found))] if found else texts[:0]
-        yield from ((row, column, found[text]) for row, text in damaged.items())  # type: ignore[misc]
+        suspects = cells_with(_SUSPECT, texts)
+        found = {text: text_damage(text) for text in set(suspects)}
+        yield from ((row, column, damage) for row, text in suspects.items() if (damage := found[text]))  # type: ignore[misc]
 
 
 # Wrong encodings
