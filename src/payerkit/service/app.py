@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from payerkit.service import pages, routes, sandbox_routes
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
+from payerkit.service.refusals import create_document
 from payerkit.service.settings import Settings
 from payerkit.service.worlds import Worlds
 
@@ -47,6 +48,7 @@ def _create_routes() -> ASGIApp:
     app.include_router(routes.router, tags=["the API"])
     app.include_router(sandbox_routes.router)
     app.include_router(pages.router)
+    app.openapi = partial(create_document, app, app.openapi)
     handlers: dict[Any, Any] = {
         HTTPException: handle_exception,
         RequestValidationError: handle_validation_error,

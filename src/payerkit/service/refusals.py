@@ -1,0 +1,196 @@
+"""The error responses as the OpenAPI document shows them, each with its schema, so that clients get typed errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NotRequired
+
+from fastapi import FastAPI
+from typing_extensions import TypedDict
+
+FieldCode = Literal[
+    # of pydantic, which checks the form of a body
+    "bool_type",
+    "finite_number",
+    "float_type",
+    "greater_than",
+    "greater_than_equal",
+    "int_parsing",
+    "less_than_equal",
+    "literal_error",
+    "missing",
+    "string_pattern_mismatch",
+    "string_too_long",
+    "string_too_short",
+    "string_type",
+    "string_unicode",
+    # of the sandbox, which checks what it means
+    "address_checksum",
+    "address_format",
+    "address_zero",
+    "amount_digits",
+    "amount_format",
+    "amount_range",
+    "clock_range",
+    "currency_kind",
+    "currency_network",
+    "currency_unknown",
+    "no_rate",
+    "plan",
+    "rate",
+]
+"""What is wrong with a field."""
+
+
+class FieldError(TypedDict):
+    """What is wrong with one field; the message follows the field's name."""
+
+    field: str
+    message: str
+    code: FieldCode
+
+
+class BadRequest(TypedDict):
+    """The request is malformed; `errors` names every invalid field, if it is about fields."""
+
+    statusCode: Literal[400]
+    message: str
+    error: Literal["Bad Request"]
+    errors: NotRequired[list[FieldError]]
+
+
+class Unauthorized(TypedDict):
+    """The API key is missing or wrong."""
+
+    statusCode: Literal[401]
+    message: Literal["Unauthorized"]
+
+
+class Forbidden(TypedDict):
+    """The payer may not do this yet; the code says what is missing."""
+
+    statusCode: Literal[403]
+    message: str
+    error: Literal["Forbidden"]
+    code: Literal["not_yet_passed_kyc_kyb", "not_approved_for_payout_rail"]
+
+
+class NotFound(TypedDict):
+    """What the path names is unknown."""
+
+    statusCode: Literal[404]
+    message: str
+    error: Literal["Not Found"]
+
+
+class Conflict(TypedDict):
+    """The present state does not permit the call."""
+
+    statusCode: Literal[409]
+    message: str
+    error: Literal["Conflict"]
+
+
+class ContentTooLarge(TypedDict):
+    """The body is too large; the connection is closed. `error` depends on the version of Python."""
+
+    statusCode: Literal[413]
+    message: str
+    error: Literal["Content Too Large", "Request Entity Too Large"]
+
+
+class UnsupportedMediaType(TypedDict):
+    """The body is not sent as JSON."""
+
+    statusCode: Literal[415]
+    message: str
+    error: Literal["Unsupported Media Type"]
+
+
+class TooManyRequests(TypedDict):
+    """A limit of calls is reached; nothing was done."""
+
+    statusCode: Literal[429]
+    message: Literal["Too Many Requests"]
+    error: Literal["Too Many Requests"]
+
+
+class InternalServerError(TypedDict):
+    """The sandbox failed; its log says why."""
+
+    statusCode: Literal[500]
+    message: str
+    error: Literal["Internal Server Error"]
+
+
+class ServiceUnavailable(TypedDict):
+    """The call cannot be handled now. Nothing was stored, unless the code says that this is open."""
+
+    statusCode: Literal[503]
+    message: str
+    error: Literal["Service Unavailable"]
+    code: NotRequired[Literal["outcome_open"]]
+
+
+class InsufficientStorage(TypedDict):
+    """The disk is full; nothing was stored."""
+
+    statusCode: Literal[507]
+    message: str
+    error: Literal["Insufficient Storage"]
+
+
+Responses = Mapping[int | str, dict[str, Any]]
+"""Responses as FastAPI documents them, by status."""
+
+_SCHEMAS: Mapping[int, Any] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    413: ContentTooLarge,
+    415: UnsupportedMediaType,
+    429: TooManyRequests,
+    500: InternalServerError,
+    503: ServiceUnavailable,
+    507: InsufficientStorage,
+}
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait, or a date.", "schema": {"type": "string"}}}
+_PAGE = {"text/html": {"schema": {"type": "string"}}}
+
+
+def describe_refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return error responses for the document, each with its schema."""
+    return {status: _describe(status) for status in statuses}
+
+
+def _describe(status: int) -> dict[str, Any]:
+    schema = _SCHEMAS[status]
+    headers = {"headers": _RETRY_AFTER} if status in {429, 503} else {}
+    return {"model": schema, "description": schema.__doc__, **headers}
+
+
+ANY_CALL = describe_refusals(400, 401, 500, 503)
+"""What every call may get."""
+
+API_CALL = describe_refusals(429) | {
+    502: {"description": "Only with a fault plan: a page as of a proxy that has lost the service.", "content": _PAGE},
+    503: {**_describe(503), "content": _PAGE},
+}
+"""What a call of the API may get, too: its calls are limited, and meet faults, with 503 as a page as well."""
+
+WRITE = describe_refusals(413, 415, 507)
+"""What a call with a body may get, too."""
+
+
+def create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the document that FastAPI creates, without the status 422 that it adds: invalid fields get 400 here."""
+    if app.openapi_schema is None:
+        document = create()
+        for operation in (each for path in document["paths"].values() for each in path.values()):
+            operation["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            document["components"]["schemas"].pop(name, None)
+        app.openapi_schema = document
+    return app.openapi_schema
