@@ -5,22 +5,18 @@ Those are the status by id, and the calls by id under /v2, where newer public do
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Request, Security
+from fastapi import APIRouter, Depends, Path, Query, Request, Security
 from fastapi.security import APIKeyHeader
 from pydantic import BeforeValidator
-from pydantic.json_schema import SkipJsonSchema
 
 from payerkit.service import schemas
+from payerkit.service.document import ANY_CALL, API_CALL, WRITE, describe_refusals
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.payments import create_payment
-from payerkit.service.refusals import ANY_CALL, API_CALL, WRITE, describe_refusals
 from payerkit.service.settings import Settings
 from payerkit.service.states import is_compliant, published_state
 from payerkit.service.store import Store
@@ -30,7 +26,7 @@ T = TypeVar("T")
 # Documentation only, for the Authorize button of /docs: the middleware has checked the key already.
 api_key_header = Security(APIKeyHeader(name="x-api-key", auto_error=False))
 
-router = APIRouter(dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
+router = APIRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
 
 # Decoded only here: routes are matched on the path as it was sent, so that an id with a slash is one segment.
 PathId = Annotated[schemas.Id, BeforeValidator(unquote)]
@@ -42,22 +38,6 @@ ClientUserId = Annotated[
         examples=["user-123"],
     ),
 ]
-
-
-@cache
-def _examples() -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", json.loads(files(__package__).joinpath("examples.json").read_text("utf-8")))
-
-
-def _request_of(operation: str) -> Any:
-    """Return the body of an operation with its published examples."""
-    return Body(openapi_examples={name: {"value": each} for name, each in _examples()[operation]["requests"].items()})
-
-
-def _responses_of(operation: str, *refusals: int, status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """Return an operation's responses: its success with examples, and what it may be refused with, besides any call."""
-    examples = {name: {"value": each} for name, each in _examples()[operation]["responses"].items()}
-    return {status: {"content": {"application/json": {"examples": examples}}}, **describe_refusals(*refusals)}
 
 
 def from_state(name: str) -> Any:
@@ -90,10 +70,10 @@ def _in_both_versions(method: str, path: str, *, operation_id: str, **options: A
     "/v2/payer",
     operation_id="create_payer",
     summary="Register a payer, or read a registered one's status",
-    responses=_responses_of("create_payer", 409) | WRITE,
+    responses=describe_refusals(409) | WRITE,
 )
 def post_payer(
-    body: Annotated[schemas.PayerRequest, _request_of("create_payer")],
+    body: schemas.PayerRequest,
     store: StoreDep,
     settings: SettingsDep,
     request: Request,
@@ -119,7 +99,7 @@ def post_payer(
     "/v2/payer/{clientUserId}",
     operation_id="get_payer_status",
     summary="Read a payer's status",
-    responses=_responses_of("get_payer_status", 404),
+    responses=describe_refusals(404),
 )
 def get_payer(client_user_id: ClientUserId, store: StoreDep) -> schemas.PayerStatusResponse:
     """Return the statuses; beyond the specification."""
@@ -137,11 +117,11 @@ def get_payer(client_user_id: ClientUserId, store: StoreDep) -> schemas.PayerSta
     "/payer/{clientUserId}",
     operation_id="update_agreement",
     summary="Record the agreement",
-    responses=_responses_of("update_agreement", 404) | WRITE,
+    responses=describe_refusals(404) | WRITE,
 )
 def patch_payer(
     client_user_id: ClientUserId,
-    body: Annotated[schemas.AgreementRequest, _request_of("update_agreement")],
+    body: schemas.AgreementRequest,
     store: StoreDep,
 ) -> schemas.AgreementResponse:
     """Set the agreement to completed, or back to not started."""
@@ -155,11 +135,11 @@ def patch_payer(
     operation_id="create_payment_detail",
     summary="Add bank details",
     status_code=201,
-    responses=_responses_of("create_payment_detail", 403, 404, status=201) | WRITE,
+    responses=describe_refusals(403, 404) | WRITE,
 )
 def post_payment_detail(
     client_user_id: ClientUserId,
-    body: Annotated[schemas.PaymentDetailRequest, _request_of("create_payment_detail")],
+    body: schemas.PaymentDetailRequest,
     store: StoreDep,
 ) -> schemas.PaymentDetailResponse:
     """Store bank details of a registered payer."""
@@ -174,13 +154,13 @@ def post_payment_detail(
     "/payer/{clientUserId}/payment-details",
     operation_id="list_payment_details",
     summary="List bank details",
-    responses=_responses_of("list_payment_details", 404),
+    responses=describe_refusals(404),
 )
 def get_payment_details(
     client_user_id: ClientUserId,
     store: StoreDep,
     payment_details_id: Annotated[
-        schemas.Id | SkipJsonSchema[None],
+        schemas.Id | None,
         Query(alias="paymentDetailsId", description="Return only the bank details with this id."),
     ] = None,
 ) -> schemas.PaymentDetailsResponse:
@@ -194,11 +174,9 @@ def get_payment_details(
     operation_id="initiate_payment",
     summary="Initiate a payment",
     status_code=201,
-    responses=_responses_of("initiate_payment", status=201) | WRITE,
+    responses=WRITE,
 )
-def post_payment(
-    body: Annotated[schemas.PaymentRequest, _request_of("initiate_payment")], store: StoreDep, settings: SettingsDep
-) -> schemas.PaymentResponse:
+def post_payment(body: schemas.PaymentRequest, store: StoreDep, settings: SettingsDep) -> schemas.PaymentResponse:
     """Return the transactions to sign."""
     order: Any = body
     payment: Any = create_payment(store, order, settings)

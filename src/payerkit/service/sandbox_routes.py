@@ -13,10 +13,10 @@ from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
 from payerkit.service.call_limits import CallLimits
 from payerkit.service.clock import ClockKind, format_time
+from payerkit.service.document import ANY_CALL, WRITE, describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
-from payerkit.service.refusals import ANY_CALL, WRITE, describe_refusals
 from payerkit.service.routes import ClientUserId, PathId, SettingsDep, StoreDep, api_key_header, from_state
 from payerkit.service.schemas import Address, Amount, AnyText, NonEmptyText, Uuid
 from payerkit.service.store import WriteKind

@@ -1,8 +1,10 @@
-"""The error responses as the OpenAPI document shows them, each with its schema, so that clients get typed errors."""
+"""The OpenAPI document: its error responses, each with its schema, so that clients get typed errors; its examples."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import Any, Literal, NotRequired
 
 from fastapi import FastAPI
@@ -140,9 +142,6 @@ class InsufficientStorage(TypedDict):
     error: Literal["Insufficient Storage"]
 
 
-Responses = Mapping[int | str, dict[str, Any]]
-"""Responses as FastAPI documents them, by status."""
-
 _SCHEMAS: Mapping[int, Any] = {
     400: BadRequest,
     401: Unauthorized,
@@ -185,12 +184,23 @@ WRITE = describe_refusals(413, 415, 507)
 
 
 def create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the document that FastAPI creates, without the status 422 that it adds: invalid fields get 400 here."""
+    """Return FastAPI's document with the published examples, and without the status 422: invalid fields get 400."""
     if app.openapi_schema is None:
         document = create()
+        examples = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
         for operation in (each for path in document["paths"].values() for each in path.values()):
             operation["responses"].pop("422", None)
+            _add_examples(operation, examples.get(operation["operationId"].removesuffix("_v2"), {}))
         for name in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(name, None)
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _add_examples(operation: dict[str, Any], examples: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add examples of the body and of the response. FastAPI would leave out the null members of those it is given."""
+    success = next(each for status, each in operation["responses"].items() if status.startswith("2"))
+    for kind, described in (("requests", operation.get("requestBody")), ("responses", success)):
+        if kind in examples:
+            values = {name: {"value": value} for name, value in examples[kind].items()}
+            described["content"]["application/json"]["examples"] = values
