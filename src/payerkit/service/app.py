@@ -50,7 +50,7 @@ def _create_routes() -> ASGIApp:
     )
     for router in _ROUTERS:
         app.include_router(router)
-    app.openapi = partial(create_document, app, app.openapi)
+    app.openapi = partial(create_document, app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
     handlers: dict[Any, Any] = {
         HTTPException: handle_exception,
         405: _handle_wrong_method,

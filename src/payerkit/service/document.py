@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any, Literal, NotRequired
 
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 FieldCode = Literal[
@@ -18,6 +19,7 @@ FieldCode = Literal[
     "greater_than",
     "greater_than_equal",
     "int_parsing",
+    "int_parsing_size",
     "less_than_equal",
     "literal_error",
     "missing",
@@ -142,7 +144,7 @@ class InsufficientStorage(TypedDict):
     error: Literal["Insufficient Storage"]
 
 
-_SCHEMAS: Mapping[int, Any] = {
+_ERRORS: Mapping[int, Any] = {
     400: BadRequest,
     401: Unauthorized,
     403: Forbidden,
@@ -157,17 +159,22 @@ _SCHEMAS: Mapping[int, Any] = {
 }
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait, or a date.", "schema": {"type": "string"}}}
 _PAGE = {"text/html": {"schema": {"type": "string"}}}
+_REF = "#/components/schemas/{model}"
 
 
 def describe_refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return error responses for the document, each with its schema."""
+    """Return error responses for the document, each with a reference to its schema.
+
+    Not with the type itself, of which FastAPI would make a validator for each response: half a second in all.
+    """
     return {status: _describe(status) for status in statuses}
 
 
-def _describe(status: int) -> dict[str, Any]:
-    schema = _SCHEMAS[status]
+def _describe(status: int, **content: Any) -> dict[str, Any]:
+    error = _ERRORS[status]
+    content = {"application/json": {"schema": {"$ref": _REF.format(model=error.__name__)}}, **content}
     headers = {"headers": _RETRY_AFTER} if status in {429, 503} else {}
-    return {"model": schema, "description": schema.__doc__, **headers}
+    return {"description": error.__doc__, "content": content, **headers}
 
 
 ANY_CALL = describe_refusals(400, 401, 500, 503)
@@ -175,7 +182,7 @@ ANY_CALL = describe_refusals(400, 401, 500, 503)
 
 API_CALL = describe_refusals(429) | {
     502: {"description": "Only with a fault plan: a page as of a proxy that has lost the service.", "content": _PAGE},
-    503: {**_describe(503), "content": _PAGE},
+    503: _describe(503, **_PAGE),
 }
 """What a call of the API may get, too: its calls are limited, and meet faults, with 503 as a page as well."""
 
@@ -184,23 +191,35 @@ WRITE = describe_refusals(413, 415, 507)
 
 
 def create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return FastAPI's document with the published examples, and without the status 422: invalid fields get 400."""
+    """Return FastAPI's document with the errors' schemas and the published examples.
+
+    The status 422, which FastAPI adds, is left out: invalid fields get 400.
+    """
     if app.openapi_schema is None:
         document = create()
         examples = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
         for operation in (each for path in document["paths"].values() for each in path.values()):
             operation["responses"].pop("422", None)
             _add_examples(operation, examples.get(operation["operationId"].removesuffix("_v2"), {}))
+        schemas = document["components"]["schemas"]
         for name in ("HTTPValidationError", "ValidationError"):
-            document["components"]["schemas"].pop(name, None)
+            schemas.pop(name, None)
+        schemas.update(_error_schemas())
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _error_schemas() -> dict[str, Any]:
+    """Return the schemas of the error responses, by their names."""
+    adapters: Any = [(error.__name__, "serialization", TypeAdapter(error)) for error in _ERRORS.values()]
+    _, definitions = TypeAdapter.json_schemas(adapters, ref_template=_REF)
+    return dict(definitions["$defs"])
 
 
 def _add_examples(operation: dict[str, Any], examples: Mapping[str, Mapping[str, Any]]) -> None:
     """Add examples of the body and of the response. FastAPI would leave out the null members of those it is given."""
     success = next(each for status, each in operation["responses"].items() if status.startswith("2"))
     for kind, described in (("requests", operation.get("requestBody")), ("responses", success)):
-        if kind in examples:
+        if described and kind in examples:
             values = {name: {"value": value} for name, value in examples[kind].items()}
             described["content"]["application/json"]["examples"] = values
