@@ -21,17 +21,17 @@ from published import ANSWERS, PUBLISHED
 
 SCHEMAS = "#/components/schemas/"
 ERROR_TYPES = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    413: "ContentTooLarge",
-    415: "UnsupportedMediaType",
-    429: "TooManyRequests",
-    500: "InternalServerError",
-    503: "ServiceUnavailable",
-    507: "InsufficientStorage",
+    400: "BadRequestResponse",
+    401: "UnauthorizedResponse",
+    403: "ForbiddenResponse",
+    404: "NotFoundResponse",
+    409: "ConflictResponse",
+    413: "ContentTooLargeResponse",
+    415: "UnsupportedMediaTypeResponse",
+    429: "TooManyRequestsResponse",
+    500: "InternalServerErrorResponse",
+    503: "ServiceUnavailableResponse",
+    507: "InsufficientStorageResponse",
 }
 
 

@@ -54,7 +54,7 @@ class FieldError(TypedDict):
     code: FieldCode
 
 
-class BadRequest(TypedDict):
+class BadRequestResponse(TypedDict):
     """The request is malformed; `errors` names every invalid field, if it is about fields."""
 
     statusCode: Literal[400]
@@ -63,14 +63,14 @@ class BadRequest(TypedDict):
     errors: NotRequired[list[FieldError]]
 
 
-class Unauthorized(TypedDict):
+class UnauthorizedResponse(TypedDict):
     """The API key is missing or wrong."""
 
     statusCode: Literal[401]
     message: Literal["Unauthorized"]
 
 
-class Forbidden(TypedDict):
+class ForbiddenResponse(TypedDict):
     """The payer may not do this yet; the code says what is missing."""
 
     statusCode: Literal[403]
@@ -79,7 +79,7 @@ class Forbidden(TypedDict):
     code: Literal["not_yet_passed_kyc_kyb", "not_approved_for_payout_rail"]
 
 
-class NotFound(TypedDict):
+class NotFoundResponse(TypedDict):
     """What the path names is unknown."""
 
     statusCode: Literal[404]
@@ -87,7 +87,7 @@ class NotFound(TypedDict):
     error: Literal["Not Found"]
 
 
-class Conflict(TypedDict):
+class ConflictResponse(TypedDict):
     """The present state does not permit the call."""
 
     statusCode: Literal[409]
@@ -95,7 +95,7 @@ class Conflict(TypedDict):
     error: Literal["Conflict"]
 
 
-class ContentTooLarge(TypedDict):
+class ContentTooLargeResponse(TypedDict):
     """The body is too large; the connection is closed. `error` depends on the version of Python."""
 
     statusCode: Literal[413]
@@ -103,7 +103,7 @@ class ContentTooLarge(TypedDict):
     error: Literal["Content Too Large", "Request Entity Too Large"]
 
 
-class UnsupportedMediaType(TypedDict):
+class UnsupportedMediaTypeResponse(TypedDict):
     """The body is not sent as JSON."""
 
     statusCode: Literal[415]
@@ -111,7 +111,7 @@ class UnsupportedMediaType(TypedDict):
     error: Literal["Unsupported Media Type"]
 
 
-class TooManyRequests(TypedDict):
+class TooManyRequestsResponse(TypedDict):
     """A limit of calls is reached; nothing was done."""
 
     statusCode: Literal[429]
@@ -119,7 +119,7 @@ class TooManyRequests(TypedDict):
     error: Literal["Too Many Requests"]
 
 
-class InternalServerError(TypedDict):
+class InternalServerErrorResponse(TypedDict):
     """The sandbox failed; its log says why."""
 
     statusCode: Literal[500]
@@ -127,7 +127,7 @@ class InternalServerError(TypedDict):
     error: Literal["Internal Server Error"]
 
 
-class ServiceUnavailable(TypedDict):
+class ServiceUnavailableResponse(TypedDict):
     """The call cannot be handled now. Nothing was stored, unless the code says that this is open."""
 
     statusCode: Literal[503]
@@ -136,7 +136,7 @@ class ServiceUnavailable(TypedDict):
     code: NotRequired[Literal["outcome_open"]]
 
 
-class InsufficientStorage(TypedDict):
+class InsufficientStorageResponse(TypedDict):
     """The disk is full; nothing was stored."""
 
     statusCode: Literal[507]
@@ -145,17 +145,17 @@ class InsufficientStorage(TypedDict):
 
 
 _ERRORS: Mapping[int, Any] = {
-    400: BadRequest,
-    401: Unauthorized,
-    403: Forbidden,
-    404: NotFound,
-    409: Conflict,
-    413: ContentTooLarge,
-    415: UnsupportedMediaType,
-    429: TooManyRequests,
-    500: InternalServerError,
-    503: ServiceUnavailable,
-    507: InsufficientStorage,
+    400: BadRequestResponse,
+    401: UnauthorizedResponse,
+    403: ForbiddenResponse,
+    404: NotFoundResponse,
+    409: ConflictResponse,
+    413: ContentTooLargeResponse,
+    415: UnsupportedMediaTypeResponse,
+    429: TooManyRequestsResponse,
+    500: InternalServerErrorResponse,
+    503: ServiceUnavailableResponse,
+    507: InsufficientStorageResponse,
 }
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait, or a date.", "schema": {"type": "string"}}}
 _PAGE = {"text/html": {"schema": {"type": "string"}}}

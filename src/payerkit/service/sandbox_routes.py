@@ -18,7 +18,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.routes import ClientUserId, PathId, SettingsDep, StoreDep, api_key_header, from_state
-from payerkit.service.schemas import Address, Amount, AnyText, NonEmptyText, Uuid
+from payerkit.service.schemas import Address, Amount, AnyText, Uuid
 from payerkit.service.store import WriteKind
 from payerkit.service.wallet import GAS_PRICE, Holding, read_holdings, read_rates, set_holding, set_rate
 
@@ -47,7 +47,7 @@ class RatesResponse(TypedDict):
     byCurrency: dict[str, str]
 
 
-Rate = Annotated[NonEmptyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})?$"})]
+Rate = Annotated[AnyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})?$"})]
 
 
 class RateRequest(TypedDict):

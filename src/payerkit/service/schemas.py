@@ -58,9 +58,7 @@ Address = Annotated[
         json_schema_extra={"pattern": "^0x[0-9a-fA-F]{40}$"}, examples=["0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"]
     ),
 ]
-Amount = Annotated[
-    NonEmptyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,78}(\.[0-9]{1,78})?$"}, examples=["10"])
-]
+Amount = Annotated[AnyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,78}(\.[0-9]{1,78})?$"}, examples=["10"])]
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 Url = Annotated[str, Field(json_schema_extra={"format": "uri"})]
 Hex = Annotated[str, Field(json_schema_extra={"pattern": "^0x([0-9a-f]{2})+$"})]
