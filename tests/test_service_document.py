@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import requests
 from jsonschema import Draft202012Validator, FormatChecker
 
+import payerkit.service
 from payerkit.service.document import FieldCode
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
 from published import ANSWERS, PUBLISHED
 
+SERVICE = Path(payerkit.service.__file__).parent
 SCHEMAS = "#/components/schemas/"
 ERROR_TYPES = {
     400: "BadRequestResponse",
     401: "UnauthorizedResponse",
     403: "ForbiddenResponse",
     404: "NotFoundResponse",
+    408: "RequestTimeoutResponse",
     409: "ConflictResponse",
     413: "ContentTooLargeResponse",
     415: "UnsupportedMediaTypeResponse",
+    421: "MisdirectedRequestResponse",
     429: "TooManyRequestsResponse",
     500: "InternalServerErrorResponse",
     503: "ServiceUnavailableResponse",
@@ -72,9 +77,9 @@ def test_every_schema_is_valid(document: dict[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
 
 
-ANY = {400, 401, 500, 503}
+ANY = {400, 401, 421, 500, 503}
 API = ANY | {429, 502}
-BODY = {413, 415, 507}
+BODY = {408, 413, 415, 507}
 STATUSES = {
     "create_payer": {200, 409} | API | BODY,
     "get_payer_status": {200, 404} | API,
@@ -117,6 +122,39 @@ def test_every_refusal_has_its_schema(document: dict[str, Any]) -> None:
     }
 
     assert set(ERROR_TYPES.items()) == found
+
+
+def calls_in_the_service(name: str) -> list[ast.Call]:
+    """Return the calls of a function or a method in all modules of the service."""
+    sources = [ast.parse(file.read_text("utf-8")) for file in SERVICE.glob("*.py")]
+    calls = [node for source in sources for node in ast.walk(source) if isinstance(node, ast.Call)]
+    return [call for call in calls if name in {getattr(call.func, "id", None), getattr(call.func, "attr", None)}]
+
+
+def constant(node: ast.expr) -> Any:
+    """Return the value of a constant; None for anything else."""
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def test_no_refusal_is_forgotten(document: dict[str, Any]) -> None:
+    """Every status and code with which a module of the service refuses anything stands in the document."""
+    schemas = document["components"]["schemas"]
+    refused = calls_in_the_service("Problem")
+    statuses = {constant(call.args[0]) for call in refused} - {None, 405}  # no operation has a method that is not there
+    codes = {
+        (constant(call.args[0]), constant(each.value))
+        for call in refused
+        for each in call.keywords
+        if each.arg == "code"
+    }
+    codes -= {(status, None) for status in statuses}
+    field_codes = {constant(call.args[2]) for call in calls_in_the_service("of_field")} - {None}
+    documented = {status: schemas[name]["properties"].get("code") for status, name in ERROR_TYPES.items()}
+
+    assert (True, True) == (len(codes) > 1, len(field_codes) > 5)
+    assert statuses <= ERROR_TYPES.keys()
+    assert field_codes <= set(get_args(FieldCode))
+    assert [] == [(status, code) for status, code in codes if f"'{code}'" not in str(documented[status])]
 
 
 def test_only_a_fault_brings_a_page(document: dict[str, Any]) -> None:
@@ -205,7 +243,7 @@ def test_every_code_of_a_field_is_documented(document: dict[str, Any]) -> None:
     """The codes of fields are words that a client can compare."""
     codes = document["components"]["schemas"]["FieldError"]["properties"]["code"]["enum"]
 
-    assert list(FieldCode.__args__) == codes  # type: ignore[attr-defined]  # of a Literal
+    assert list(get_args(FieldCode)) == codes
 
 
 def test_a_body_that_breaks_a_pattern_is_no_valid_one(document: dict[str, Any]) -> None:

@@ -87,6 +87,14 @@ class NotFoundResponse(TypedDict):
     error: Literal["Not Found"]
 
 
+class RequestTimeoutResponse(TypedDict):
+    """The body took too long to arrive; the connection is closed."""
+
+    statusCode: Literal[408]
+    message: str
+    error: Literal["Request Timeout"]
+
+
 class ConflictResponse(TypedDict):
     """The present state does not permit the call."""
 
@@ -109,6 +117,14 @@ class UnsupportedMediaTypeResponse(TypedDict):
     statusCode: Literal[415]
     message: str
     error: Literal["Unsupported Media Type"]
+
+
+class MisdirectedRequestResponse(TypedDict):
+    """The sandbox does not go by the name that the request is addressed to."""
+
+    statusCode: Literal[421]
+    message: str
+    error: Literal["Misdirected Request"]
 
 
 class TooManyRequestsResponse(TypedDict):
@@ -149,9 +165,11 @@ _ERRORS: Mapping[int, Any] = {
     401: UnauthorizedResponse,
     403: ForbiddenResponse,
     404: NotFoundResponse,
+    408: RequestTimeoutResponse,
     409: ConflictResponse,
     413: ContentTooLargeResponse,
     415: UnsupportedMediaTypeResponse,
+    421: MisdirectedRequestResponse,
     429: TooManyRequestsResponse,
     500: InternalServerErrorResponse,
     503: ServiceUnavailableResponse,
@@ -177,7 +195,7 @@ def _describe(status: int, **content: Any) -> dict[str, Any]:
     return {"description": error.__doc__, "content": content, **headers}
 
 
-ANY_CALL = describe_refusals(400, 401, 500, 503)
+ANY_CALL = describe_refusals(400, 401, 421, 500, 503)
 """What every call may get."""
 
 API_CALL = describe_refusals(429) | {
@@ -186,7 +204,7 @@ API_CALL = describe_refusals(429) | {
 }
 """What a call of the API may get, too: its calls are limited, and meet faults, with 503 as a page as well."""
 
-WRITE = describe_refusals(413, 415, 507)
+WRITE = describe_refusals(408, 413, 415, 507)
 """What a call with a body may get, too."""
 
 
