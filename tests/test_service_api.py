@@ -258,16 +258,119 @@ def test_agreement_is_a_boolean(plain: Caller, value: Any) -> None:
 
 
 def test_unknown_payers_get_the_published_error(plain: Caller) -> None:
-    """All calls by id refuse an unregistered id with the published message."""
+    """All calls by id refuse an unregistered id with the published message; adding bank details has its own."""
     responses = [
         plain("GET", "/v2/payer/nobody"),
         plain("PATCH", "/v1/payer/nobody", {"agreementCompleted": True}),
         plain("POST", "/v1/payer/nobody/payment-details", BANK_DETAILS),
         plain("GET", "/v1/payer/nobody/payment-details"),
     ]
-    expected = {**PUBLISHED["errors"]["payer_unknown"], "message": "Payer with client user ID nobody not found"}
+    payer, user = (
+        {**PUBLISHED["errors"]["payer_unknown"], "message": f"{called} nobody not found"}
+        for called in ("Payer with client user ID", "User with ID")
+    )
 
-    assert [(404, expected)] * 4 == [(response.status_code, response.json()) for response in responses]
+    assert [404] * 4 == [response.status_code for response in responses]
+    assert [payer, payer, user, payer] == [response.json() for response in responses]
+
+
+ODD_IDS = [
+    ("a\nb", "string_pattern_mismatch"),
+    ("a\x00", "string_pattern_mismatch"),
+    ("\x7f", "string_pattern_mismatch"),
+    ("a\x85", "string_pattern_mismatch"),  # a line break beyond ASCII
+    ("\ud800", "string_unicode"),
+    ("x" * 257, "string_too_long"),
+    ("漢" * 257, "string_too_long"),
+    ("", "string_too_short"),
+]
+
+
+@pytest.mark.parametrize(("client_user_id", "code"), ODD_IDS)
+def test_an_id_that_no_path_can_carry_is_refused(plain: Caller, client_user_id: str, code: str) -> None:
+    """Such an id could be registered, and never be asked for."""
+    error = plain("POST", "/v2/payer", {**PAYER, "clientUserId": client_user_id}).json()
+
+    assert [("clientUserId", code)] == [(each["field"], each["code"]) for each in error["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v2/payer/{id}", None),
+        ("PATCH", "/v1/payer/{id}", {"agreementCompleted": True}),
+        ("POST", "/v1/payer/{id}/payment-details", BANK_DETAILS),
+        ("GET", "/v1/payer/{id}/payment-details", None),
+        ("GET", "/v1/payer/user-123/payment-details?paymentDetailsId={id}", None),
+        ("GET", "/v1/payer/user-123/payment-details?paymentDetailsId=", None),
+        ("PUT", "/sandbox/kyc/{id}", {"status": "approved"}),
+        ("PUT", "/sandbox/payment-details/{id}", {"status": "approved"}),
+        ("GET", "/sandbox/rates/{id}", None),
+    ],
+)
+def test_an_id_in_a_url_has_a_length(plain: Caller, method: str, path: str, body: Any) -> None:
+    """An id of absurd length is refused wherever it stands, and not repeated."""
+    response = plain(method, path.format(id="x" * 257), body)
+
+    assert (400, 1, False) == (response.status_code, len(response.json()["errors"]), "xxx" in response.text)
+
+
+def test_an_id_has_256_characters_of_any_script(plain: Caller) -> None:
+    """The longest id that is accepted reaches its payer, though a character takes nine in a URL."""
+    plain("POST", "/v2/payer", {**PAYER, "clientUserId": "漢" * 256})
+
+    assert plain("GET", f"/v2/payer/{'漢' * 256}").status_code == 200
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1.5", str(2**53), "9" * 30, ""])
+def test_a_ledger_is_read_after_a_number(plain: Caller, after: str) -> None:
+    """Any other place in the ledger is refused, by name."""
+    response = plain("GET", f"/sandbox/ledger?after={after}")
+
+    assert (400, ["after"]) == (response.status_code, [error["field"] for error in response.json()["errors"]])
+
+
+def test_a_wrong_method_is_told_the_right_ones(plain: Caller) -> None:
+    """The header Allow names every method of a path, though each is a route of its own."""
+    allowed = {path: plain("OPTIONS", path).headers["Allow"] for path in ("/v2/payer/x", "/v2/payer", "/sandbox/fees")}
+
+    assert {"/v2/payer/x": "GET, PATCH", "/v2/payer": "POST", "/sandbox/fees": "GET"} == allowed
+
+
+EMAILS = [
+    ("a@b.co", True),
+    ("first.last+tag_1%x@sub-domain.example.com", True),
+    ("o'brien@example.museum", True),
+    ("x" * 64 + "@example.com", True),
+    ("x@" + "a" * 63 + ".com", True),
+    ("x@xn--bcher-kva.example", True),
+    ("x" * 65 + "@example.com", False),  # RFC 5321: at most 64 before the @
+    ("x@" + "a" * 64 + ".com", False),  # a label has at most 63
+    (f"x@{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 63}.com", False),  # 254 at most
+    (".x@example.com", False),
+    ("x.@example.com", False),
+    ("x..y@example.com", False),
+    ("x y@example.com", False),
+    ("x@-example.com", False),
+    ("x@example-.com", False),
+    ("x@example..com", False),
+    ("x@example", False),
+    ("x@example.c", False),
+    ("x@127.0.0.1", False),
+    ("x@exam_ple.com", False),
+    ("jürgen@example.com", False),  # the published format is ASCII
+    ("x@example.com\n", False),
+    ("<x@example.com>", False),
+    ("x@y@example.com", False),
+]
+
+
+@pytest.mark.parametrize(("email", "is_valid"), EMAILS)
+def test_an_email_has_the_published_format(plain: Caller, email: str, is_valid: bool) -> None:
+    """An e-mail address is words with dots and a domain, each of a bounded length."""
+    response = plain("POST", "/v2/payer", {**PAYER, "clientUserId": "email format", "email": email})
+
+    assert (200 if is_valid else 400) == response.status_code
 
 
 @pytest.mark.parametrize(

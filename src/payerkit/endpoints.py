@@ -6,6 +6,7 @@ specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
@@ -189,7 +190,7 @@ def list_payment_details(
     Args:
         client: From `connect()` or `sandbox()`.
         client_user_id: The `client_user_id` that the payer was registered with.
-        payment_details_id: Only the account with this id.
+        payment_details_id: Only the account with this id; no rows if the payer has none with it.
         reveal: True to show account numbers, birth dates, addresses and people's names, which are masked otherwise.
 
     Returns:
@@ -346,6 +347,7 @@ def payment_details_call(client_user_id: str, *, payment_details_id: str | None 
     """Return the call that lists a payer's accounts as records. Raises InvalidInput for an id that cannot be sent."""
     only = payment_details_id
     query = {} if only is None else {"paymentDetailsId": check_id(only, "payment_details_id")}
+    read_missing = None if only is None else _read_missing_account
     return Call(
         operation="list_payment_details",
         method="GET",
@@ -354,9 +356,20 @@ def payment_details_call(client_user_id: str, *, payment_details_id: str | None 
         query=query,
         read=_read_list,
         hints={404: _CREATE_FIRST},
+        read_missing=read_missing,
     )
 
 
+def _read_missing_account(message: str) -> list[dict[str, Any]] | None:
+    """Return no records if a 404 is about the account; None if it is about the payer, or anything else.
+
+    The documentation says of the parameter that it restricts the list, so an unknown id leaves nothing. The published
+    404 is about the payer: "Payer with client user ID ... not found".
+    """
+    return [] if _ACCOUNT_MISSING(message) else None
+
+
+_ACCOUNT_MISSING = re.compile(r"(no )?payment[ _-]?details?\b.*\bfound\b", re.IGNORECASE | re.DOTALL).match
 _LISTS = ("paymentDetails", "payment_details")
 
 

@@ -73,7 +73,8 @@ class Call(Generic[T]):
     operation: name of the public function. route: the path with `{clientUserId}` in it; `ids` fill it. read: makes the
     result from the parsed JSON, and raises ValueError for JSON that the API does not document. idempotent: a write
     that sets a constant, so that repeating it does no harm. if_unknown: how the user finds out whether a write
-    happened. hints: advice by status, where the endpoint knows more than the error class.
+    happened. hints: advice by status, where the endpoint knows more than the error class. read_missing: makes the
+    result from the message of a 404 that is no error, and returns None for any other.
     """
 
     operation: str
@@ -87,6 +88,7 @@ class Call(Generic[T]):
     idempotent: bool = False
     if_unknown: str = ""
     hints: Mapping[int, str] = field(default_factory=dict)
+    read_missing: Callable[[str], T | None] | None = None
 
     @property
     def name(self) -> str:

@@ -96,9 +96,13 @@ class Outcome(Generic[T]):
             return self._unknown(f"the service responded with {status}, but {problem}")
         return self._error(UnreadableAnswer, f"{self.call.name}: the service responded with {status}, but {problem}.")
 
-    def _refusal(self, status: int) -> PayerkitError:
+    def _refusal(self, status: int) -> T | PayerkitError:
         content = self.end.content if isinstance(self.end, HttpResponse) else b""
         body = read_error_body(content, self._private())
+        if status == HTTPStatus.NOT_FOUND and self.call.read_missing and body.is_from_api:
+            missing = self.call.read_missing(body.message)
+            if missing is not None:
+                return missing
         until = WAITING_CODES.get(body.code)
         # A 403 with such a code is about the payer, and the key is fine.
         known = {} if until and status == HTTPStatus.FORBIDDEN else _REFUSALS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -11,10 +11,12 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import health, pages, routes, sandbox_routes
 from payerkit.service.call_log import CALL_RECORD
+from payerkit.service.document import create_document
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
@@ -23,6 +25,8 @@ from payerkit.service.worlds import Worlds
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
 states and faults, and read a ledger of everything that was stored. [The start page](/) lists the test values."""
+
+_ROUTERS = (routes.router, sandbox_routes.router, health.router, pages.router)
 
 
 def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:
@@ -48,12 +52,12 @@ def _create_routes() -> ASGIApp:
     app = FastAPIOffline(
         title="payerkit sandbox", version="1", description=_DESCRIPTION, redoc_url=None, redirect_slashes=False
     )
-    app.include_router(routes.router, tags=["the API"])
-    app.include_router(sandbox_routes.router)
-    app.include_router(health.router)
-    app.include_router(pages.router)
+    for router in _ROUTERS:
+        app.include_router(router)
+    app.openapi = partial(create_document, app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
     handlers: dict[Any, Any] = {
         HTTPException: handle_exception,
+        405: _handle_wrong_method,
         RequestValidationError: handle_validation_error,
         OperationalError: _handle_database_error,
         pages.PageNotFound: pages.handle_page_not_found,
@@ -63,6 +67,18 @@ def _create_routes() -> ASGIApp:
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
     return app
+
+
+async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
+    """Respond with all methods of the path; the framework names those of its first route."""
+    matching = (
+        route.methods or ()
+        for router in _ROUTERS
+        for route in router.routes
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
+    )
+    allowed = {method for methods in matching for method in methods}
+    return Problem(405, "Method Not Allowed").response({"Allow": ", ".join(sorted(allowed))})
 
 
 async def _handle_database_error(_request: Request, _error: Exception) -> Response:

@@ -9,11 +9,12 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter
 from typing_extensions import TypedDict
 
+from payerkit.service.document import describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.routes import from_state
 from payerkit.service.worlds import Worlds
 
-router = APIRouter(tags=["sandbox only"])
+router = APIRouter(tags=["sandbox only"], responses=describe_refusals(400, 421, 500, 503))
 
 _SECONDS = 2.0
 """How long the database may take to answer."""

@@ -5,34 +5,38 @@ Those are the status by id, and the calls by id under /v2, where newer public do
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Security
 from fastapi.security import APIKeyHeader
-from pydantic import AfterValidator
+from pydantic import BeforeValidator
 
 from payerkit.service import schemas
+from payerkit.service.document import ANY_CALL, API_CALL, WRITE, describe_refusals
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.payments import create_payment
 from payerkit.service.settings import Settings
 from payerkit.service.states import is_compliant, published_state
 from payerkit.service.store import Store
 
+T = TypeVar("T")
+
 # Documentation only, for the Authorize button of /docs: the middleware has checked the key already.
 api_key_header = Security(APIKeyHeader(name="x-api-key", auto_error=False))
 
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request was refused; see `message` and, for invalid fields, `errors`."}
-}
-
-router = APIRouter(dependencies=[api_key_header], responses=ERROR_RESPONSES)
+router = APIRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
 
 # Decoded only here: routes are matched on the path as it was sent, so that an id with a slash is one segment.
+PathId = Annotated[schemas.Id, BeforeValidator(unquote)]
 ClientUserId = Annotated[
-    str,
-    Path(alias="clientUserId", description="The platform's own id of the payer, percent-encoded as a whole."),
-    AfterValidator(unquote),
+    PathId,
+    Path(
+        alias="clientUserId",
+        description="The platform's own id of the payer, percent-encoded as a whole.",
+        examples=["user-123"],
+    ),
 ]
 
 
@@ -50,9 +54,29 @@ StoreDep = Annotated[Store, from_state("store")]
 SettingsDep = Annotated[Settings, from_state("settings")]
 
 
-@router.post("/v2/payer", operation_id="create_payer", summary="Register a payer, or read a registered one's status")
+def _in_both_versions(method: str, path: str, *, operation_id: str, **options: Any) -> Callable[[T], T]:
+    """Add a route under /v1, as specified, and under /v2, where newer public documents show it."""
+
+    def add(function: T) -> T:
+        for version, suffix in (("/v1", ""), ("/v2", "_v2")):
+            route = router.api_route(version + path, methods=[method], operation_id=operation_id + suffix, **options)
+            route(function)  # type: ignore[type-var]  # any function
+        return function
+
+    return add
+
+
+@router.post(
+    "/v2/payer",
+    operation_id="create_payer",
+    summary="Register a payer, or read a registered one's status",
+    responses=describe_refusals(409) | WRITE,
+)
 def post_payer(
-    body: schemas.PayerRequest, store: StoreDep, settings: SettingsDep, request: Request
+    body: schemas.PayerRequest,
+    store: StoreDep,
+    settings: SettingsDep,
+    request: Request,
 ) -> schemas.PayerResponse:
     """Store compliance data; return the links to the pages that the payer completes, and the statuses.
 
@@ -71,37 +95,53 @@ def post_payer(
     }
 
 
-@router.get("/v2/payer/{clientUserId}", operation_id="get_payer_status", summary="Read a payer's status")
+@router.get(
+    "/v2/payer/{clientUserId}",
+    operation_id="get_payer_status",
+    summary="Read a payer's status",
+    responses=describe_refusals(404),
+)
 def get_payer(client_user_id: ClientUserId, store: StoreDep) -> schemas.PayerStatusResponse:
     """Return the statuses; beyond the specification."""
     payer = store.find_payer(client_user_id)
-    return {
+    status: Any = {
         "kycStatus": payer.kyc,
         "agreementStatus": payer.agreement,
         "isCompliant": is_compliant(payer.kyc, payer.agreement),
         "userId": payer.user_id,
     }
+    return status  # type: ignore[no-any-return]  # built field by field
 
 
-@router.patch("/v2/payer/{clientUserId}", include_in_schema=False)
-@router.patch("/v1/payer/{clientUserId}", operation_id="update_agreement", summary="Record the agreement")
+@_in_both_versions(
+    "PATCH",
+    "/payer/{clientUserId}",
+    operation_id="update_agreement",
+    summary="Record the agreement",
+    responses=describe_refusals(404) | WRITE,
+)
 def patch_payer(
-    client_user_id: ClientUserId, body: schemas.AgreementRequest, store: StoreDep
+    client_user_id: ClientUserId,
+    body: schemas.AgreementRequest,
+    store: StoreDep,
 ) -> schemas.AgreementResponse:
     """Set the agreement to completed, or back to not started."""
     store.update_agreement(client_user_id, body)
     return {"success": True}
 
 
-@router.post("/v2/payer/{clientUserId}/payment-details", status_code=201, include_in_schema=False)
-@router.post(
-    "/v1/payer/{clientUserId}/payment-details",
+@_in_both_versions(
+    "POST",
+    "/payer/{clientUserId}/payment-details",
     operation_id="create_payment_detail",
-    status_code=201,
     summary="Add bank details",
+    status_code=201,
+    responses=describe_refusals(403, 404) | WRITE,
 )
 def post_payment_detail(
-    client_user_id: ClientUserId, body: schemas.PaymentDetailRequest, store: StoreDep
+    client_user_id: ClientUserId,
+    body: schemas.PaymentDetailRequest,
+    store: StoreDep,
 ) -> schemas.PaymentDetailResponse:
     """Store bank details of a registered payer."""
     record = store.add_detail(client_user_id, body)
@@ -110,23 +150,33 @@ def post_payment_detail(
     return {"payment_detail": summary}
 
 
-@router.get("/v2/payer/{clientUserId}/payment-details", include_in_schema=False)
-@router.get(
-    "/v1/payer/{clientUserId}/payment-details", operation_id="list_payment_details", summary="List bank details"
+@_in_both_versions(
+    "GET",
+    "/payer/{clientUserId}/payment-details",
+    operation_id="list_payment_details",
+    summary="List bank details",
+    responses=describe_refusals(404),
 )
 def get_payment_details(
     client_user_id: ClientUserId,
     store: StoreDep,
     payment_details_id: Annotated[
-        str | None, Query(alias="paymentDetailsId", description="Return only the bank details with this id.")
+        schemas.Id | None,
+        Query(alias="paymentDetailsId", description="Return only the bank details with this id."),
     ] = None,
 ) -> schemas.PaymentDetailsResponse:
-    """Return a payer's bank details with every field that was sent, except document numbers."""
+    """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     records: Any = store.list_details(client_user_id, payment_details_id)
     return {"paymentDetails": records}
 
 
-@router.post("/v1/pay", operation_id="initiate_payment", status_code=201, summary="Initiate a payment")
+@router.post(
+    "/v1/pay",
+    operation_id="initiate_payment",
+    summary="Initiate a payment",
+    status_code=201,
+    responses=WRITE,
+)
 def post_payment(body: schemas.PaymentRequest, store: StoreDep, settings: SettingsDep) -> schemas.PaymentResponse:
     """Return the transactions to sign."""
     order: Any = body

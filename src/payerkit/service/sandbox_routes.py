@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired
-from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import states
 from payerkit.service.call_limits import CallLimits
 from payerkit.service.clock import ClockKind, format_time
+from payerkit.service.document import ANY_CALL, WRITE, describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
-from payerkit.service.routes import ERROR_RESPONSES, ClientUserId, SettingsDep, StoreDep, api_key_header, from_state
+from payerkit.service.routes import ClientUserId, PathId, SettingsDep, StoreDep, api_key_header, from_state
+from payerkit.service.schemas import Address, Amount, AnyText, Uuid
 from payerkit.service.store import WriteKind
 from payerkit.service.wallet import GAS_PRICE, Holding, read_holdings, read_rates, set_holding, set_rate
 
-router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ERROR_RESPONSES)
+router = APIRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+
+_UNKNOWN = describe_refusals(404)
 
 
 async def get_currency(
-    currency: Annotated[str, Path(examples=["fUSDC-sepolia"], description="Currency id."), AfterValidator(unquote)],
+    currency: Annotated[PathId, Path(examples=["fUSDC-sepolia"], description="Currency id.")],
 ) -> Currency:
     """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
     found = find_currency(currency)
@@ -44,10 +47,13 @@ class RatesResponse(TypedDict):
     byCurrency: dict[str, str]
 
 
+Rate = Annotated[AnyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})?$"})]
+
+
 class RateRequest(TypedDict):
     """A new exchange rate: US dollars per unit."""
 
-    usd: Annotated[str, Field(examples=["1.10"])]
+    usd: Annotated[Rate, Field(examples=["1.10"])]
 
 
 class RateResponse(TypedDict):
@@ -60,8 +66,8 @@ class RateResponse(TypedDict):
 class HoldingRequest(TypedDict):
     """A new balance, a new allowance of the payment contract, or both: decimals in units of the currency."""
 
-    balance: NotRequired[Annotated[str, Field(examples=["250.00"])]]
-    allowance: NotRequired[Annotated[str, Field(examples=["0"])]]
+    balance: NotRequired[Annotated[Amount, Field(examples=["250.00"])]]
+    allowance: NotRequired[Annotated[Amount, Field(examples=["0"])]]
 
 
 class HoldingResponse(TypedDict):
@@ -77,13 +83,17 @@ class FeeResponse(TypedDict):
     """A fee on top of each payment: its share of the amount in percent, and the wallet that receives it."""
 
     percentage: str
-    address: str
+    address: Address
 
 
 class FeesResponse(TypedDict):
     """The fees on top of each payment; none if they are switched off."""
 
     fees: list[FeeResponse]
+
+
+class EmptyRequest(TypedDict):
+    """Nothing; a call that changes something has a body in JSON."""
 
 
 class KycStateRequest(TypedDict):
@@ -120,7 +130,11 @@ class ClockResponse(TypedDict):
 class FaultsRequest(TypedDict):
     """A new fault plan; an empty one ends all faults."""
 
-    plan: Annotated[str, Field(examples=["latency=0.02, reset_after=5%"])]
+    plan: Annotated[AnyText, Field(examples=["latency=0.02, reset_after=5%"])]
+
+
+MAX_NUMBER = 2**53 - 1
+"""The largest number of a ledger entry that may be asked for: what every JSON parser reads exactly."""
 
 
 class LedgerEntry(TypedDict):
@@ -129,7 +143,7 @@ class LedgerEntry(TypedDict):
     number: int
     what: WriteKind
     clientUserId: str
-    id: str | None
+    id: Uuid | None
     fingerprint: str
 
 
@@ -145,13 +159,15 @@ def get_rates(store: StoreDep) -> RatesResponse:
     return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(store).overrides)}
 
 
-@router.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate")
+@router.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate", responses=_UNKNOWN)
 def get_rate(currency: CurrencyDep, store: StoreDep) -> RateResponse:
     """Return the US dollars per unit."""
     return {"currency": currency.id, "usd": read_rates(store).usd(currency)}
 
 
-@router.put("/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate")
+@router.put(
+    "/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate", responses=_UNKNOWN | WRITE
+)
 def put_rate(currency: CurrencyDep, body: RateRequest, store: StoreDep) -> RateResponse:
     """Set the US dollars per unit."""
     usd = parse_rate(body["usd"])
@@ -166,13 +182,17 @@ async def get_fees(settings: SettingsDep) -> FeesResponse:
     return {"fees": [] if fee is None else [{"percentage": fee["percentage"], "address": fee["address"]}]}
 
 
-@router.get("/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet")
+@router.get(
+    "/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet", responses=_UNKNOWN
+)
 def get_holding(currency: CurrencyDep, store: StoreDep) -> HoldingResponse:
     """Return balance and allowance."""
     return _holding_response(currency, read_holdings(store, [currency])[currency.id])
 
 
-@router.put("/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet")
+@router.put(
+    "/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet", responses=_UNKNOWN | WRITE
+)
 def put_holding(currency: CurrencyDep, body: HoldingRequest, store: StoreDep) -> HoldingResponse:
     """Set balance, allowance, or both."""
     new = {name: parse_units(str(decimal), currency, name) for name, decimal in body.items()}
@@ -181,15 +201,25 @@ def put_holding(currency: CurrencyDep, body: HoldingRequest, store: StoreDep) ->
     return _holding_response(currency, holding)
 
 
-@router.put("/kyc/{clientUserId}", operation_id="sandbox_set_kyc", summary="Set the state of an identity check")
+@router.put(
+    "/kyc/{clientUserId}",
+    operation_id="sandbox_set_kyc",
+    summary="Set the state of an identity check",
+    responses=_UNKNOWN | WRITE,
+)
 def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep) -> KycStateRequest:
     """Set the state, as if the check had ended so."""
     store.set_payer_state(client_user_id, "kyc", body["status"])
     return body
 
 
-@router.post("/kyc/{clientUserId}/submit", operation_id="sandbox_submit_kyc", summary="Submit an identity check")
-def submit_kyc(client_user_id: ClientUserId, store: StoreDep) -> KycStateRequest:
+@router.post(
+    "/kyc/{clientUserId}/submit",
+    operation_id="sandbox_submit_kyc",
+    summary="Submit an identity check",
+    responses=_UNKNOWN | describe_refusals(409) | WRITE,
+)
+def submit_kyc(client_user_id: ClientUserId, _body: EmptyRequest, store: StoreDep) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     if states.kyc_progress(state := store.find_payer(client_user_id).kyc) != "open":
         raise Problem(409, f"The identity check is {state}: it cannot be submitted")
@@ -197,7 +227,12 @@ def submit_kyc(client_user_id: ClientUserId, store: StoreDep) -> KycStateRequest
     return {"status": "pending"}
 
 
-@router.put("/agreement/{clientUserId}", operation_id="sandbox_set_agreement", summary="Set the state of an agreement")
+@router.put(
+    "/agreement/{clientUserId}",
+    operation_id="sandbox_set_agreement",
+    summary="Set the state of an agreement",
+    responses=_UNKNOWN | WRITE,
+)
 def put_agreement(client_user_id: ClientUserId, body: AgreementStateRequest, store: StoreDep) -> AgreementStateRequest:
     """Set the state, as if the payer had done so."""
     store.set_payer_state(client_user_id, "agreement", body["status"])
@@ -205,10 +240,13 @@ def put_agreement(client_user_id: ClientUserId, body: AgreementStateRequest, sto
 
 
 @router.put(
-    "/payment-details/{detailId}", operation_id="sandbox_decide_detail", summary="Set the state of bank details"
+    "/payment-details/{detailId}",
+    operation_id="sandbox_decide_detail",
+    summary="Set the state of bank details",
+    responses=_UNKNOWN | WRITE,
 )
 def put_detail_state(
-    detail_id: Annotated[str, Path(alias="detailId"), AfterValidator(unquote)],
+    detail_id: Annotated[PathId, Path(alias="detailId")],
     body: DetailStateRequest,
     store: StoreDep,
 ) -> DetailStateRequest:
@@ -223,7 +261,7 @@ def get_clock(store: StoreDep, settings: SettingsDep) -> ClockResponse:
     return {"clock": settings.clock, "now": format_time(store.now())}
 
 
-@router.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock")
+@router.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock", responses=WRITE)
 def advance_clock(
     body: ClockRequest, store: StoreDep, settings: SettingsDep, limits: Annotated[CallLimits, from_state("limits")]
 ) -> ClockResponse:
@@ -233,7 +271,7 @@ def advance_clock(
     return {"clock": settings.clock, "now": format_time(now)}
 
 
-@router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan")
+@router.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan", responses=WRITE)
 async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, from_state("faults")]) -> FaultsRequest:
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
     faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
@@ -243,7 +281,7 @@ async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, from_
 @router.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was stored")
 def get_ledger(
     store: StoreDep,
-    after: Annotated[int, Query(ge=0, description="Return only entries after this number.")] = 0,
+    after: Annotated[int, Query(ge=0, le=MAX_NUMBER, description="Return only entries after this number.")] = 0,
 ) -> LedgerResponse:
     """Return the writes that were stored, at most 10,000 per call."""
     writes: Any = store.ledger_rows(after, 10_000)

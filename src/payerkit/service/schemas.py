@@ -4,24 +4,72 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired
 
-from pydantic import Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
+
+from payerkit.service.states import AgreementState, DetailState, KycState
+
+MAX_ID = 256
+"""Characters of an id at most. Nothing is published; servers limit the length of a path."""
+
+_ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_TOP_LABEL = "[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]"
+_EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
+"""The published format, `email`: words with dots, then a domain. Quoted words and domains in brackets, which hardly
+anybody has, are refused."""
+
+
+def _check_local_part(email: str) -> str:
+    """Return an e-mail address whose part before the @ is not too long (RFC 5321)."""
+    if email.index("@") > 64:
+        raise PydanticCustomError("string_too_long", "Value should have at most 64 characters before the @")
+    return email
+
 
 # The limit refuses nothing, but makes pydantic decode the text: a plain `str` lets unpaired surrogates pass.
 AnyText = Annotated[str, Field(min_length=0)]
 NonEmptyText = Annotated[str, Field(min_length=1)]
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
 CountryCode = Annotated[str, Field(min_length=2, max_length=2)]
 CurrencyCode = Annotated[str, Field(min_length=3, max_length=3)]
 Date = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["1985-12-12"])]
-Email = Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$", examples=["john.doe@example.com"])]
+Email = Annotated[
+    str,
+    Field(
+        max_length=254,
+        pattern=_EMAIL,
+        json_schema_extra={"format": "email"},
+        description="At most 64 characters before the @.",
+        examples=["john.doe@example.com"],
+    ),
+    AfterValidator(_check_local_part),
+]
 Phone = Annotated[str, Field(pattern=r"^\+?[1-9][0-9]{1,14}$", examples=["+12125551234"])]
 Beneficiary = Literal["individual", "business"]
+Rails = Literal["local", "swift", "wire"]
+AccountType = Literal["checking", "savings"]
+
+# The patterns of orders and responses are for readers of the document: payments.py and encoding.py see to them.
+Address = Annotated[
+    NonEmptyText,
+    Field(
+        json_schema_extra={"pattern": "^0x[0-9a-fA-F]{40}$"}, examples=["0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"]
+    ),
+]
+Amount = Annotated[AnyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,78}(\.[0-9]{1,78})?$"}, examples=["10"])]
+Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
+Url = Annotated[str, Field(json_schema_extra={"format": "uri"})]
+Hex = Annotated[str, Field(json_schema_extra={"pattern": "^0x([0-9a-f]{2})+$"})]
+RequestId = Annotated[str, Field(json_schema_extra={"pattern": "^01[0-9a-f]{64}$"})]
+PaymentReference = Annotated[str, Field(json_schema_extra={"pattern": "^0x[0-9a-f]{16}$"})]
 
 
 class PayerRequest(TypedDict):
     """Compliance data of a payer."""
 
-    clientUserId: NonEmptyText
+    clientUserId: Annotated[Id, Field(examples=["user-123"])]
     email: Email
     firstName: NonEmptyText
     lastName: NonEmptyText
@@ -52,18 +100,18 @@ class PayerResponse(TypedDict):
     """A payer's statuses, and the links to the pages that the payer completes."""
 
     status: PublishedStatuses
-    agreementUrl: str
-    kycUrl: str
-    userId: str
+    agreementUrl: Url
+    kycUrl: Url
+    userId: Uuid
 
 
 class PayerStatusResponse(TypedDict):
     """A payer's statuses by id, in all the service's words, without sending the compliance data again."""
 
-    agreementStatus: str
-    kycStatus: str
+    agreementStatus: AgreementState
+    kycStatus: KycState
     isCompliant: bool
-    userId: str
+    userId: Uuid
 
 
 class AgreementRequest(TypedDict):
@@ -94,13 +142,13 @@ class PaymentDetailRequest(TypedDict):
     routingNumber: NotRequired[AnyText]
     addressLine2: NotRequired[AnyText]
     state: NotRequired[AnyText]
-    rails: NotRequired[Literal["local", "swift", "wire"]]
+    rails: NotRequired[Rails]
     sortCode: NotRequired[AnyText]
     iban: NotRequired[AnyText]
     swiftBic: NotRequired[AnyText]
     documentNumber: NotRequired[AnyText]
     documentType: NotRequired[AnyText]
-    accountType: NotRequired[Literal["checking", "savings"]]
+    accountType: NotRequired[AccountType]
     ribNumber: NotRequired[AnyText]
     bsbNumber: NotRequired[AnyText]
     ncc: NotRequired[AnyText]
@@ -112,14 +160,14 @@ class PaymentDetailRequest(TypedDict):
 class PaymentDetailSummary(TypedDict):
     """The main fields of stored bank details."""
 
-    id: str
+    id: Uuid
     clientUserId: str
     bankName: str
     accountName: str
     currency: str
-    beneficiaryType: str
-    status: str
-    rails: str
+    beneficiaryType: Beneficiary
+    status: DetailState
+    rails: Rails
 
 
 class PaymentDetailResponse(TypedDict):
@@ -128,12 +176,37 @@ class PaymentDetailResponse(TypedDict):
     payment_detail: PaymentDetailSummary
 
 
-class ListedPaymentDetail(PaymentDetailRequest):
+class ListedPaymentDetail(TypedDict):
     """Stored bank details: every field that was sent, except document numbers."""
 
-    id: str
-    userId: str
-    status: str
+    id: Uuid
+    userId: Uuid
+    status: DetailState
+    rails: Rails
+    bankName: str
+    accountName: str
+    beneficiaryType: Beneficiary
+    currency: str
+    addressLine1: str
+    city: str
+    country: str
+    dateOfBirth: str
+    postalCode: str
+    accountNumber: NotRequired[str]
+    routingNumber: NotRequired[str]
+    addressLine2: NotRequired[str]
+    state: NotRequired[str]
+    sortCode: NotRequired[str]
+    iban: NotRequired[str]
+    swiftBic: NotRequired[str]
+    documentType: NotRequired[str]
+    accountType: NotRequired[AccountType]
+    ribNumber: NotRequired[str]
+    bsbNumber: NotRequired[str]
+    ncc: NotRequired[str]
+    branchCode: NotRequired[str]
+    bankCode: NotRequired[str]
+    ifsc: NotRequired[str]
 
 
 class PaymentDetailsResponse(TypedDict):
@@ -143,10 +216,10 @@ class PaymentDetailsResponse(TypedDict):
 
 
 class PaymentRequest(TypedDict):
-    """A payment order."""
+    """A payment order. A capital letter in an address belongs to its checksum (EIP-55)."""
 
-    payee: Annotated[NonEmptyText, Field(examples=["0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"])]
-    amount: Annotated[NonEmptyText, Field(examples=["10"])]
+    payee: Address
+    amount: Amount
     invoiceCurrency: Annotated[NonEmptyText, Field(examples=["USD"])]
     paymentCurrency: Annotated[NonEmptyText, Field(examples=["ETH-sepolia-sepolia"])]
 
@@ -155,22 +228,22 @@ class BigNumber(TypedDict):
     """An integer of any size, as ethers serializes it."""
 
     type: Literal["BigNumber"]
-    hex: str
+    hex: Hex
 
 
 class TransactionResponse(TypedDict):
-    """A transaction to sign."""
+    """A transaction to sign. A value of zero is a number."""
 
-    data: str
-    to: str
-    value: BigNumber | int
+    data: Hex
+    to: Address
+    value: BigNumber | Literal[0]
 
 
 class ProtocolFee(TypedDict):
     """The fee on top of each payment: percent of the amount, and who receives it."""
 
     percentage: str
-    address: str
+    address: Address
 
 
 class PaymentMetadataResponse(TypedDict):
@@ -188,8 +261,8 @@ class PaymentMetadataResponse(TypedDict):
 class PaymentResponse(TypedDict):
     """A payment to sign. The request id is given in both published spellings."""
 
-    requestId: str
-    requestID: str
-    paymentReference: str
+    requestId: RequestId
+    requestID: RequestId
+    paymentReference: PaymentReference
     transactions: list[TransactionResponse]
     metadata: PaymentMetadataResponse

@@ -185,7 +185,7 @@ class Store:
             sealed = self._cipher.seal(f"payment_detail {detail_id}", body)
             entry = self._ledger_entry("payment_detail", client_user_id, body, detail_id)
             with self.database.write() as connection:
-                payer = self._payer_row(connection, client_user_id, key)
+                payer = self._payer_row(connection, client_user_id, key, called="User with ID")
                 now = self._now(connection)
                 if self._settings.needs_kyc and not is_approved(_kyc_state(payer, now)):
                     raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
@@ -283,10 +283,13 @@ class Store:
     def _page_token(self, step: Step, client_user_id: str) -> str:
         return self.identifiers.token_bytes(16, f"{step} page", client_user_id).hex()
 
-    def _payer_row(self, connection: Connection, client_user_id: str, key: str) -> Row[Any]:
+    def _payer_row(
+        self, connection: Connection, client_user_id: str, key: str, *, called: str = "Payer with client user ID"
+    ) -> Row[Any]:
+        """Return a payer's row. called: the published words, of which adding bank details has others."""
         row = connection.execute(_FIND_PAYER, {"wanted": key}).one_or_none()
         if row is None:
-            raise Problem(404, f"Payer with client user ID {client_user_id} not found")  # the published words
+            raise Problem(404, f"{called} {client_user_id} not found")
         return row
 
 
