@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,9 +19,25 @@ def find_initdb() -> Path | None:
     return Path(newest) if newest else None
 
 
+@dataclass(frozen=True)
+class PostgresServer:
+    """A running server: the URL of its one database, and what ends and starts it."""
+
+    url: str
+    kill: Callable[[], None]
+    start: Callable[[], None]
+
+
 @contextmanager
 def running_postgres(initdb: Path) -> Iterator[str]:
     """Run a server with one empty database until the block ends; give its URL."""
+    with controlled_postgres(initdb) as server:
+        yield server.url
+
+
+@contextmanager
+def controlled_postgres(initdb: Path) -> Iterator[PostgresServer]:
+    """Run a server with one empty database until the block ends; `kill` ends it without a word to anybody."""
     # The server refuses to run as root; the user that its package made may not enter the folders of pytest.
     as_user = ["runuser", "-u", "postgres", "--"] if os.name == "posix" and os.geteuid() == 0 else []
     with TemporaryDirectory(prefix="payerkit-postgres-") as folder:
@@ -29,13 +46,23 @@ def running_postgres(initdb: Path) -> Iterator[str]:
         data = f"{folder}/data"
 
         def run(*command: str) -> None:
-            subprocess.run([*as_user, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
+            subprocess.run(
+                [*as_user, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"
+            )
 
         run(str(initdb), "-D", data, "-A", "trust", "-U", "payerkit", "--no-sync")
         options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
         control = [str(initdb.with_name("pg_ctl")), "-D", data, "-w", "-l", f"{folder}/log"]
-        run(*control, "-o", options, "start")
-        try:
-            yield f"postgresql+psycopg://payerkit@/postgres?host={folder}"
-        finally:
+
+        def start() -> None:
+            run(*control, "-o", options, "start")
+
+        def kill() -> None:
             run(*control, "-m", "immediate", "stop")
+
+        start()
+        try:
+            yield PostgresServer(f"postgresql+psycopg://payerkit@/postgres?host={folder}", kill, start)
+        finally:
+            with suppress(subprocess.CalledProcessError):  # a test may have left it ended
+                kill()

@@ -101,6 +101,7 @@ STATUSES = {
     "sandbox_advance_clock": {200} | ANY | BODY,
     "sandbox_set_faults": {200} | ANY | BODY,
     "sandbox_get_ledger": {200} | ANY,
+    "sandbox_health": {200} | ANY - {401},
 }
 
 

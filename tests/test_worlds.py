@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def test_each_key_has_payers_and_accounts_of_its_own(two: tuple[Client, Client])
     counts = [len(payerkit.list_payment_details(client, "user-123")) for client in two]
     statuses = [payerkit.get_payer_status(client, "user-123").agreement_status for client in two]
     with pytest.raises(payerkit.NotFound):
-        SandboxControls(bob).decide(detail.id, status="failed")
+        SandboxControls(bob).decide(str(detail.id), status="failed")
 
     assert ([1, 0], ["completed", "not_started"]) == (counts, statuses)
     assert [3, 1] == [len(SandboxControls(client).ledger()) for client in two]
@@ -233,7 +233,7 @@ def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
         connection.execute(update(rows).where(rows.c[column] > 1).values(sealed=first))
         page = connection.scalar(text("SELECT kyc_page FROM payers WHERE id = 2"))
         sealed = connection.scalar(text("SELECT sealed FROM payments WHERE id = 2"))
-    readings = {
+    readings: dict[str, Callable[[], object]] = {
         "payers": lambda: store.find_page("kyc", str(page)),
         "payment_details": lambda: store.list_details("two", None),
         "payments": lambda: store.database.cipher.unseal("payment 01two", sealed or b""),

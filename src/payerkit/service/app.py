@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import health, pages, routes, sandbox_routes
 from payerkit.service.call_log import CALL_RECORD
+from payerkit.service.database_failures import OutcomeOpen, handle_database_failure, handle_open_outcome
 from payerkit.service.document import create_document
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
@@ -59,7 +60,8 @@ def _create_routes() -> ASGIApp:
         HTTPException: handle_exception,
         405: _handle_wrong_method,
         RequestValidationError: handle_validation_error,
-        OperationalError: _handle_database_error,
+        SQLAlchemyError: handle_database_failure,
+        OutcomeOpen: handle_open_outcome,
         pages.PageNotFound: pages.handle_page_not_found,
         Problem: handle_exception,
         Exception: handle_exception,
@@ -79,7 +81,3 @@ async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
     )
     allowed = {method for methods in matching for method in methods}
     return Problem(405, "Method Not Allowed").response({"Allow": ", ".join(sorted(allowed))})
-
-
-async def _handle_database_error(_request: Request, _error: Exception) -> Response:
-    return Problem(503, "The sandbox's database is not available; try again").response({"Retry-After": "1"})

@@ -12,6 +12,7 @@ from sqlalchemy import (
     URL,
     Connection,
     Engine,
+    RootTransaction,
     create_engine,
     delete,
     event,
@@ -25,6 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
+from payerkit.service.database_failures import OutcomeOpen, describe
 from payerkit.service.encryption import EncryptionKeys, RecordCipher, new_encryption_key
 from payerkit.service.errors import Problem
 from payerkit.service.settings import SetupError
@@ -38,12 +40,17 @@ _IS_WRITE = "payerkit_write"
 _LOCK_SECONDS = 10.0
 """How long a write waits for those before it."""
 
+_STATEMENT_SECONDS = 20.0
+"""How long a statement may take, and a transaction may be idle."""
+
+_CONNECT_SECONDS = 5
+"""How long a new connection to PostgreSQL may take."""
+
 _ATTEMPTS = 100
 """How often a write is tried whose id somebody else took at the same moment."""
 
 _START_LOCK = 7_209_318
 """PostgreSQL's advisory lock under which the tables are created; any number that nobody else uses."""
-
 
 _UPGRADE_SECONDS = 120
 """How long a service that starts waits for another one that creates or upgrades the tables."""
@@ -80,8 +87,10 @@ class Database:
         if self._write_lock is not None and not self._write_lock.acquire(timeout=_LOCK_SECONDS):
             raise Problem(503, "The database is busy; nothing was stored", headers={"Retry-After": "1"})
         try:
-            with self._engine.connect().execution_options(**{_IS_WRITE: True}) as connection, connection.begin():
+            connected = self._engine.connect().execution_options(**{_IS_WRITE: True})
+            with connected as connection, connection.begin() as transaction:
                 yield connection
+                _commit(transaction)
         finally:
             if self._write_lock is not None:
                 self._write_lock.release()
@@ -142,6 +151,14 @@ class Database:
         return RecordCipher(data_key)
 
 
+def _commit(transaction: RootTransaction) -> None:
+    """End a write. Raises OutcomeOpen if the database fails then, as it may have stored it or not."""
+    try:
+        transaction.commit()
+    except SQLAlchemyError as error:
+        raise OutcomeOpen from error
+
+
 def _read_meta(connection: Connection, names: Iterable[str]) -> dict[str, str]:
     rows = connection.execute(select(MetaRow.name, MetaRow.value).where(MetaRow.name.in_(list(names))))
     return {row.name: row.value for row in rows}
@@ -168,22 +185,42 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
     if file is not None and file.parent.is_dir():
         file.touch(mode=0o600)  # SQLite would create it readable by everybody
     # Whatever fails, the stack closes what is open by then.
-    with ExitStack() as resources:
-        try:
-            engine = create_engine(_parse_url(db), hide_parameters=True)
-            resources.callback(engine.dispose)
-            if engine.dialect.name == "sqlite":
-                event.listen(engine, "connect", _prepare_sqlite)
-                event.listen(engine, "begin", _begin_sqlite)
-            _prepare_tables(engine, keys)
-            database = Database(engine, keys)
-        except ModuleNotFoundError as error:
-            raise _missing_driver(error) from None
-        except SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", "") or type(error).__name__).strip()
-            raise SetupError(f"db: cannot open the database: {reason}") from None
+    with ExitStack() as resources, explained_start():
+        engine = _create_engine(_parse_url(db))
+        resources.callback(engine.dispose)
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "begin", _begin_sqlite)
+        _prepare_tables(engine, keys)
+        database = Database(engine, keys)
         resources.pop_all()
     return database
+
+
+@contextmanager
+def explained_start() -> Iterator[None]:
+    """Raise SetupError for what fails in the block, and say why the service cannot start."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise _missing_driver(error) from None
+    except SQLAlchemyError as error:
+        raise SetupError(f"db: cannot open the database: {describe(error)}") from None
+    except (OutcomeOpen, Problem) as error:
+        raise SetupError(f"db: cannot open the database: {error.__cause__ or error}") from None
+
+
+def _create_engine(url: URL) -> Engine:
+    """Return an engine whose waits all end: for a connection, for a lock, for a statement."""
+    options: dict[str, Any] = {"pool_size": 10, "max_overflow": 20, "pool_timeout": _LOCK_SECONDS}
+    if url.get_backend_name() == "postgresql":
+        limits = {"statement_timeout": _STATEMENT_SECONDS, "lock_timeout": _LOCK_SECONDS}
+        limits["idle_in_transaction_session_timeout"] = _STATEMENT_SECONDS
+        settings = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
+        own = {"connect_timeout": _CONNECT_SECONDS, "options": settings}
+        # What the URL says wins. A connection that broke while it was idle is replaced when it is needed.
+        options |= {"connect_args": {name: own[name] for name in own.keys() - url.query.keys()}, "pool_pre_ping": True}
+    return create_engine(url, hide_parameters=True, **options)
 
 
 def _prepare_tables(engine: Engine, keys: EncryptionKeys) -> None:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from payerkit.service import encryption
 from payerkit.service.app import create_app
 from payerkit.service.bounded_protocol import BoundedProtocol
-from payerkit.service.database import Database, open_database, sqlite_file
+from payerkit.service.database import Database, explained_start, open_database, sqlite_file
 from payerkit.service.encryption import DEFAULT_WORLD
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.worlds import Worlds
@@ -123,12 +123,14 @@ class Service:
                 keys = encryption.check_api_keys(api_keys, "api_keys")
             database = open_database(db, encryption_keys)
             resources.callback(database.close)
-            keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", encryption.new_api_key())}
-            if is_shared:
-                encryption.check_key_lengths(keys)
-                settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
+            with explained_start():
+                keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", encryption.new_api_key())}
+                if is_shared:
+                    encryption.check_key_lengths(keys)
+                    settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
+                worlds = Worlds(database, settings, keys)
             self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
-            app = create_app(Worlds(database, settings, keys), settings)
+            app = create_app(worlds, settings)
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
         self._server = _Server(_uvicorn_config(app))

@@ -1,0 +1,309 @@
+"""A database that is stuck, full, changed or gone: what callers hear, what the log says, and what goes on meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import requests
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+import payerkit
+from payerkit.connection import SandboxClient
+from payerkit.errors import InvalidInput
+from payerkit.service import database
+from payerkit.service.database_failures import describe, kind_of
+from postgres_server import PostgresServer, controlled_postgres, find_initdb
+from published import BANK_DETAILS, PAYER
+from stores import ENCRYPTION_KEY
+
+LOCK_SECONDS = 0.6
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let writes wait shortly for those before them."""
+    monkeypatch.setattr(database, "_LOCK_SECONDS", LOCK_SECONDS)
+    monkeypatch.setattr(database, "_BUSY_TIMEOUT", f"PRAGMA busy_timeout={int(LOCK_SECONDS * 1000)}")
+
+
+def post(client: SandboxClient, **changes: str) -> requests.Response:
+    """Return the response to the registration of a payer, as it comes."""
+    headers = {"x-api-key": client.reveal_key()}
+    return requests.post(f"{client.base_url}/v2/payer", json=PAYER | changes, headers=headers, timeout=30)
+
+
+def get(client: SandboxClient, path: str) -> int:
+    """Return the status of a response that came within a second; TimeoutError for a later one."""
+    headers = {"x-api-key": client.reveal_key()}
+    return requests.get(f"{client.base_url}{path}", headers=headers, timeout=1).status_code
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def shared_sandbox(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[SandboxClient, Callable[[], Any]]]:
+    """Yield a sandbox with a payer, and a function that takes the write lock and gives what releases it."""
+    monkeypatch.setenv("PAYERKIT_SANDBOX_ENCRYPTION_KEY", ENCRYPTION_KEY)
+    if request.param == "sqlite":
+        with payerkit.sandbox(db=tmp_path / "x.db") as client:
+            payerkit.create_payer(client, PAYER)
+            with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)) as other:
+
+                def lock() -> Callable[[], object]:
+                    other.execute("BEGIN IMMEDIATE")
+                    return other.rollback
+
+                yield client, lock
+        return
+    url = str(request.getfixturevalue("postgres"))
+    engine = create_engine(url)
+    with payerkit.sandbox(db=url) as client, engine.connect() as connection:
+        payerkit.create_payer(client, PAYER)
+
+        def lock_rows() -> Callable[[], object]:
+            connection.execute(text("LOCK TABLE payers IN EXCLUSIVE MODE"))
+            return connection.rollback
+
+        yield client, lock_rows
+    engine.dispose()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_stuck_lock_holds_up_writes_alone(shared_sandbox: tuple[SandboxClient, Callable[[], Any]]) -> None:
+    """Of 50 writes that wait for a lock each ends with 503; meanwhile reads, the start page and /healthz respond."""
+    client, lock = shared_sandbox
+    release = lock()
+    with ThreadPoolExecutor(50) as pool:
+        writes = [pool.submit(post, client, clientUserId=f"user-{place}") for place in range(50)]
+        time.sleep(LOCK_SECONDS / 3)
+        reads = [get(client, path) for path in ("/v2/payer/user-123", "/", "/healthz", "/sandbox/rates")]
+        responses = [write.result() for write in writes]
+    release()
+
+    assert [200] * 4 == reads
+    assert {(503, "The database is busy; nothing was stored", "1")} | {
+        (503, "The sandbox is busy; nothing was stored", "1")
+    } >= {(each.status_code, each.json()["message"], each.headers["Retry-After"]) for each in responses}
+    assert 200 == post(client).status_code
+    assert 2 == len(client.sandbox.ledger())
+
+
+@pytest.mark.usefixtures("impatient")
+def test_writes_go_on_when_a_lock_is_released(shared_sandbox: tuple[SandboxClient, Callable[[], Any]]) -> None:
+    """A write that waits for less than its limit is stored."""
+    client, lock = shared_sandbox
+    release = lock()
+    threading.Timer(LOCK_SECONDS / 3, release).start()
+
+    assert 200 == post(client).status_code
+
+
+def test_a_full_disk_is_told_and_what_is_stored_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is stored by halves, reads go on, and writes as well once there is room."""
+    pages = 2**30
+    prepare = database._prepare_sqlite
+
+    def prepare_small(connection: Any, record: object) -> None:
+        prepare(connection, record)
+        connection.execute(f"PRAGMA max_page_count={pages}")
+
+    monkeypatch.setattr(database, "_prepare_sqlite", prepare_small)
+    with payerkit.sandbox(db=tmp_path / "x.db") as client:
+        payerkit.create_payer(client, PAYER)
+    pages = (tmp_path / "x.db").stat().st_size // 4096
+    with payerkit.sandbox(db=tmp_path / "x.db") as client:
+        for _ in range(30):
+            response = post(client, clientUserId="another")
+            if response.status_code != 200:
+                break
+        assert (507, "is full; nothing was stored") == (response.status_code, response.json()["message"][-27:])
+        assert 200 == get(client, "/v2/payer/user-123")
+        stored = len(client.sandbox.ledger())
+    pages = 2**30
+    with payerkit.sandbox(db=tmp_path / "x.db") as client:
+        assert (200, stored + 1) == (post(client).status_code, len(client.sandbox.ledger()))
+
+    assert "database full: OperationalError SQLITE_FULL database or disk is full" in caplog.messages
+
+
+def test_a_missing_column_is_told_apart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Waiting does not help then, so the response is none that asks to try again; the log names the column."""
+    with payerkit.sandbox(db=tmp_path / "x.db") as client:
+        with closing(sqlite3.connect(tmp_path / "x.db")) as other:
+            other.execute("ALTER TABLE payers RENAME COLUMN agreement TO renamed")
+        response = post(client)
+
+    assert (500, None) == (response.status_code, response.headers.get("Retry-After"))
+    assert "does not have the tables of this payerkit" in response.json()["message"]
+    assert ["database tables: OperationalError SQLITE_ERROR no such column: payers.agreement"] == [
+        message for message in caplog.messages if message.startswith("database")
+    ]
+
+
+def test_a_commit_that_fails_leaves_the_outcome_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever called hears that it may have been stored, and payerkit says the same."""
+
+    def fail(_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with payerkit.sandbox(db=tmp_path / "x.db") as client:
+        payerkit.create_payer(client, PAYER)
+        monkeypatch.setattr("sqlalchemy.engine.default.DefaultDialect.do_commit", lambda *_: fail(None))
+        response = post(client)
+        with pytest.raises(payerkit.UnknownOutcome):
+            payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
+        monkeypatch.undo()
+        assert 200 == post(client).status_code
+
+    assert (503, "outcome_open", None) == (
+        response.status_code,
+        response.json()["code"],
+        response.headers.get("Retry-After"),
+    )
+
+
+def test_a_commit_that_postgresql_refuses_leaves_the_outcome_open(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a trigger does that runs at the end of a transaction; its words are in the log, no value is."""
+    monkeypatch.setenv("PAYERKIT_SANDBOX_ENCRYPTION_KEY", ENCRYPTION_KEY)
+    engine = create_engine(postgres)
+    with payerkit.sandbox(db=postgres) as client:
+        with engine.begin() as connection:
+            connection.execute(
+                text(
+                    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                    "$$ BEGIN RAISE EXCEPTION 'refused at the end' USING DETAIL = NEW.kyc_page; END $$"
+                )
+            )
+            connection.execute(
+                text(
+                    "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON payers DEFERRABLE INITIALLY DEFERRED "
+                    "FOR EACH ROW EXECUTE FUNCTION refuse()"
+                )
+            )
+        response = post(client)
+    engine.dispose()
+
+    assert (503, "outcome_open") == (response.status_code, response.json()["code"])
+    assert "database commit: RaiseException P0001 refused at the end" in caplog.messages
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """Yield a PostgreSQL server of one test's own."""
+    initdb = find_initdb()
+    if initdb is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    with controlled_postgres(initdb) as controlled:
+        yield controlled
+
+
+@pytest.mark.slow
+def test_a_postgresql_that_was_killed_and_started_again(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is gone, calls end with 503 at once; afterwards everything goes on, with all that was stored."""
+    monkeypatch.setenv("PAYERKIT_SANDBOX_ENCRYPTION_KEY", ENCRYPTION_KEY)
+    with payerkit.sandbox(db=server.url) as client:
+        stored = []
+        stop = threading.Event()
+
+        def write(worker: int) -> None:
+            for place in range(10_000):
+                if stop.is_set():
+                    return
+                name = f"user-{worker}-{place}"
+                if post(client, clientUserId=name).status_code == 200:
+                    stored.append(name)
+
+        with ThreadPoolExecutor(4) as pool:
+            writers = [pool.submit(write, worker) for worker in range(4)]
+            while len(stored) < 40:
+                time.sleep(0.01)
+            server.kill()
+            while_gone = {post(client).status_code, get(client, "/v2/payer/x"), get(client, "/healthz")}
+            page = get(client, "/")
+            server.start()
+            before = len(stored)
+            while len(stored) < before + 40:
+                time.sleep(0.01)
+            stop.set()
+            assert [None] * 4 == [each.result() for each in writers]
+        there = [name for name in stored if get(client, f"/v2/payer/{name}") == 200]
+        ledger = client.sandbox.ledger()["client_user_id"]
+
+    assert ({503}, 200) == (while_gone, page)
+    assert stored == there
+    assert set(stored) <= set(ledger)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_database_that_is_locked_at_the_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sandbox does not start, and says why."""
+    monkeypatch.setattr(database, "_UPGRADE_SECONDS", LOCK_SECONDS)
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as other:
+        monkeypatch.setenv("PAYERKIT_SANDBOX_ENCRYPTION_KEY", ENCRYPTION_KEY)
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InvalidInput, match=r"db: cannot open the database: .* database is locked"):
+            payerkit.sandbox(db=tmp_path / "x.db")
+
+
+def broken(state: str | None, *, invalidated: bool = False) -> OperationalError:
+    """Return a failure as PostgreSQL's driver gives it."""
+    cause = Exception("words with a value")
+    cause.sqlstate = state  # type: ignore[attr-defined]
+    cause.diag = SimpleNamespace(message_primary="the words")  # type: ignore[attr-defined]
+    return OperationalError("INSERT", {}, cause, connection_invalidated=invalidated)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (broken("53100"), "full"),
+        (broken("42703"), "tables"),
+        (broken("42P01"), "tables"),
+        (broken("55P03"), "busy"),
+        (broken("57014"), "busy"),  # a statement took too long
+        (broken("40P01"), "busy"),
+        (broken("53300"), "busy"),
+        (broken("57P01"), "unreachable"),  # the server is shut down
+        (broken("08006"), "unreachable"),
+        (broken(None), "unreachable"),  # nothing could be asked
+        (broken("XX000", invalidated=True), "unreachable"),
+        (broken("23502"), "other"),
+        (PoolTimeout(), "busy"),
+    ],
+)
+def test_failures_of_postgresql_are_told_apart(error: Any, kind: str) -> None:
+    """By SQLSTATE; without one, the connection is gone."""
+    assert kind == kind_of(error)
+    assert "value" not in describe(error)
+
+
+def test_a_log_says_the_cause_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """At the level error, in words without a value that was sent."""
+    with payerkit.sandbox(db=tmp_path / "x.db") as client:
+        with closing(sqlite3.connect(tmp_path / "x.db")) as other:
+            other.execute("DROP TABLE ledger")
+        post(client)
+
+    (record,) = [each for each in caplog.records if each.name == "payerkit.sandbox" and each.levelno > logging.INFO]
+    assert (logging.ERROR, False) == (
+        record.levelno,
+        any(str(value) in record.getMessage() for value in PAYER.values()),
+    )
