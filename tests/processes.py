@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 
 @contextmanager
 def running(*arguments: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run a command until the block ends; give what it printed first, up to the line on how to stop it."""
+    """Run a command of payerkit until the block ends; give what it printed first, and its process."""
+    quiet = {"PAYERKIT_SANDBOX_LOG_LEVEL": "warning"}  # nobody reads on, and a full pipe would stop it
+    command = [sys.executable, "-m", "payerkit", *arguments]
+    with running_command(command, {**os.environ, **quiet, **environment}, folder) as started:
+        yield started
+
+
+@contextmanager
+def running_command(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run any command until the block ends; give what it printed up to the line on how to stop it, and its process."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "payerkit", *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert process.stdout is not None
     try:

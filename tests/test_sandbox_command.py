@@ -200,10 +200,13 @@ def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
 ) -> None:
     """It says what it deleted; the database is another one then, for journals that knew it."""
     before = counts(stored)
+    copy = stored.with_name(f"{stored.name}.before-0002")  # what an upgrade left
+    copy.touch()
 
     assert 0 == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset", "--yes")
     after = counts(stored)
     assert "Deleted 1 payers, 1 accounts, 0 payments." in capsys.readouterr().out
+    assert not copy.exists()
     assert (2, 0, before[1], True) == (before[0], after[0], after[1], before[2] != after[2])
 
 

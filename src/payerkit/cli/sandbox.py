@@ -58,7 +58,8 @@ def run(arguments: Namespace) -> int:
 
 def _reset(db: str | None, *, is_agreed: bool) -> bool:
     """Delete what the database holds, if a person agrees; return True if it was deleted."""
-    from payerkit.service.server import stored_data  # noqa: PLC0415 - the sandbox is an extra
+    from payerkit.service.database import copies_before_upgrades  # noqa: PLC0415 - the sandbox is an extra
+    from payerkit.service.server import stored_data  # noqa: PLC0415
     from payerkit.service.settings import SetupError  # noqa: PLC0415
 
     if db is None:
@@ -73,6 +74,8 @@ def _reset(db: str | None, *, is_agreed: bool) -> bool:
                 print("Nothing was deleted.")
                 return False
             stored.delete_everything()
+            for copy in copies_before_upgrades(db):
+                copy.unlink()
     except SetupError as error:
         problem = InvalidInput(str(error))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from glob import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -177,6 +178,12 @@ def sqlite_file(db: str | Path) -> Path | None:
     if name in {"", ":memory:"} or file.is_dir():
         raise SetupError("db: expected a file; leave db out for a temporary database.")
     return file
+
+
+def copies_before_upgrades(db: str | Path) -> list[Path]:
+    """Return the files beside a SQLite database that hold it as it was before an upgrade."""
+    file = sqlite_file(db)
+    return [] if file is None else sorted(file.parent.glob(f"{escape(file.name)}.before-*"))
 
 
 def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
