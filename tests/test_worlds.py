@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,20 @@ from sqlalchemy import select, text, update
 import payerkit
 from payerkit.client.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onchain.currencies import token_list
 from payerkit.sandbox_controls import SandboxControls
+from payerkit.service.api_keys import load_api_keys
 from payerkit.service.database import open_database
 from payerkit.service.encryption import (
     DamagedRecord,
     EncryptionKeys,
-    load_api_keys,
     load_encryption_keys,
     new_encryption_key,
 )
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.stored_rows import Base, MetaRow
+from payerkit.service.stored_rows import Base, VersionRow
+from payerkit.service.wallet import Holding, set_holding, set_rate
 from published import BANK_DETAILS, PAYER
 from stores import ENCRYPTION_KEY, open_store, open_worlds
 
@@ -137,9 +140,11 @@ def test_keys_are_read_from_the_environment(given: str, expected: Mapping[str, s
     [
         ("key-a,key-b", "two keys for the world default; give each a name"),
         ("a:key-a,a:key-b", "two keys for the world a"),
-        ("a:same,b:same", "two worlds have one key"),
+        ("a:same,b:same", "two worlds have the same key"),
         ("Alice:key", "small letters, digits and hyphens"),
         ("a:", "not a valid key"),
+        (" ", "not a valid key"),
+        ("two words", "not a valid key"),
         ("a:b:key", "small letters"),
         ("key-a,", "not a valid key|two keys"),
     ],
@@ -179,10 +184,14 @@ def test_a_sandbox_for_this_machine_takes_any_key(host: str) -> None:
     assert "k" == service.api_key
 
 
-def test_bad_names_of_worlds_are_refused() -> None:
-    """Also as an argument."""
-    with pytest.raises(InvalidInput, match="api_keys: the name of a world"):
-        payerkit.sandbox(api_keys={"Alice's": "key"})
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [({"Alice's": "key"}, "small letters, digits and hyphens"), ({}, "expected at least one API key")],
+)
+def test_unclear_keys_are_refused_as_an_argument(keys: dict[str, str], words: str) -> None:
+    """The message names the argument."""
+    with pytest.raises(InvalidInput, match=f"api_keys: .*{words}"):
+        payerkit.sandbox(api_keys=keys)
 
 
 def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:
@@ -245,11 +254,20 @@ def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
 
 
 def test_every_row_has_the_time_of_its_storing(tmp_path: Path) -> None:
-    """In real time, whatever the clock of the sandbox says."""
-    store = open_store(tmp_path / "x.db", Settings(clock="manual"))
+    """In real time, though the clock of the sandbox is far ahead."""
+    before = datetime.now(UTC)
+    store = open_store(tmp_path / "x.db")
+    store.advance(10**6)
+    store.save_payer(PAYER)
+    store.add_detail(PAYER["clientUserId"], BANK_DETAILS)
+    store.add_payment("01", "an order")
+    currency = token_list()["fusdc-sepolia"]
+    set_rate(store, currency, "1")
+    set_holding(store, currency, Holding(balance=1, allowance=0))
+    tables = [each for each in Base.metadata.sorted_tables if each is not VersionRow.__table__]
     with store.database.read() as connection:
-        times = connection.scalars(select(MetaRow.created_at)).all()
+        times = {each.name: connection.scalars(select(each.c.created_at)).all() for each in tables}
     store.database.close()
 
-    assert times
-    assert all(time and time.year > 2025 for time in times)
+    assert [] == [name for name, found in times.items() if not found]
+    assert all(before <= time.replace(tzinfo=UTC) <= datetime.now(UTC) for found in times.values() for time in found)

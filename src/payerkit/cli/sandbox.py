@@ -17,22 +17,24 @@ def run(arguments: Namespace) -> int:
     """Run the sandbox and print how to reach it; or print a new encryption key, or empty a database first."""
     # Imported here: the sandbox is an extra.
     from payerkit.cli.sandbox_options import read_options  # noqa: PLC0415
-    from payerkit.service import call_log, encryption  # noqa: PLC0415
+    from payerkit.service.api_keys import API_KEY_VARIABLE  # noqa: PLC0415
+    from payerkit.service.call_log import log_to_stderr  # noqa: PLC0415
+    from payerkit.service.encryption import new_encryption_key  # noqa: PLC0415
 
     if arguments.new_key:
-        print(encryption.new_encryption_key())
+        print(new_encryption_key())
         return 0
     options = read_options(vars(arguments))
-    call_log.log_to_stderr(options.log_level)
-    if os.environ.get(API_KEY) and not os.environ.get(encryption.API_KEY_VARIABLE):
-        print(f"{API_KEY} is not used: it may be a live service's. Set {encryption.API_KEY_VARIABLE}.", file=sys.stderr)
+    log_to_stderr(options.log_level)
+    if os.environ.get(API_KEY) and not os.environ.get(API_KEY_VARIABLE):
+        print(f"{API_KEY} is not used: it may be a live service's. Set {API_KEY_VARIABLE}.", file=sys.stderr)
     if arguments.reset and not _reset(options.db, is_agreed=arguments.yes):
         return 1
     service = open_service(
         db=options.db, host=options.host, port=options.port, environment=os.environ, **options.service_settings
     )
-    is_given = bool(os.environ.get(encryption.API_KEY_VARIABLE))
-    key = f"the value of {encryption.API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
+    is_given = bool(os.environ.get(API_KEY_VARIABLE))
+    key = f"the value of {API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
     url = f'"{service.url}", api_key=...'
     is_local = is_loopback(options.host)
     if not is_local:

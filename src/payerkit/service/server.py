@@ -19,11 +19,19 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.types import ASGIApp
 
-from payerkit.service import encryption
+from payerkit.service.api_keys import (
+    API_KEY_VARIABLE,
+    DEFAULT_WORLD,
+    check_api_keys,
+    check_key_lengths,
+    load_api_keys,
+    new_api_key,
+)
 from payerkit.service.app import create_app
 from payerkit.service.bounded_protocol import BoundedProtocol
 from payerkit.service.database import Database, explained_start, open_database, sqlite_file
-from payerkit.service.encryption import DEFAULT_WORLD
+from payerkit.service.encryption import ENCRYPTION_KEY_VARIABLE, load_encryption_keys, new_encryption_key
+from payerkit.service.key_files import key_file
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.worlds import Worlds
 
@@ -109,24 +117,21 @@ class Service:
             )
         self._thread: threading.Thread | None = None
         file = None if db is None else sqlite_file(db)
-        self.api_key_location = "" if file is None else f"in the file {encryption.key_file(file, 'api-key')}"
+        self.api_key_location = "" if file is None else f"in the file {key_file(file, 'api-key')}"
         # Whatever fails, the stack closes what is open by then; without a failure it lives as long as the service.
         with ExitStack() as resources:
             self._socket = resources.enter_context(_listen(host, port))
             if db is None:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
-            encryption_keys = encryption.load_encryption_keys(file, environment)
-            if api_keys is None:
-                keys = encryption.load_api_keys(file, environment)
-            else:
-                keys = encryption.check_api_keys(api_keys, "api_keys")
+            encryption_keys = load_encryption_keys(file, environment)
+            keys = load_api_keys(file, environment) if api_keys is None else check_api_keys(api_keys, "api_keys")
             database = open_database(db, encryption_keys)
             resources.callback(database.close)
             with explained_start():
-                keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", encryption.new_api_key())}
+                keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", new_api_key())}
                 if is_shared:
-                    encryption.check_key_lengths(keys)
+                    check_key_lengths(keys)
                     settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
                 worlds = Worlds(database, settings, keys)
             self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
@@ -171,7 +176,7 @@ def stored_data(db: str | Path, environment: Mapping[str, str]) -> Iterator[Data
     file = sqlite_file(db)
     if file is not None and not file.exists():
         raise SetupError(f"db: {file} does not exist.")
-    with closing(open_database(db, encryption.load_encryption_keys(file, environment))) as database:
+    with closing(open_database(db, load_encryption_keys(file, environment))) as database:
         yield database
 
 
@@ -225,6 +230,6 @@ def _create_temporary_file(resources: ExitStack) -> Path:
 def _temporary_keys(environment: Mapping[str, str]) -> Mapping[str, str]:
     """Return an environment with new keys, so that none is written to a file; a given API key is kept."""
     return {
-        encryption.ENCRYPTION_KEY_VARIABLE: encryption.new_encryption_key(),
-        encryption.API_KEY_VARIABLE: environment.get(encryption.API_KEY_VARIABLE) or encryption.new_api_key(),
+        ENCRYPTION_KEY_VARIABLE: new_encryption_key(),
+        API_KEY_VARIABLE: environment.get(API_KEY_VARIABLE) or new_api_key(),
     }

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert, select
 
+from payerkit.service.api_keys import DEFAULT_WORLD
 from payerkit.service.call_limits import CallLimits
 from payerkit.service.database import Database
-from payerkit.service.encryption import DEFAULT_WORLD
 from payerkit.service.faults import FaultInjector
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.settings import Settings, SetupError
