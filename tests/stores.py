@@ -6,7 +6,8 @@ import base64
 from pathlib import Path
 
 from payerkit.service.api_keys import DEFAULT_WORLD
-from payerkit.service.database import Database, open_database
+from payerkit.service.database import Database
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import EncryptionKeys
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store

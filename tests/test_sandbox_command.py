@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import payerkit
 from payerkit.cli import main as cli
 from payerkit.cli.sandbox_options import SandboxOptions, read_options
 from payerkit.errors import InvalidInput
+from payerkit.service import health
 from payerkit.service.call_log import LOGGER, JsonFormatter
 from payerkit.service.worlds import Worlds
 from published import BANK_DETAILS, PAYER
@@ -169,11 +171,9 @@ def test_health_needs_no_key() -> None:
 
 def test_health_says_so_when_the_database_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not wait for it."""
-    from payerkit.service import health  # noqa: PLC0415 - patched here alone
-
     monkeypatch.setattr(health, "_SECONDS", 0.1)
     with payerkit.sandbox() as client:
-        monkeypatch.setattr(Worlds, "ask_database", lambda _: __import__("time").sleep(0.5))
+        monkeypatch.setattr(Worlds, "ping", lambda _: time.sleep(0.5))
         answer = requests.get(f"{client.base_url}/healthz", timeout=20)
 
     assert (503, "5") == (answer.status_code, answer.headers["Retry-After"])

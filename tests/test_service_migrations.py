@@ -27,7 +27,7 @@ from sqlalchemy import Engine, create_engine, event, inspect, text
 from old_databases import answers_of, load_old_database
 from payerkit import SandboxControls, create_payer, create_payment_detail, list_payment_details
 from payerkit.client import Client
-from payerkit.service.database import open_database
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import EncryptionKeys, new_encryption_key
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError

@@ -14,7 +14,7 @@ from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
 from payerkit.service.api_keys import load_api_keys
-from payerkit.service.database import open_database, sqlite_file
+from payerkit.service.database_opening import open_database, sqlite_file
 from payerkit.service.encryption import (
     ENCRYPTION_KEY_VARIABLE,
     EncryptionKeys,

@@ -18,7 +18,7 @@ from payerkit.errors import InvalidInput
 from payerkit.onchain.currencies import token_list
 from payerkit.sandbox_controls import SandboxControls
 from payerkit.service.api_keys import load_api_keys
-from payerkit.service.database import open_database
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import (
     DamagedRecord,
     EncryptionKeys,

@@ -69,7 +69,7 @@ def _reset(db: str | None, *, is_agreed: bool) -> bool:
         raise InvalidInput("--reset: add --yes, since nobody can be asked here. Nothing was deleted.")
     try:
         with stored_data(db, os.environ) as stored:
-            counts = stored.counts()
+            counts = stored.count_rows()
             what = f"{counts['payers']} payers, {counts['payment_details']} accounts, {counts['payments']} payments"
             if not is_agreed and input(f"Delete {what} for good? [y/N] ").strip().lower() not in {"y", "yes"}:
                 print("Nothing was deleted.")

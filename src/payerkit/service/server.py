@@ -29,7 +29,8 @@ from payerkit.service.api_keys import (
 )
 from payerkit.service.app import create_app
 from payerkit.service.bounded_protocol import BoundedProtocol
-from payerkit.service.database import Database, explained_start, open_database, sqlite_file
+from payerkit.service.database import Database
+from payerkit.service.database_opening import explained_start, open_database, sqlite_file
 from payerkit.service.encryption import ENCRYPTION_KEY_VARIABLE, load_encryption_keys, new_encryption_key
 from payerkit.service.key_files import key_file
 from payerkit.service.settings import Settings, SetupError
@@ -129,7 +130,7 @@ class Service:
             database = open_database(db, encryption_keys)
             resources.callback(database.close)
             with explained_start():
-                keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", new_api_key())}
+                keys = keys or {DEFAULT_WORLD: database.get_or_add_sealed("api_key", new_api_key())}
                 if is_shared:
                     check_key_lengths(keys)
                     settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
