@@ -85,7 +85,7 @@ def test_a_bad_variable_is_named(
 
 
 def test_every_option_of_the_command_is_one_of_the_environment() -> None:
-    """But for those that are done with when it has started."""
+    """Except those that do something once."""
     options = vars(cli._parser().parse_args(["sandbox"])).keys()
 
     assert {"command", "new_key", "reset", "yes"} == options - SandboxOptions.model_fields.keys()
@@ -198,12 +198,17 @@ def counts(file: Path) -> tuple[int, str, str]:
 def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
     stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what it deleted; the database is another one then, for journals that knew it."""
+    """It says what it deleted, copies included; the database has a new identity, so no journal takes it for the old."""
     before = counts(stored)
+    copy = stored.with_name("team.db.before-0002")
+    copy.write_text("the file as it was before an upgrade")
+    beside = stored.with_name("team.db2.before-0002")
+    beside.write_text("another database's")
 
     assert 0 == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset", "--yes")
     after = counts(stored)
-    assert "Deleted 1 payers, 1 accounts, 0 payments." in capsys.readouterr().out
+    assert f"Deleted 1 payer, 1 account, 0 payments and {copy}." in capsys.readouterr().out
+    assert (False, True) == (copy.exists(), beside.exists())
     assert (2, 0, before[1], True) == (before[0], after[0], after[1], before[2] != after[2])
 
 
@@ -223,7 +228,10 @@ def test_a_reset_asks_whoever_can_be_asked(
     ("arguments", "words"),
     [
         (["--reset", "--yes"], "--reset: name the database with --db"),
-        (["--reset", "--db", "team.db"], "add --yes, since nobody can be asked here. Nothing was deleted"),
+        (
+            ["--reset", "--db", "team.db"],
+            "add --yes to confirm, since this is no terminal to ask in. Nothing was deleted",
+        ),
         (["--reset", "--yes", "--db", "missing.db"], "missing.db does not exist"),
         (["--reset", "--yes", "--db", "notes.db"], "is missing"),  # a file without the key beside it
     ],
@@ -244,7 +252,7 @@ def test_a_reset_deletes_nothing_else(
     assert (2, b"my notes") == (counts(stored)[0], Path("notes.db").read_bytes())
 
 
-def test_options_read_for_nothing_are_refused() -> None:
-    """A value that an argument cannot have is refused as that of a variable is."""
+def test_a_bad_value_of_an_argument_is_refused() -> None:
+    """As that of a variable is."""
     with pytest.raises(InvalidInput, match="PAYERKIT_SANDBOX_PORT"):
         read_options({"port": "x"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from payerkit.service.encryption import EncryptionKeys
 from payerkit.service.errors import Problem
 from payerkit.service.settings import SetupError
 from payerkit.service.stored_rows import VERSION, Base, VersionRow
+
+BEFORE = ".before-"
+"""Follows the name of a SQLite file in that of its copy from before an upgrade; the new version follows."""
 
 _STATEMENT_SECONDS = 20.0
 """How long a statement may take, and how long a transaction may be idle."""
@@ -43,6 +47,12 @@ def sqlite_file(db: str | Path) -> Path | None:
     if name in {"", ":memory:"} or file.is_dir():
         raise SetupError("db: expected a file; leave db out for a temporary database.")
     return file
+
+
+def copies_before_upgrades(db: str | Path) -> list[Path]:
+    """Return the copies that upgrades have left beside a SQLite database; none for any other database."""
+    file = sqlite_file(db)
+    return [] if file is None else sorted(file.parent.glob(f"{glob.escape(file.name)}{BEFORE}*"))
 
 
 def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
