@@ -162,7 +162,7 @@ def test_unclear_keys_are_refused_without_being_shown(given: str, words: str) ->
     [
         ({}, "0.0.0.0", "short", "the key of the world default is too short"),  # noqa: S104 - every machine may reach it
         ({"public_url": "https://box.example.com"}, "127.0.0.1", "short", "too short"),  # through a proxy
-        ({"seed": 1}, "0.0.0.0", "long-enough-to-be-a-key", "seed: the links of a seeded sandbox"),  # noqa: S104
+        ({"seed": 1}, "0.0.0.0", "long-enough-to-be-a-key", "seed: with a seed, the links"),  # noqa: S104
         ({"seed": 1, "public_url": "https://box.example.com"}, "127.0.0.1", "long-enough-to-be-a-key", "seed: "),
     ],
 )

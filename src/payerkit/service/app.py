@@ -25,7 +25,8 @@ from payerkit.service.worlds import Worlds
 
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
-states and faults, and read a ledger of everything that was stored. [The start page](/) lists the test values."""
+states and faults, and read a ledger of everything that was stored. Each API key opens a world of its own: the data,
+rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
 _ROUTERS = (routes.router, sandbox_routes.router, health.router, pages.router)
 

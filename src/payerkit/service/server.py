@@ -97,8 +97,8 @@ class Service:
     """One service on one port: `start()` runs it in a thread, `run()` in the foreground; `stop()` ends it.
 
     db: a path or an SQLAlchemy URL; None for a temporary file, deleted when the service stops. port: 0 for any free
-    one. api_keys: by the names of their worlds; by default, those in the environment. environment: may hold the keys.
-    Raises SetupError if the service cannot start.
+    one. api_keys: by the names of their worlds; by default, those in the environment, or beside or in the database.
+    environment: where the variables of the keys are looked up. Raises SetupError if the service cannot start.
     """
 
     def __init__(
@@ -114,7 +114,8 @@ class Service:
         is_shared = not (_is_local(host) and _is_local(urlsplit(settings.public_url or "").hostname or host))
         if is_shared and settings.seed is not None:
             raise SetupError(
-                "seed: the links of a seeded sandbox can be computed; leave it out where other machines reach it."
+                "seed: with a seed, the links to payers' pages can be guessed; leave it out if other machines can "
+                "reach the sandbox."
             )
         self._thread: threading.Thread | None = None
         file = None if db is None else sqlite_file(db)
@@ -173,7 +174,7 @@ class Service:
 
 @contextmanager
 def stored_data(db: str | Path, environment: Mapping[str, str]) -> Iterator[Database]:
-    """Give a database that is there already, without a service. Raises SetupError if it is no sandbox's, or missing."""
+    """Open an existing database of a sandbox, without a service. Raises SetupError if there is none."""
     file = sqlite_file(db)
     if file is not None and not file.exists():
         raise SetupError(f"db: {file} does not exist.")
