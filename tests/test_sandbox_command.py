@@ -93,7 +93,7 @@ def test_every_option_of_the_command_is_one_of_the_environment() -> None:
 
 
 def test_the_key_of_a_live_service_is_never_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor for a sandbox that keeps its data."""
+    """PAYERKIT_API_KEY does not open a sandbox, not even one that keeps its data."""
     monkeypatch.setenv("PAYERKIT_API_KEY", "the-key-of-a-live-service")
     with payerkit.sandbox(db=tmp_path / "x.db") as client:
         assert "the-key-of-a-live-service" != client.reveal_key()
@@ -162,21 +162,21 @@ def test_a_sandbox_in_a_notebook_logs_nothing(capfd: pytest.CaptureFixture[str])
 
 
 def test_health_needs_no_key() -> None:
-    """Whatever watches over the sandbox asks without a key, and counts towards no limit."""
+    """A monitor needs no key, and counts for no limit."""
     with payerkit.sandbox(rate_limit=1) as client:
-        answers = [requests.get(f"{client.base_url}/healthz", timeout=20) for _ in range(3)]
+        responses = [requests.get(f"{client.base_url}/healthz", timeout=20) for _ in range(3)]
 
-    assert [(200, {"status": "ok"})] * 3 == [(answer.status_code, answer.json()) for answer in answers]
+    assert [(200, {"status": "ok"})] * 3 == [(each.status_code, each.json()) for each in responses]
 
 
 def test_health_says_so_when_the_database_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not wait for it."""
+    """The response comes after a limited time."""
     monkeypatch.setattr(health, "_SECONDS", 0.1)
     with payerkit.sandbox() as client:
         monkeypatch.setattr(Worlds, "ping", lambda _: time.sleep(0.5))
-        answer = requests.get(f"{client.base_url}/healthz", timeout=20)
+        response = requests.get(f"{client.base_url}/healthz", timeout=20)
 
-    assert (503, "5") == (answer.status_code, answer.headers["Retry-After"])
+    assert (503, "5") == (response.status_code, response.headers["Retry-After"])
 
 
 @pytest.fixture
@@ -191,8 +191,8 @@ def stored(tmp_path: Path) -> Path:
 def counts(file: Path) -> tuple[int, str, str]:
     """Return how many writes a database has, the API key that opens it, and its identity."""
     with payerkit.sandbox(db=file) as client:
-        answer = requests.get(client.base_url, timeout=20)
-        return len(client.sandbox.ledger()), client.reveal_key(), answer.headers["x-payerkit-sandbox"]
+        response = requests.get(client.base_url, timeout=20)
+        return len(client.sandbox.ledger()), client.reveal_key(), response.headers["x-payerkit-sandbox"]
 
 
 def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
@@ -213,10 +213,8 @@ def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y", 0), ("n", 2), ("", 2)])
-def test_a_reset_asks_whoever_can_be_asked(
-    stored: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
-) -> None:
-    """In a terminal; anything but yes deletes nothing, and starts nothing."""
+def test_a_reset_asks_in_a_terminal(stored: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: int) -> None:
+    """Anything but yes deletes nothing, and starts nothing."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda _: answer)
 
@@ -243,7 +241,7 @@ def test_a_reset_deletes_nothing_else(
     arguments: list[str],
     words: str,
 ) -> None:
-    """Only a sandbox's database that is there, and only if somebody agreed."""
+    """Only an existing database of a sandbox is emptied, and only after consent."""
     monkeypatch.chdir(stored.parent)
     Path("notes.db").write_bytes(b"my notes")
 

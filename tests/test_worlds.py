@@ -112,7 +112,7 @@ def test_seeded_worlds_have_ids_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_world_stays_when_its_key_is_replaced(tmp_path: Path) -> None:
-    """The name tells the world: a new key of the same name finds what was stored, the old one nothing."""
+    """A new key of the same name finds what was stored; the old key is refused."""
     with payerkit.sandbox(db=tmp_path / "x.db", api_keys=KEYS) as first:
         payerkit.create_payer(first, PAYER)
     with payerkit.sandbox(db=tmp_path / "x.db", api_keys={"alice": "a-new-key"}) as second:
@@ -169,7 +169,7 @@ def test_unclear_keys_are_refused_without_being_shown(given: str, words: str) ->
 def test_a_sandbox_that_others_reach_cannot_be_guessed(
     settings: dict[str, Any], host: str, key: str, words: str
 ) -> None:
-    """Neither its key, nor, by a seed, its links."""
+    """A short key is refused, and so is a seed, from which the links could be computed."""
     with pytest.raises(SetupError, match=words):
         Service(Settings(**settings), host=host, environment={"PAYERKIT_SANDBOX_API_KEY": key})
 
@@ -195,7 +195,7 @@ def test_unclear_keys_are_refused_as_an_argument(keys: dict[str, str], words: st
 
 
 def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:
-    """With the new key first, the old one is needed once more and then no longer; without either, nothing opens."""
+    """Both are given once, the new one first; then the new one alone opens the database, and the old one no longer."""
     old, new = new_encryption_key(), new_encryption_key()
     for keys in ([old], [new, old], [new]):
         database = open_database(tmp_path / "x.db", EncryptionKeys(*keys))
@@ -208,7 +208,7 @@ def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:
 
 
 def test_the_old_name_of_the_encryption_key_still_opens(tmp_path: Path) -> None:
-    """PAYERKIT_SANDBOX_KEY is read where the new variable is missing, and said to be old."""
+    """PAYERKIT_SANDBOX_KEY is read if the new variable is missing, with a warning that has its new name."""
     with pytest.warns(FutureWarning, match="is now called PAYERKIT_SANDBOX_ENCRYPTION_KEY"):
         keys = load_encryption_keys(tmp_path / "x.db", {"PAYERKIT_SANDBOX_KEY": ENCRYPTION_KEY})
 
@@ -229,7 +229,7 @@ def test_nothing_personal_is_readable_in_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", ["payers", "payment_details", "payments", "ledger"])
 def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
-    """A record that was copied to another row, as somebody with the file alone could, is not taken for that row's."""
+    """A record that was copied to another row, which needs no key, is refused there."""
     store = open_store(tmp_path / "x.db")
     for name in ("one", "two"):
         store.save_payer({**PAYER, "clientUserId": name})

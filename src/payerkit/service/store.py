@@ -56,7 +56,7 @@ class StoredPayer:
 
 
 def find_world_of_page(database: Database, step: Step, token: str) -> int | None:
-    """Return the id of the world whose payer has this link; None if nobody has it."""
+    """Return the id of the world whose payer has this link, or None."""
     with database.read() as connection:
         return connection.scalar(select(PayerRow.world_id).where(_page_column(step) == token))
 
