@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 from sqlalchemy import select
 
-from payerkit.service.database import open_database
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import load_encryption_keys
 from payerkit.service.stored_rows import DetailRow, PayerRow
 

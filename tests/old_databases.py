@@ -32,6 +32,6 @@ def load_old_database(db: str | Path, kind: str) -> None:
     engine.dispose()
 
 
-def answers_of(db: str | Path, kind: str) -> Any:
-    """Return what 0.1.0 said of itself and of what is stored: api_key, identity, links, and `read`, by their paths."""
+def recording_of(db: str | Path, kind: str) -> Any:
+    """Return what 0.1.0 responded about a database: api_key, identity, links, and `read`, the responses by path."""
     return json.loads((FOLDER / f"{kind}.{backend(db)}.json").read_text("utf-8"))

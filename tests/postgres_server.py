@@ -37,7 +37,7 @@ def running_postgres(initdb: Path) -> Iterator[str]:
 
 @contextmanager
 def controlled_postgres(initdb: Path) -> Iterator[PostgresServer]:
-    """Run a server with one empty database until the block ends; `kill` ends it without a word to anybody."""
+    """Run a server with one empty database until the block ends; `kill` ends it as a crash does."""
     # The server refuses to run as root; the user that its package made may not enter the folders of pytest.
     as_user = ["runuser", "-u", "postgres", "--"] if os.name == "posix" and os.geteuid() == 0 else []
     with TemporaryDirectory(prefix="payerkit-postgres-") as folder:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from payerkit.service.database import Database, open_database
-from payerkit.service.encryption import DEFAULT_WORLD, EncryptionKeys
+from payerkit.service.api_keys import DEFAULT_WORLD
+from payerkit.service.database import Database
+from payerkit.service.database_opening import open_database
+from payerkit.service.encryption import EncryptionKeys
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
 from payerkit.service.worlds import Worlds

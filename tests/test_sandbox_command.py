@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import payerkit
 from payerkit.cli import main as cli
 from payerkit.cli.sandbox_options import SandboxOptions, read_options
 from payerkit.errors import InvalidInput
+from payerkit.service import health
 from payerkit.service.call_log import LOGGER, JsonFormatter
 from payerkit.service.worlds import Worlds
 from published import BANK_DETAILS, PAYER
@@ -83,7 +85,7 @@ def test_a_bad_variable_is_named(
 
 
 def test_every_option_of_the_command_is_one_of_the_environment() -> None:
-    """But for those that are done with when it has started."""
+    """Except those that do something once."""
     options = vars(cli._parser().parse_args(["sandbox"])).keys()
 
     assert {"command", "new_key", "reset", "yes"} == options - SandboxOptions.model_fields.keys()
@@ -91,7 +93,7 @@ def test_every_option_of_the_command_is_one_of_the_environment() -> None:
 
 
 def test_the_key_of_a_live_service_is_never_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor for a sandbox that keeps its data."""
+    """PAYERKIT_API_KEY does not open a sandbox, not even one that keeps its data."""
     monkeypatch.setenv("PAYERKIT_API_KEY", "the-key-of-a-live-service")
     with payerkit.sandbox(db=tmp_path / "x.db") as client:
         assert "the-key-of-a-live-service" != client.reveal_key()
@@ -160,23 +162,21 @@ def test_a_sandbox_in_a_notebook_logs_nothing(capfd: pytest.CaptureFixture[str])
 
 
 def test_health_needs_no_key() -> None:
-    """Whatever watches over the sandbox asks without a key, and counts towards no limit."""
+    """A monitor needs no key, and counts for no limit."""
     with payerkit.sandbox(rate_limit=1) as client:
-        answers = [requests.get(f"{client.base_url}/healthz", timeout=20) for _ in range(3)]
+        responses = [requests.get(f"{client.base_url}/healthz", timeout=20) for _ in range(3)]
 
-    assert [(200, {"status": "ok"})] * 3 == [(answer.status_code, answer.json()) for answer in answers]
+    assert [(200, {"status": "ok"})] * 3 == [(each.status_code, each.json()) for each in responses]
 
 
 def test_health_says_so_when_the_database_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not wait for it."""
-    from payerkit.service import health  # noqa: PLC0415 - patched here alone
-
+    """The response comes after a limited time."""
     monkeypatch.setattr(health, "_SECONDS", 0.1)
     with payerkit.sandbox() as client:
-        monkeypatch.setattr(Worlds, "ask_database", lambda _: __import__("time").sleep(0.5))
-        answer = requests.get(f"{client.base_url}/healthz", timeout=20)
+        monkeypatch.setattr(Worlds, "ping", lambda _: time.sleep(0.5))
+        response = requests.get(f"{client.base_url}/healthz", timeout=20)
 
-    assert (503, "5") == (answer.status_code, answer.headers["Retry-After"])
+    assert (503, "5") == (response.status_code, response.headers["Retry-After"])
 
 
 @pytest.fixture
@@ -191,30 +191,30 @@ def stored(tmp_path: Path) -> Path:
 def counts(file: Path) -> tuple[int, str, str]:
     """Return how many writes a database has, the API key that opens it, and its identity."""
     with payerkit.sandbox(db=file) as client:
-        answer = requests.get(client.base_url, timeout=20)
-        return len(client.sandbox.ledger()), client.reveal_key(), answer.headers["x-payerkit-sandbox"]
+        response = requests.get(client.base_url, timeout=20)
+        return len(client.sandbox.ledger()), client.reveal_key(), response.headers["x-payerkit-sandbox"]
 
 
 def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
     stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what it deleted; the database is another one then, for journals that knew it."""
+    """It says what it deleted, copies included; the database has a new identity, so no journal takes it for the old."""
     before = counts(stored)
-    copy = stored.with_name(f"{stored.name}.before-0002")  # what an upgrade left
-    copy.touch()
+    copy = stored.with_name("team.db.before-0002")
+    copy.write_text("the file as it was before an upgrade")
+    beside = stored.with_name("team.db2.before-0002")
+    beside.write_text("another database's")
 
     assert 0 == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset", "--yes")
     after = counts(stored)
-    assert "Deleted 1 payers, 1 accounts, 0 payments." in capsys.readouterr().out
-    assert not copy.exists()
+    assert f"Deleted 1 payer, 1 account, 0 payments and {copy}." in capsys.readouterr().out
+    assert (False, True) == (copy.exists(), beside.exists())
     assert (2, 0, before[1], True) == (before[0], after[0], after[1], before[2] != after[2])
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y", 0), ("n", 2), ("", 2)])
-def test_a_reset_asks_whoever_can_be_asked(
-    stored: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
-) -> None:
-    """In a terminal; anything but yes deletes nothing, and starts nothing."""
+def test_a_reset_asks_in_a_terminal(stored: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: int) -> None:
+    """Anything but yes deletes nothing, and starts nothing."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda _: answer)
 
@@ -226,7 +226,10 @@ def test_a_reset_asks_whoever_can_be_asked(
     ("arguments", "words"),
     [
         (["--reset", "--yes"], "--reset: name the database with --db"),
-        (["--reset", "--db", "team.db"], "add --yes, since nobody can be asked here. Nothing was deleted"),
+        (
+            ["--reset", "--db", "team.db"],
+            "add --yes to confirm, since this is no terminal to ask in. Nothing was deleted",
+        ),
         (["--reset", "--yes", "--db", "missing.db"], "missing.db does not exist"),
         (["--reset", "--yes", "--db", "notes.db"], "is missing"),  # a file without the key beside it
     ],
@@ -238,7 +241,7 @@ def test_a_reset_deletes_nothing_else(
     arguments: list[str],
     words: str,
 ) -> None:
-    """Only a sandbox's database that is there, and only if somebody agreed."""
+    """Only an existing database of a sandbox is emptied, and only after consent."""
     monkeypatch.chdir(stored.parent)
     Path("notes.db").write_bytes(b"my notes")
 
@@ -247,7 +250,7 @@ def test_a_reset_deletes_nothing_else(
     assert (2, b"my notes") == (counts(stored)[0], Path("notes.db").read_bytes())
 
 
-def test_options_read_for_nothing_are_refused() -> None:
-    """A value that an argument cannot have is refused as that of a variable is."""
+def test_a_bad_value_of_an_argument_is_refused() -> None:
+    """As that of a variable is."""
     with pytest.raises(InvalidInput, match="PAYERKIT_SANDBOX_PORT"):
         read_options({"port": "x"})

@@ -14,7 +14,7 @@ from sqlalchemy import insert
 import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotFound, Refused
-from payerkit.service.database import open_database
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import load_encryption_keys
 from payerkit.service.stored_rows import LedgerRow
 from published import BANK_DETAILS, PAYER

@@ -1,4 +1,4 @@
-"""What one caller without a key can take from a sandbox: little memory, few connections, no time, and no other name."""
+"""Bounds on callers without a key: memory, connections, time, host names; caches; a subpath behind a proxy."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_a_body_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch, client: S
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on descriptors")
-def test_half_open_connections_keep_nobody_out() -> None:
-    """400 silent connections to a sandbox with 256 descriptors leave it answering, and its log empty."""
+def test_half_open_connections_do_not_stop_the_sandbox() -> None:
+    """With 400 silent connections, a sandbox with 256 descriptors still responds, and logs nothing."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with ExitStack() as stack:
         process = stack.enter_context(subprocess.Popen([sys.executable, HALF_OPEN], **pipes, text=True))
@@ -130,14 +130,14 @@ def test_busy_connections_are_kept_and_further_ones_refused(monkeypatch: pytest.
         ("[", 421),
     ],
 )
-def test_other_names_are_refused(named: SandboxClient, host: str, status: int) -> None:
-    """A page elsewhere whose name leads to this machine reads nothing here."""
+def test_other_host_names_are_refused(named: SandboxClient, host: str, status: int) -> None:
+    """A web page elsewhere cannot read the sandbox, though its name leads to this machine."""
     assert status == requests.get(named.base_url, headers={"Host": host}, timeout=20).status_code
 
 
 @pytest.fixture(scope="module")
 def named() -> Iterator[SandboxClient]:
-    """Yield a sandbox that goes by two names."""
+    """Yield a sandbox with two host names."""
     settings: dict[str, Any] = {"public_url": "https://team.example.com", "trusted_hosts": ["sandbox.example.com"]}
     with payerkit.sandbox(**settings) as opened:
         yield opened

@@ -179,7 +179,7 @@ PUBLISHED_BODIES = {
 
 
 def test_bodies_have_the_published_examples(document: dict[str, Any]) -> None:
-    """Whoever reads the document, or tries a call there, finds the published bodies."""
+    """The document shows the published bodies, which /docs offers to try."""
     shown = {
         name: {
             title: each["value"]

@@ -24,10 +24,10 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, event, inspect, text
 
-from old_databases import answers_of, load_old_database
+from old_databases import load_old_database, recording_of
 from payerkit import SandboxControls, create_payer, create_payment_detail, list_payment_details
 from payerkit.client import Client
-from payerkit.service.database import open_database
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import EncryptionKeys, new_encryption_key
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
@@ -125,21 +125,21 @@ def equal_bodies(ledger: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_everything_of_an_old_database_is_there(old: tuple[str | Path, str]) -> None:
     """The service says of an upgraded database what 0.1.0 said, with the same key and identity."""
-    answers = answers_of(*old)
-    with serving(old[0], answers["api_key"]) as call:
-        responses = {path: call("GET", path) for path in answers["read"]}
-    expected, found = answers["read"], {path: response.json() for path, response in responses.items()}
+    recorded = recording_of(*old)
+    with serving(old[0], recorded["api_key"]) as call:
+        responses = {path: call("GET", path) for path in recorded["read"]}
+    expected, found = recorded["read"], {path: response.json() for path, response in responses.items()}
     ledgers = [each.pop("/sandbox/ledger")["writes"] for each in (expected, found)]
 
     assert expected == found
     assert equal_bodies(ledgers[0]) == equal_bodies(ledgers[1])
-    assert {answers["identity"]} == {response.headers["x-payerkit-sandbox"] for response in responses.values()}
+    assert {recorded["identity"]} == {response.headers["x-payerkit-sandbox"] for response in responses.values()}
 
 
 def test_an_upgraded_database_goes_on(old: tuple[str | Path, str]) -> None:
     """New rows get new numbers and ids; what is found by a lookup key is found, and what was stored before is known."""
-    answers = answers_of(*old)
-    with serving(old[0], answers["api_key"]) as call:
+    recorded = recording_of(*old)
+    with serving(old[0], recorded["api_key"]) as call:
         before = call("GET", "/sandbox/ledger").json()["writes"]
         details = call("GET", f"{PAYERS_PATH}/payment-details").json()["paymentDetails"]
         body = BANK_DETAILS | {"bankName": "Example Bank"}  # as 0.1.0 stored it
@@ -147,12 +147,12 @@ def test_an_upgraded_database_goes_on(old: tuple[str | Path, str]) -> None:
         payer = call("POST", "/v2/payer", PAYER | {"clientUserId": "new@example.com"})
         again = call("POST", "/v2/payer", PAYER | {"clientUserId": "example-payer-001@example.com"})
         payment = call("POST", "/v1/pay", ORDER)
-        links = {path: call("GET", path).status_code for path in answers["links"]}
+        links = {path: call("GET", path).status_code for path in recorded["links"]}
         entries = call("GET", f"/sandbox/ledger?after={len(before)}").json()["writes"]
 
     assert added["id"] not in [each["id"] for each in details]
     assert [200, 200, 201] == [each.status_code for each in (payer, again, payment)]
-    assert answers["read"]["/v2/payer/example-payer-001%40example.com"]["userId"] == again.json()["userId"]
+    assert recorded["read"]["/v2/payer/example-payer-001%40example.com"]["userId"] == again.json()["userId"]
     assert [len(before) + 1, len(before) + 2, len(before) + 3] == [each["number"] for each in entries]
     assert entries[0]["fingerprint"] in {each["fingerprint"] for each in before}
     assert set() == set(links.values()) - {200, 410}
@@ -192,7 +192,7 @@ def tables_of(db: str | Path) -> dict[str, Any]:
 
 
 def test_the_version_is_that_of_the_last_migration() -> None:
-    """Whoever changes the tables adds a migration."""
+    """A change of the tables needs a migration."""
     config = Config()
     config.set_main_option("script_location", "payerkit.service:migrations")
 
@@ -232,7 +232,7 @@ def test_a_copy_is_kept_of_a_file(old_file: Path) -> None:
 
 
 def test_an_old_database_opens_with_the_keys_it_had(old_file: Path) -> None:
-    """With the file beside it, or the variable of 0.1.0, whose new name is said."""
+    """With the file beside it, or with the variable of 0.1.0 and a warning that has its new name."""
     old_file.with_name("team.db.key").write_text(ENCRYPTION_KEY, "ascii")
     Service(SETTINGS, db=old_file, environment={}).stop()
     old_file.with_name("team.db.key").unlink()
@@ -314,7 +314,7 @@ class InterruptionError(Exception):
 
 @contextmanager
 def interrupted(after: int) -> Iterator[None]:
-    """Interrupt whoever runs so many statements on a database."""
+    """Interrupt an upgrade after so many statements."""
     numbers = count(1)
 
     def interrupt(*_: object) -> None:
@@ -360,7 +360,7 @@ open_worlds(sys.argv[2] if "://" in sys.argv[2] else Path(sys.argv[2]))
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 @pytest.mark.parametrize("after", [20, 60])
 def test_a_killed_upgrade_changes_nothing(database: str | Path, after: int) -> None:
-    """The next start upgrades, though nobody closed the connection."""
+    """The next start upgrades, though the connection was not closed."""
     load_old_database(database, "last")
     before = content_of(database)
     ended = subprocess.run([sys.executable, "-c", KILLED, HERE, str(database), str(after)], check=False, cwd="/")
@@ -404,12 +404,12 @@ def test_eight_processes_start_at_once_on_an_old_database(database: str | Path) 
     said = [each.partition(" ") for each in start_at_once(database, 8)]
     rows = content_of(database)
 
-    assert {answers_of(database, "last")["identity"]} == {identity for identity, _, _ in said}
+    assert {recording_of(database, "last")["identity"]} == {identity for identity, _, _ in said}
     assert ["False"] * 7 + ["True"] == sorted(needed for _, _, needed in said)
     assert (4, 3, 1) == tuple(len(rows[name]) for name in ("payers", "payments", "worlds"))
 
 
-def test_a_start_waits_for_nobody_who_writes(tmp_path: Path) -> None:
+def test_a_start_does_not_wait_for_writes(tmp_path: Path) -> None:
     """A database that needs nothing is only read."""
     open_store(tmp_path / "x.db", SETTINGS).database.close()
     with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as writing:

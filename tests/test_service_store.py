@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from payerkit.service.database import open_database, sqlite_file
+from payerkit.service.api_keys import load_api_keys
+from payerkit.service.database_opening import open_database, sqlite_file
 from payerkit.service.encryption import (
     ENCRYPTION_KEY_VARIABLE,
     EncryptionKeys,
-    load_api_keys,
     load_encryption_keys,
     new_encryption_key,
 )
@@ -175,13 +175,6 @@ def test_a_key_file_without_a_valid_key_is_refused(tmp_path: Path, text: str) ->
         load_api_keys(tmp_path / "x.db", {})
 
 
-@pytest.mark.parametrize("key", [" ", "two words"])
-def test_a_key_of_the_environment_is_checked(key: str) -> None:
-    """A key from the environment is checked as well."""
-    with pytest.raises(SetupError, match="PAYERKIT_SANDBOX_API_KEY: not a valid key"):
-        load_api_keys(None, {"PAYERKIT_SANDBOX_API_KEY": key})
-
-
 @pytest.mark.parametrize("db", ["", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path()])
 def test_a_database_that_is_not_a_file_is_refused(db: str | Path) -> None:
     """A folder is refused, and a database in memory, of which each thread would see its own."""
@@ -230,12 +223,17 @@ def test_a_missing_key_file_is_reported(tmp_path: Path) -> None:
         load_encryption_keys(tmp_path / "team.db", {})
 
 
-def test_an_invalid_encryption_key_is_refused() -> None:
-    """A key that is not a Fernet key is refused, without repeating it."""
-    with pytest.raises(SetupError, match="not a Fernet key") as caught:
-        EncryptionKeys("my-secret-word")
+def test_an_invalid_encryption_key_is_refused(tmp_path: Path) -> None:
+    """The message names where it is from, and does not repeat it."""
+    (tmp_path / "x.db.key").write_text("my-secret-word")
+    for file, environment, source in (
+        (None, {"PAYERKIT_SANDBOX_ENCRYPTION_KEY": "my-secret-word"}, "PAYERKIT_SANDBOX_ENCRYPTION_KEY"),
+        (tmp_path / "x.db", {}, r"x\.db\.key"),
+    ):
+        with pytest.raises(SetupError, match=f"^{source}: not a Fernet key") as caught:
+            load_encryption_keys(file, environment)
 
-    assert "my-secret-word" not in str(caught.value)
+        assert "my-secret-word" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,20 @@ from sqlalchemy import select, text, update
 import payerkit
 from payerkit.client.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onchain.currencies import token_list
 from payerkit.sandbox_controls import SandboxControls
-from payerkit.service.database import open_database
+from payerkit.service.api_keys import load_api_keys
+from payerkit.service.database_opening import open_database
 from payerkit.service.encryption import (
     DamagedRecord,
     EncryptionKeys,
-    load_api_keys,
     load_encryption_keys,
     new_encryption_key,
 )
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.stored_rows import Base, MetaRow
+from payerkit.service.stored_rows import Base, VersionRow
+from payerkit.service.wallet import Holding, set_holding, set_rate
 from published import BANK_DETAILS, PAYER
 from stores import ENCRYPTION_KEY, open_store, open_worlds
 
@@ -109,7 +112,7 @@ def test_seeded_worlds_have_ids_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_world_stays_when_its_key_is_replaced(tmp_path: Path) -> None:
-    """The name tells the world: a new key of the same name finds what was stored, the old one nothing."""
+    """A new key of the same name finds what was stored; the old key is refused."""
     with payerkit.sandbox(db=tmp_path / "x.db", api_keys=KEYS) as first:
         payerkit.create_payer(first, PAYER)
     with payerkit.sandbox(db=tmp_path / "x.db", api_keys={"alice": "a-new-key"}) as second:
@@ -137,9 +140,11 @@ def test_keys_are_read_from_the_environment(given: str, expected: Mapping[str, s
     [
         ("key-a,key-b", "two keys for the world default; give each a name"),
         ("a:key-a,a:key-b", "two keys for the world a"),
-        ("a:same,b:same", "two worlds have one key"),
+        ("a:same,b:same", "two worlds have the same key"),
         ("Alice:key", "small letters, digits and hyphens"),
         ("a:", "not a valid key"),
+        (" ", "not a valid key"),
+        ("two words", "not a valid key"),
         ("a:b:key", "small letters"),
         ("key-a,", "not a valid key|two keys"),
     ],
@@ -157,14 +162,14 @@ def test_unclear_keys_are_refused_without_being_shown(given: str, words: str) ->
     [
         ({}, "0.0.0.0", "short", "the key of the world default is too short"),  # noqa: S104 - every machine may reach it
         ({"public_url": "https://box.example.com"}, "127.0.0.1", "short", "too short"),  # through a proxy
-        ({"seed": 1}, "0.0.0.0", "long-enough-to-be-a-key", "seed: the links of a seeded sandbox"),  # noqa: S104
+        ({"seed": 1}, "0.0.0.0", "long-enough-to-be-a-key", "seed: with a seed, the links"),  # noqa: S104
         ({"seed": 1, "public_url": "https://box.example.com"}, "127.0.0.1", "long-enough-to-be-a-key", "seed: "),
     ],
 )
 def test_a_sandbox_that_others_reach_cannot_be_guessed(
     settings: dict[str, Any], host: str, key: str, words: str
 ) -> None:
-    """Neither its key, nor, by a seed, its links."""
+    """A short key is refused, and so is a seed, from which the links could be computed."""
     with pytest.raises(SetupError, match=words):
         Service(Settings(**settings), host=host, environment={"PAYERKIT_SANDBOX_API_KEY": key})
 
@@ -179,14 +184,18 @@ def test_a_sandbox_for_this_machine_takes_any_key(host: str) -> None:
     assert "k" == service.api_key
 
 
-def test_bad_names_of_worlds_are_refused() -> None:
-    """Also as an argument."""
-    with pytest.raises(InvalidInput, match="api_keys: the name of a world"):
-        payerkit.sandbox(api_keys={"Alice's": "key"})
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [({"Alice's": "key"}, "small letters, digits and hyphens"), ({}, "expected at least one API key")],
+)
+def test_unclear_keys_are_refused_as_an_argument(keys: dict[str, str], words: str) -> None:
+    """The message names the argument."""
+    with pytest.raises(InvalidInput, match=f"api_keys: .*{words}"):
+        payerkit.sandbox(api_keys=keys)
 
 
 def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:
-    """With the new key first, the old one is needed once more and then no longer; without either, nothing opens."""
+    """Both are given once, the new one first; then the new one alone opens the database, and the old one no longer."""
     old, new = new_encryption_key(), new_encryption_key()
     for keys in ([old], [new, old], [new]):
         database = open_database(tmp_path / "x.db", EncryptionKeys(*keys))
@@ -199,7 +208,7 @@ def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:
 
 
 def test_the_old_name_of_the_encryption_key_still_opens(tmp_path: Path) -> None:
-    """PAYERKIT_SANDBOX_KEY is read where the new variable is missing, and said to be old."""
+    """PAYERKIT_SANDBOX_KEY is read if the new variable is missing, with a warning that has its new name."""
     with pytest.warns(FutureWarning, match="is now called PAYERKIT_SANDBOX_ENCRYPTION_KEY"):
         keys = load_encryption_keys(tmp_path / "x.db", {"PAYERKIT_SANDBOX_KEY": ENCRYPTION_KEY})
 
@@ -220,7 +229,7 @@ def test_nothing_personal_is_readable_in_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", ["payers", "payment_details", "payments", "ledger"])
 def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
-    """A record that was copied to another row, as somebody with the file alone could, is not taken for that row's."""
+    """A record that was copied to another row, which needs no key, is refused there."""
     store = open_store(tmp_path / "x.db")
     for name in ("one", "two"):
         store.save_payer({**PAYER, "clientUserId": name})
@@ -245,11 +254,20 @@ def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
 
 
 def test_every_row_has_the_time_of_its_storing(tmp_path: Path) -> None:
-    """In real time, whatever the clock of the sandbox says."""
-    store = open_store(tmp_path / "x.db", Settings(clock="manual"))
+    """In real time, though the clock of the sandbox is far ahead."""
+    before = datetime.now(UTC)
+    store = open_store(tmp_path / "x.db")
+    store.advance(10**6)
+    store.save_payer(PAYER)
+    store.add_detail(PAYER["clientUserId"], BANK_DETAILS)
+    store.add_payment("01", "an order")
+    currency = token_list()["fusdc-sepolia"]
+    set_rate(store, currency, "1")
+    set_holding(store, currency, Holding(balance=1, allowance=0))
+    tables = [each for each in Base.metadata.sorted_tables if each is not VersionRow.__table__]
     with store.database.read() as connection:
-        times = connection.scalars(select(MetaRow.created_at)).all()
+        times = {each.name: connection.scalars(select(each.c.created_at)).all() for each in tables}
     store.database.close()
 
-    assert times
-    assert all(time and time.year > 2025 for time in times)
+    assert [] == [name for name, found in times.items() if not found]
+    assert all(before <= time.replace(tzinfo=UTC) <= datetime.now(UTC) for found in times.values() for time in found)

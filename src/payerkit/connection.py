@@ -202,17 +202,17 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         seed: Makes ids and references the same each time; for notebooks and tests.
         clock: "wall" for real time. "manual" for a clock that stands still until `client.sandbox.advance(minutes=2)`;
             `client.sleep()`, and what waits with it, then advances the clock and returns at once. Several services on
-            one `db` share its clock.
+            one `db` share the clock of each world.
         db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
         api_keys: API keys by names of your choice, such as {"alice": ..., "bob": ...}: each opens a world of its own,
-            with payers, accounts, rates, wallet, clock and faults that no other key sees. The client has the first.
-            By default, one new key; with `db`, the keys in PAYERKIT_SANDBOX_API_KEY (alice:KEY,bob:KEY), or the one
-            beside the database.
+            with payers, accounts, rates, wallet, clock and faults that no other key sees. The client has the first;
+            others connect with `connect(client.base_url, api_key=...)`. By default, one new key; with `db`, the keys in
+            PAYERKIT_SANDBOX_API_KEY (alice:KEY,bob:KEY), or the one beside or in the database.
         port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
         public_url: The URL of the pages in a browser, if it differs from the listening address. It may have a path,
             below which a proxy serves the sandbox.
-        trusted_hosts: Names by which the sandbox is reached, besides `localhost` and the one in `public_url`; by any
-            other it is not served, so that no web page elsewhere can read it under a name of its own.
+        trusted_hosts: Host names that the sandbox serves, besides `localhost` and the one in `public_url`. Any other
+            is refused, so that no web page elsewhere can read the sandbox under a name of its own.
         kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
         accounts_after: Seconds for which new bank details are pending.
         decide_after: Replaces both, kyc_after and accounts_after; 0 decides at once.

@@ -190,7 +190,7 @@ def list_payment_details(
     Args:
         client: From `connect()` or `sandbox()`.
         client_user_id: The `client_user_id` that the payer was registered with.
-        payment_details_id: Only the account with this id; no rows if the payer has none with it.
+        payment_details_id: Only the account with this id; no rows if the payer has no such account.
         reveal: True to show account numbers, birth dates, addresses and people's names, which are masked otherwise.
 
     Returns:
@@ -361,10 +361,10 @@ def payment_details_call(client_user_id: str, *, payment_details_id: str | None 
 
 
 def _read_missing_account(message: str) -> list[dict[str, Any]] | None:
-    """Return no records if a 404 is about the account; None if it is about the payer, or anything else.
+    """Return an empty list if a 404 is about the account, or None.
 
-    The documentation says of the parameter that it restricts the list, so an unknown id leaves nothing. The published
-    404 is about the payer: "Payer with client user ID ... not found".
+    The documentation says that the parameter restricts the list, so an unknown id leaves nothing. The published 404 is
+    about the payer: "Payer with client user ID ... not found".
     """
     return [] if _ACCOUNT_MISSING(message) else None
 

@@ -56,7 +56,7 @@ _CROSSED_OUT = _Placeholder(frozenset({"state", "branch_code"}), "")
 
 
 def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
-    """Return True if a text stands for nothing in a field. In a country, NA is a value."""
+    """Return True if a text stands for no value in a field. As a country, NA is a value."""
     if len(text) > _MAX_LENGTH or text[:1].isdigit():
         return False  # the usual case
     word = _find(text)

@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser
     _add_lab(add("lab", help="open the notebooks in JupyterLab", description=_LAB))
     add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
-    _add_sandbox(add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX))
+    _add_sandbox(add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES))
     _add_onboard(add("onboard", help="send a table of payers and bank details, or resume a run", description=_ONBOARD))
     _add_inspect(add("inspect", help="show and check the transactions of a saved payment", description=_INSPECT))
     return parser
@@ -87,11 +87,14 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
 
 _DEMO = "Register a payer, store a bank account and request a payment in a sandbox. Needs no key and no network."
 
-_SANDBOX = """Run a sandbox of the payer API until you press Ctrl+C. Several people or notebooks can share it. Each
-option can also stand in an environment variable, such as PAYERKIT_SANDBOX_PORT. PAYERKIT_SANDBOX_API_KEY holds the API
-key, or several with names (alice:KEY,bob:KEY), each of which sees data of its own; without it, a new key is made.
-PAYERKIT_SANDBOX_ENCRYPTION_KEY holds the key that encrypts the data; of several, separated by commas, the first
-encrypts and all decrypt, so that a key can be replaced."""
+_SANDBOX = "Run a sandbox of the payer API until you press Ctrl+C. Several people or notebooks can share it."
+
+_SANDBOX_VARIABLES = """Keys are taken from environment variables only. PAYERKIT_SANDBOX_API_KEY holds the API key, or
+several with the names of their worlds, alice:KEY,bob:KEY: each key opens a world with data of its own. Without the
+variable, a new key is made. PAYERKIT_SANDBOX_ENCRYPTION_KEY holds the key that encrypts the data; without it, a new one
+is kept beside a SQLite file, and any other database is refused. To replace it, start once with NEW,OLD, and from then
+on with NEW. The options up to --log-level have variables, too, such as PAYERKIT_SANDBOX_PORT, and
+PAYERKIT_SANDBOX_TRUSTED_HOSTS for several names with commas; an option wins over its variable."""
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +107,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--db",
-        help="keep the data in this SQLite file or SQLAlchemy URL (default: forget it at the end); give a database "
+        help="keep the data in this SQLite file or SQLAlchemy URL (default: delete it at the end); give a database "
         "password in PGPASSWORD",
     )
     add(
@@ -118,7 +121,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         action="append",
         dest="trusted_hosts",
         metavar="NAME",
-        help="a name by which the sandbox is reached, besides localhost and that in --public-url; may be repeated",
+        help="a host name that the sandbox serves, besides localhost and that in --public-url; may be repeated",
     )
     add("--seed", help="make ids reproducible, for notebooks and tests")
     add(
@@ -169,7 +172,12 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         help="info: one line of JSON on standard error for each call (default), without personal data; warning: only "
         "what goes wrong",
     )
-    add("--reset", action="store_true", help="delete everything that --db holds, then start; asks first")
+    add(
+        "--reset",
+        action="store_true",
+        help="delete the data of all worlds in --db, and copies of the file from before upgrades, but no keys; then "
+        "start; asks first",
+    )
     add("--yes", action="store_true", help="with --reset: do not ask")
     add(
         "--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit"

@@ -11,28 +11,32 @@ from payerkit.connection import BASE_URL, open_service
 from payerkit.errors import InvalidInput
 from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
+from payerkit.wording import count_of, listed
 
 
 def run(arguments: Namespace) -> int:
-    """Run the sandbox and print how to reach it; or print a new encryption key, or empty a database first."""
+    """Run the sandbox and print how to reach it, after a reset if asked for; or print a new encryption key."""
     # Imported here: the sandbox is an extra.
     from payerkit.cli.sandbox_options import read_options  # noqa: PLC0415
-    from payerkit.service import call_log, encryption  # noqa: PLC0415
+    from payerkit.service.api_keys import API_KEY_VARIABLE  # noqa: PLC0415
+    from payerkit.service.call_log import log_to_stderr  # noqa: PLC0415
+    from payerkit.service.encryption import new_encryption_key  # noqa: PLC0415
 
     if arguments.new_key:
-        print(encryption.new_encryption_key())
+        print(new_encryption_key())
         return 0
     options = read_options(vars(arguments))
-    call_log.log_to_stderr(options.log_level)
-    if os.environ.get(API_KEY) and not os.environ.get(encryption.API_KEY_VARIABLE):
-        print(f"{API_KEY} is not used: it may be a live service's. Set {encryption.API_KEY_VARIABLE}.", file=sys.stderr)
+    log_to_stderr(options.log_level)
+    if os.environ.get(API_KEY) and not os.environ.get(API_KEY_VARIABLE):
+        warning = f"{API_KEY} is not used here: it may be a live service's key. Set {API_KEY_VARIABLE} to choose a key."
+        print(warning, file=sys.stderr)
     if arguments.reset and not _reset(options.db, is_agreed=arguments.yes):
         return 1
     service = open_service(
         db=options.db, host=options.host, port=options.port, environment=os.environ, **options.service_settings
     )
-    is_given = bool(os.environ.get(encryption.API_KEY_VARIABLE))
-    key = f"the value of {encryption.API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
+    is_given = bool(os.environ.get(API_KEY_VARIABLE))
+    key = f"the value of {API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
     url = f'"{service.url}", api_key=...'
     is_local = is_loopback(options.host)
     if not is_local:
@@ -43,7 +47,7 @@ def run(arguments: Namespace) -> int:
     lines = [
         f"Sandbox      {service.url}   (API documentation: {service.url}/docs)",
         f"API key      {key}",
-        *([f"Worlds       {worlds}: each API key sees its own"] * (len(service.world_names) > 1)),
+        *([f"Worlds       {worlds}: each API key opens its own"] * (len(service.world_names) > 1)),
         f"Data         {'kept in the database' if options.db else 'deleted at the end; --db keeps it'}",
         *(["Clock        stands still until SandboxControls(client).advance(minutes=2)"] * (options.clock == "manual")),
         f"In Python    payerkit.connect({url})",
@@ -57,24 +61,26 @@ def run(arguments: Namespace) -> int:
 
 
 def _reset(db: str | None, *, is_agreed: bool) -> bool:
-    """Delete what the database holds, if a person agrees; return True if it was deleted."""
-    from payerkit.service.database import copies_before_upgrades  # noqa: PLC0415 - the sandbox is an extra
+    """Delete the data in a database, and older copies of it, if the user agrees; return True if it was deleted."""
+    from payerkit.service.database_opening import copies_before_upgrades  # noqa: PLC0415 - the sandbox is an extra
     from payerkit.service.server import stored_data  # noqa: PLC0415
     from payerkit.service.settings import SetupError  # noqa: PLC0415
 
     if db is None:
-        raise InvalidInput("--reset: name the database with --db; without one, nothing is kept.")
+        raise InvalidInput("--reset: name the database with --db. Without one, the data is deleted at the end anyway.")
     if not is_agreed and not sys.stdin.isatty():
-        raise InvalidInput("--reset: add --yes, since nobody can be asked here. Nothing was deleted.")
+        raise InvalidInput("--reset: add --yes to confirm, since this is no terminal to ask in. Nothing was deleted.")
     try:
         with stored_data(db, os.environ) as stored:
-            counts = stored.counts()
-            what = f"{counts['payers']} payers, {counts['payment_details']} accounts, {counts['payments']} payments"
+            counts = stored.count_rows()
+            nouns = {"payers": "payer", "payment_details": "account", "payments": "payment"}
+            copies = copies_before_upgrades(db)
+            what = listed([*(count_of(counts[table], noun) for table, noun in nouns.items()), *map(str, copies)])
             if not is_agreed and input(f"Delete {what} for good? [y/N] ").strip().lower() not in {"y", "yes"}:
                 print("Nothing was deleted.")
                 return False
             stored.delete_everything()
-            for copy in copies_before_upgrades(db):
+            for copy in copies:
                 copy.unlink()
     except SetupError as error:
         problem = InvalidInput(str(error))

@@ -10,7 +10,8 @@ from pydantic import ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from payerkit.errors import InvalidInput
-from payerkit.service.encryption import API_KEY_VARIABLE, ENCRYPTION_KEY_VARIABLE, OLD_ENCRYPTION_KEY_VARIABLE
+from payerkit.service.api_keys import API_KEY_VARIABLE
+from payerkit.service.encryption import ENCRYPTION_KEY_VARIABLE, OLD_ENCRYPTION_KEY_VARIABLE
 
 PREFIX = "PAYERKIT_SANDBOX_"
 

@@ -74,7 +74,7 @@ class Call(Generic[T]):
     result from the parsed JSON, and raises ValueError for JSON that the API does not document. idempotent: a write
     that sets a constant, so that repeating it does no harm. if_unknown: how the user finds out whether a write
     happened. hints: advice by status, where the endpoint knows more than the error class. read_missing: makes the
-    result from the message of a 404 that is no error, and returns None for any other.
+    result from the message of a 404 that is not an error, or returns None.
     """
 
     operation: str

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from payerkit.service import health, pages, routes, sandbox_routes
 from payerkit.service.call_log import CALL_RECORD
-from payerkit.service.database_failures import OutcomeOpen, handle_database_failure, handle_open_outcome
+from payerkit.service.database_failures import CommitFailed, handle_database_failure, handle_failed_commit
 from payerkit.service.document import create_document
 from payerkit.service.errors import Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
@@ -25,7 +25,8 @@ from payerkit.service.worlds import Worlds
 
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
-states and faults, and read a ledger of everything that was stored. [The start page](/) lists the test values."""
+states and faults, and read a ledger of everything that was stored. Each API key opens a world of its own: the data,
+rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
 _ROUTERS = (routes.router, sandbox_routes.router, health.router, pages.router)
 
@@ -61,7 +62,7 @@ def _create_routes() -> ASGIApp:
         405: _handle_wrong_method,
         RequestValidationError: handle_validation_error,
         SQLAlchemyError: handle_database_failure,
-        OutcomeOpen: handle_open_outcome,
+        CommitFailed: handle_failed_commit,
         pages.PageNotFound: pages.handle_page_not_found,
         Problem: handle_exception,
         Exception: handle_exception,

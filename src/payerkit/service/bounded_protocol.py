@@ -18,55 +18,54 @@ _MAX_CONNECTIONS = 1000
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `awaits_head`: the timer that ends it, while the head of a request is due."""
+    """One connection. head_timer: ends it, unless the head of a request arrives before; None while none is due."""
 
-    awaits_head: asyncio.TimerHandle | None = None
+    head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Refuse the connection if there are too many, and none among them that has not asked anything."""
+        """If there are too many connections, refuse one: that which has waited longest for a head, or else this one."""
         super().connection_made(transport)
         if len(self.connections) > max_connections():
-            waiting = (each for each in self.connections if isinstance(each, BoundedProtocol) and each.awaits_head)
-            oldest = min(waiting, key=_deadline, default=self)
-            oldest.end("503 Service Unavailable")
+            waiting = (each for each in self.connections if isinstance(each, BoundedProtocol) and each.head_timer)
+            min(waiting, key=_deadline, default=self).end("503 Service Unavailable")
         if not transport.is_closing():
-            self._await_head()
+            self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Parse what arrived, and note whether a head is complete or begun."""
         super().data_received(data)
         self._watch_head(has_data=True)
 
     def on_response_complete(self) -> None:
-        """Begin anew; part of the next request may have arrived already."""
+        """Wait for the next request, of which a part may have arrived already."""
         super().on_response_complete()
         self._watch_head(has_data=bool(self.conn.trailing_data[0]))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
-        self._forget_head()
+        """Stop the timer."""
+        self._stop_timer()
         super().connection_lost(exc)
 
     def end(self, status: str) -> None:
         """Respond with a status, and close the connection."""
-        self._forget_head()
+        self._stop_timer()
         self.transport.write(f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".encode())
         self.transport.close()
 
     def _watch_head(self, *, has_data: bool) -> None:
         # Their state is IDLE until the head of a request is complete, and again when the next one may begin.
         if self.conn.their_state is not h11.IDLE:
-            self._forget_head()
-        elif has_data and self.awaits_head is None and not self.transport.is_closing():
-            self._await_head()
+            self._stop_timer()
+        elif has_data and self.head_timer is None and not self.transport.is_closing():
+            self._start_timer()
 
-    def _await_head(self) -> None:
-        self.awaits_head = self.loop.call_later(HEAD_SECONDS, self.end, "408 Request Timeout")
+    def _start_timer(self) -> None:
+        self.head_timer = self.loop.call_later(HEAD_SECONDS, self.end, "408 Request Timeout")
 
-    def _forget_head(self) -> None:
-        if self.awaits_head is not None:
-            self.awaits_head.cancel()
-            self.awaits_head = None
+    def _stop_timer(self) -> None:
+        if self.head_timer is not None:
+            self.head_timer.cancel()
+            self.head_timer = None
 
 
 def max_connections() -> int:
@@ -82,4 +81,4 @@ def max_connections() -> int:
 
 
 def _deadline(connection: BoundedProtocol) -> float:
-    return connection.awaits_head.when() if connection.awaits_head else 0.0
+    return connection.head_timer.when() if connection.head_timer else 0.0

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 LOGGER = logging.getLogger("payerkit.sandbox")
-"""The logger of calls (info) and of failures (error). It writes nothing unless whoever runs the process sets it up."""
-
+"""The logger of calls (info), upgrades (warning) and failures (error). The process that runs the sandbox sets it up."""
 
 CALL_RECORD = "payerkit.call"
 """Where a request's scope holds its CallRecord."""
@@ -19,7 +18,7 @@ CALL_RECORD = "payerkit.call"
 
 @dataclass(slots=True)
 class CallRecord:
-    """What is known of a call while it runs. route: its template, such as /v2/payer/{clientUserId}, never an id."""
+    """A call, as it is logged. route: the template of its path, such as /v2/payer/{clientUserId}; None if unknown."""
 
     method: str
     route: str | None = None
@@ -28,7 +27,7 @@ class CallRecord:
     started: float = field(default_factory=time.monotonic)
 
     def log(self) -> None:
-        """Write the line."""
+        """Log the call."""
         if LOGGER.isEnabledFor(logging.INFO):
             elapsed = round((time.monotonic() - self.started) * 1000, 1)
             call = {"method": self.method, "route": self.route, "status": self.status, "ms": elapsed}
@@ -49,7 +48,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to_stderr(level: str) -> None:
-    """Write the lines of this process from a level on to its standard error."""
+    """Log to standard error: the sandbox from this level on, everything else from warnings on."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -1,4 +1,4 @@
-"""What a failure of the database means: to the caller, whether anything was stored; to the log, what was the cause."""
+"""Failures of the database: the response tells whether anything was stored, the log tells the cause."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _POSTGRESQL = {
 """Kinds of failures by the beginnings of PostgreSQL's SQLSTATE (its manual, appendix A)."""
 
 
-class OutcomeOpen(Exception):  # noqa: N818 - what it says of the write
-    """COMMIT failed, so nobody knows whether the write was stored; the cause is chained."""
+class CommitFailed(Exception):  # noqa: N818 - what happened
+    """COMMIT failed, so the write may have been stored or not; the cause is chained."""
 
 
 def kind_of(error: SQLAlchemyError) -> str:
-    """Return what a failure is: busy, full, tables, unreachable or other."""
+    """Return the kind of a failure: busy, full, tables (of another version), unreachable or other."""
     if isinstance(error, PoolTimeout):
         return "busy"
     cause: Any = getattr(error, "orig", None)
@@ -61,7 +61,7 @@ def kind_of(error: SQLAlchemyError) -> str:
 
 
 def describe(error: SQLAlchemyError) -> str:
-    """Return the cause for a log: the driver's own words without the values that a statement had."""
+    """Return the cause for the log: the driver's message, without the values of the statement."""
     cause: Any = getattr(error, "orig", None) or error
     primary = getattr(getattr(cause, "diag", None), "message_primary", None)
     words = primary or (str(cause).partition("\n")[0] if not hasattr(cause, "diag") else "")
@@ -70,22 +70,22 @@ def describe(error: SQLAlchemyError) -> str:
 
 
 async def handle_database_failure(_request: Request, error: Exception) -> Response:
-    """Respond to a failure before COMMIT: the database has undone whatever it had begun."""
+    """Respond to a failure before COMMIT: nothing was stored."""
     assert isinstance(error, SQLAlchemyError)  # noqa: S101 - registered for it alone
     kind = kind_of(error)
     LOGGER.error("database %s: %s", kind, describe(error))
     problems = {
         "busy": Problem(503, "The database is busy; nothing was stored", headers=_WAIT),
         "full": Problem(507, "The disk of the sandbox's database is full; nothing was stored"),
-        "tables": Problem(500, "The database does not have the tables of this payerkit; nothing was stored"),
+        "tables": Problem(500, "The database lacks a table or column of this payerkit version; nothing was stored"),
         "unreachable": Problem(503, "The database cannot be reached; nothing was stored", headers=_WAIT),
     }
     return problems.get(kind, Problem(500, "The sandbox failed; see its log")).response()
 
 
-async def handle_open_outcome(_request: Request, error: Exception) -> Response:
-    """Respond to a failure of COMMIT."""
+async def handle_failed_commit(_request: Request, error: Exception) -> Response:
+    """Respond to a failure of COMMIT: the outcome of the write is open."""
     cause = error.__cause__
     LOGGER.error("database commit: %s", describe(cause) if isinstance(cause, SQLAlchemyError) else "")
-    message = "The database failed while it stored this: look whether it is there before you repeat the call"
+    message = "The database failed while storing this, so the outcome is open: see what is stored before you call again"
     return Problem(503, message, code="outcome_open").response()

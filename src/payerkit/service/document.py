@@ -80,7 +80,7 @@ class ForbiddenResponse(TypedDict):
 
 
 class NotFoundResponse(TypedDict):
-    """What the path names is unknown."""
+    """What the path names does not exist."""
 
     statusCode: Literal[404]
     message: str
@@ -96,7 +96,7 @@ class RequestTimeoutResponse(TypedDict):
 
 
 class ConflictResponse(TypedDict):
-    """The present state does not permit the call."""
+    """The call is not possible in the current state, such as for a payer who exists already."""
 
     statusCode: Literal[409]
     message: str
@@ -104,7 +104,7 @@ class ConflictResponse(TypedDict):
 
 
 class ContentTooLargeResponse(TypedDict):
-    """The body is too large; the connection is closed. `error` depends on the version of Python."""
+    """The body is too large; the connection is closed. `error` depends on the sandbox's version of Python."""
 
     statusCode: Literal[413]
     message: str
@@ -120,7 +120,7 @@ class UnsupportedMediaTypeResponse(TypedDict):
 
 
 class MisdirectedRequestResponse(TypedDict):
-    """The sandbox does not go by the name that the request is addressed to."""
+    """The sandbox does not serve the host name of the request."""
 
     statusCode: Literal[421]
     message: str
@@ -144,7 +144,7 @@ class InternalServerErrorResponse(TypedDict):
 
 
 class ServiceUnavailableResponse(TypedDict):
-    """The call cannot be handled now. Nothing was stored, unless the code says that this is open."""
+    """The call cannot be handled now. Nothing was stored; with the code `outcome_open`, it may have been."""
 
     statusCode: Literal[503]
     message: str
@@ -153,7 +153,7 @@ class ServiceUnavailableResponse(TypedDict):
 
 
 class InsufficientStorageResponse(TypedDict):
-    """The disk is full; nothing was stored."""
+    """The disk of the sandbox's database is full; nothing was stored."""
 
     statusCode: Literal[507]
     message: str
@@ -183,7 +183,7 @@ _REF = "#/components/schemas/{model}"
 def describe_refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return error responses for the document, each with a reference to its schema.
 
-    Not with the type itself, of which FastAPI would make a validator for each response: half a second in all.
+    Not with the type itself: FastAPI would make a validator of it for each response, which takes half a second in all.
     """
     return {status: _describe(status) for status in statuses}
 
@@ -196,16 +196,19 @@ def _describe(status: int, **content: Any) -> dict[str, Any]:
 
 
 ANY_CALL = describe_refusals(400, 401, 421, 500, 503)
-"""What every call may get."""
+"""Refusals that every call may get."""
 
 API_CALL = describe_refusals(429) | {
-    502: {"description": "Only with a fault plan: a page as of a proxy that has lost the service.", "content": _PAGE},
+    502: {
+        "description": "Only with a fault plan: a web page, such as a proxy sends that cannot reach the service.",
+        "content": _PAGE,
+    },
     503: _describe(503, **_PAGE),
 }
-"""What a call of the API may get, too: its calls are limited, and meet faults, with 503 as a page as well."""
+"""Refusals that a call of the API may get, too: it is limited, and meets faults, which send 502 and 503 as pages."""
 
 WRITE = describe_refusals(408, 413, 415, 507)
-"""What a call with a body may get, too."""
+"""Refusals that a call with a body may get, too."""
 
 
 def create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -29,7 +29,6 @@ PUBLIC_PATHS = ("/docs", "/healthz", "/openapi.json", "/static-offline-docs/", "
 _CONTROLS = "/sandbox/"
 """Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
 
-
 _FORM_BYTES = 1000
 """The largest body that is read without an API key: the form of a page."""
 
@@ -37,7 +36,7 @@ BODY_SECONDS = 20.0
 """How long a body may take to arrive."""
 
 _WRITES_AT_ONCE = 16
-"""Writes that may have a worker thread: the others of its 40 are for reads, which a stuck write must not hold up."""
+"""How many writes may have one of the 40 worker threads: the others are for reads, which no stuck write may delay."""
 
 _WRITE_SECONDS = 10.0
 """How long a write waits for those before it."""
@@ -112,10 +111,10 @@ class RequestGuard:
             self._writes.release()
 
     def _check_host(self, scope: Scope) -> None:
-        """Raise Problem for a name that is not this sandbox's.
+        """Raise Problem (421) for a host name that is not this sandbox's.
 
-        A page anywhere could have its own name lead to this machine, and so read what answers here (DNS rebinding);
-        an address as a number cannot be misused so.
+        Otherwise a web page elsewhere could let its own name lead to this machine, and read the responses (DNS
+        rebinding). An IP address cannot be misused so.
         """
         given = Headers(scope=scope).get("host", "localhost")  # HTTP/1.0 needs none, and no browser speaks that
         try:
@@ -123,11 +122,14 @@ class RequestGuard:
         except ValueError:
             host = None
         if host not in self._hosts and not _is_ip_address(host):
-            message = "The sandbox does not go by this name; start it with --trusted-host NAME or --public-url URL"
+            message = (
+                "The sandbox does not serve this host name; start it with --trusted-host NAME or --public-url URL, or "
+                "in Python with trusted_hosts=[NAME] or public_url=URL"
+            )
             raise Problem(421, message)
 
     def _find_world(self, scope: Scope) -> World:
-        """Return the world of the request's API key, and count the call there. Raises Problem."""
+        """Return the world of the request's API key, and count the call there. Raises Problem (401 or 429)."""
         # The key comes first: without it, nobody may use up the limit or have a body read.
         world = self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))
         if world is None:

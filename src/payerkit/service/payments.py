@@ -78,7 +78,7 @@ def create_payment(store: Store, body: Mapping[str, str], settings: Settings) ->
             "metadata": _payment_metadata(order, transactions, holdings, coin) | _declared_fee(settings),
         }
 
-    return store.database.retry_taken(attempt)
+    return store.database.retry_conflicts(attempt)
 
 
 def _declared_fee(settings: Settings) -> dict[str, Any]:

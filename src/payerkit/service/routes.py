@@ -102,7 +102,7 @@ def post_payer(
     responses=describe_refusals(404),
 )
 def get_payer(client_user_id: ClientUserId, store: StoreDep) -> schemas.PayerStatusResponse:
-    """Return the statuses; beyond the specification."""
+    """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
     payer = store.find_payer(client_user_id)
     status: Any = {
         "kycStatus": payer.kyc,

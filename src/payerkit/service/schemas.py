@@ -11,14 +11,14 @@ from typing_extensions import TypedDict
 from payerkit.service.states import AgreementState, DetailState, KycState
 
 MAX_ID = 256
-"""Characters of an id at most. Nothing is published; servers limit the length of a path."""
+"""The most characters of an id. The documentation names no limit, but servers limit the length of a path."""
 
 _ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _TOP_LABEL = "[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]"
 _EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
-"""The published format, `email`: words with dots, then a domain. Quoted words and domains in brackets, which hardly
-anybody has, are refused."""
+"""The published format, `email`: words with dots, then a domain. Quoted words and domains in brackets, which are hardly
+in use, are refused."""
 
 
 def _check_local_part(email: str) -> str:
@@ -51,7 +51,7 @@ Beneficiary = Literal["individual", "business"]
 Rails = Literal["local", "swift", "wire"]
 AccountType = Literal["checking", "savings"]
 
-# The patterns of orders and responses are for readers of the document: payments.py and encoding.py see to them.
+# The patterns of orders and responses are for readers of the document only: payments.py checks what is sent.
 Address = Annotated[
     NonEmptyText,
     Field(

@@ -19,11 +19,20 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.types import ASGIApp
 
-from payerkit.service import encryption
+from payerkit.service.api_keys import (
+    API_KEY_VARIABLE,
+    DEFAULT_WORLD,
+    check_api_keys,
+    check_key_lengths,
+    load_api_keys,
+    new_api_key,
+)
 from payerkit.service.app import create_app
 from payerkit.service.bounded_protocol import BoundedProtocol
-from payerkit.service.database import Database, explained_start, open_database, sqlite_file
-from payerkit.service.encryption import DEFAULT_WORLD
+from payerkit.service.database import Database
+from payerkit.service.database_opening import explained_start, open_database, sqlite_file
+from payerkit.service.encryption import ENCRYPTION_KEY_VARIABLE, load_encryption_keys, new_encryption_key
+from payerkit.service.key_files import key_file
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.worlds import Worlds
 
@@ -88,8 +97,8 @@ class Service:
     """One service on one port: `start()` runs it in a thread, `run()` in the foreground; `stop()` ends it.
 
     db: a path or an SQLAlchemy URL; None for a temporary file, deleted when the service stops. port: 0 for any free
-    one. api_keys: by the names of their worlds; by default, those in the environment. environment: may hold the keys.
-    Raises SetupError if the service cannot start.
+    one. api_keys: by the names of their worlds; by default, those in the environment, or beside or in the database.
+    environment: where the variables of the keys are looked up. Raises SetupError if the service cannot start.
     """
 
     def __init__(
@@ -105,28 +114,26 @@ class Service:
         is_shared = not (_is_local(host) and _is_local(urlsplit(settings.public_url or "").hostname or host))
         if is_shared and settings.seed is not None:
             raise SetupError(
-                "seed: the links of a seeded sandbox can be computed; leave it out where other machines reach it."
+                "seed: with a seed, the links to payers' pages can be guessed; leave it out if other machines can "
+                "reach the sandbox."
             )
         self._thread: threading.Thread | None = None
         file = None if db is None else sqlite_file(db)
-        self.api_key_location = "" if file is None else f"in the file {encryption.key_file(file, 'api-key')}"
+        self.api_key_location = "" if file is None else f"in the file {key_file(file, 'api-key')}"
         # Whatever fails, the stack closes what is open by then; without a failure it lives as long as the service.
         with ExitStack() as resources:
             self._socket = resources.enter_context(_listen(host, port))
             if db is None:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
-            encryption_keys = encryption.load_encryption_keys(file, environment)
-            if api_keys is None:
-                keys = encryption.load_api_keys(file, environment)
-            else:
-                keys = encryption.check_api_keys(api_keys, "api_keys")
+            encryption_keys = load_encryption_keys(file, environment)
+            keys = load_api_keys(file, environment) if api_keys is None else check_api_keys(api_keys, "api_keys")
             database = open_database(db, encryption_keys)
             resources.callback(database.close)
             with explained_start():
-                keys = keys or {DEFAULT_WORLD: database.keep_sealed("api_key", encryption.new_api_key())}
+                keys = keys or {DEFAULT_WORLD: database.get_or_add_sealed("api_key", new_api_key())}
                 if is_shared:
-                    encryption.check_key_lengths(keys)
+                    check_key_lengths(keys)
                     settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
                 worlds = Worlds(database, settings, keys)
             self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
@@ -167,11 +174,11 @@ class Service:
 
 @contextmanager
 def stored_data(db: str | Path, environment: Mapping[str, str]) -> Iterator[Database]:
-    """Give a database that is there already, without a service. Raises SetupError if it is no sandbox's, or missing."""
+    """Open an existing database of a sandbox, without a service. Raises SetupError if there is none."""
     file = sqlite_file(db)
     if file is not None and not file.exists():
         raise SetupError(f"db: {file} does not exist.")
-    with closing(open_database(db, encryption.load_encryption_keys(file, environment))) as database:
+    with closing(open_database(db, load_encryption_keys(file, environment))) as database:
         yield database
 
 
@@ -225,6 +232,6 @@ def _create_temporary_file(resources: ExitStack) -> Path:
 def _temporary_keys(environment: Mapping[str, str]) -> Mapping[str, str]:
     """Return an environment with new keys, so that none is written to a file; a given API key is kept."""
     return {
-        encryption.ENCRYPTION_KEY_VARIABLE: encryption.new_encryption_key(),
-        encryption.API_KEY_VARIABLE: environment.get(encryption.API_KEY_VARIABLE) or encryption.new_api_key(),
+        ENCRYPTION_KEY_VARIABLE: new_encryption_key(),
+        API_KEY_VARIABLE: environment.get(API_KEY_VARIABLE) or new_api_key(),
     }

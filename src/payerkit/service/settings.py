@@ -27,7 +27,7 @@ PROTOCOL_FEE_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
 RESERVED = frozenset(
     {"agreement", "docs", "healthz", "kyc", "openapi.json", "sandbox", "static-offline-docs", "v1", "v2"}
 )
-"""What the sandbox's own paths begin with."""
+"""First segments of the sandbox's own paths."""
 
 
 class SetupError(Exception):
@@ -44,8 +44,8 @@ class Settings:
     details are decided; decide_after sets both. kyc_required: refuse bank details until the identity check is approved.
     rate_limit: calls of the API per minute; 0 for no limit. live_like: the limits of the live service, and
     kyc_required. fee_percent, fee_address: the protocol fee on top of each payment, 0 for none, and its recipient.
-    faults: the fault plan. max_body: the largest request body, in bytes. trusted_hosts: the names by which the sandbox
-    is reached, besides localhost and that in public_url.
+    faults: the fault plan of every world at the start. max_body: the largest request body, in bytes. trusted_hosts:
+    host names that the sandbox serves, besides localhost and that in public_url.
     """
 
     seed: int | str | None = None
@@ -94,18 +94,18 @@ class Settings:
         if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
             raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
         if (first := self.root_path.split("/")[1:2]) and first[0] in RESERVED:
-            raise SetupError(f"public_url: the path /{first[0]} is the sandbox's own; choose another.")
+            raise SetupError(f"public_url: the sandbox has its own pages under /{first[0]}; choose another path.")
         if not all(re.fullmatch(r"[A-Za-z0-9.:-]+", host) for host in self.trusted_hosts):
-            raise SetupError("trusted_hosts: expected names without a port, such as sandbox.example.com.")
+            raise SetupError("trusted_hosts: expected host names without a port, such as sandbox.example.com.")
 
     @property
     def root_path(self) -> str:
-        """What stands before each path in a browser, where a proxy serves more than the sandbox; "" for nothing."""
+        """The path in public_url, below which a proxy serves the sandbox; "" if there is none."""
         return urlsplit(self.public_url or "").path.rstrip("/")
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names by which the sandbox may be reached."""
+        """The host names that the sandbox serves."""
         public = urlsplit(self.public_url or "").hostname
         return frozenset({"localhost", public or "localhost", *(host.lower() for host in self.trusted_hosts)})
 

@@ -56,7 +56,7 @@ class StoredPayer:
 
 
 def find_world_of_page(database: Database, step: Step, token: str) -> int | None:
-    """Return the id of the world whose payer has this link; None if nobody has it."""
+    """Return the id of the world whose payer has this link, or None."""
     with database.read() as connection:
         return connection.scalar(select(PayerRow.world_id).where(_page_column(step) == token))
 
@@ -125,7 +125,7 @@ class Store:
                 connection.execute(_ADD_ENTRY, entry)
                 return self._payer_row(connection, client_user_id, key), self._now(connection)
 
-        return _stored_payer(client_user_id, *self.database.retry_taken(attempt))
+        return _stored_payer(client_user_id, *self.database.retry_conflicts(attempt))
 
     def find_payer(self, client_user_id: str) -> StoredPayer:
         """Return the payer with this client user id."""
@@ -206,7 +206,7 @@ class Store:
                 connection.execute(_ADD_ENTRY, entry)
             return _listed_detail(detail_id, payer.user_id, body, state.at(now))
 
-        return self.database.retry_taken(attempt)
+        return self.database.retry_conflicts(attempt)
 
     def list_details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]]:
         """Return a payer's bank details in the order of their creation, or only those with this id."""

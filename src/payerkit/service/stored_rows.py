@@ -14,10 +14,10 @@ from sqlalchemy import DateTime, ForeignKey, LargeBinary, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 VERSION = "0002"
-"""The revision of the tables below; Alembic's table of versions holds that of a database."""
+"""The revision of the tables below. A database has its own in Alembic's table of versions."""
 
 _Created = Annotated[datetime | None, mapped_column(DateTime(timezone=True), default=lambda: datetime.now(UTC))]
-"""When a row was stored, in real time; None in what was stored before there was this column."""
+"""When a row was stored, in real time; None in rows from before this column."""
 
 _Id = Annotated[int, mapped_column(primary_key=True)]
 _Token = Annotated[str, mapped_column(String(64), unique=True)]
@@ -37,7 +37,7 @@ class VersionRow(Base):
 
 
 class MetaRow(Base):
-    """What the database knows of itself: its identity, kind of clock, wrapped data key and, sealed, an API key."""
+    """A value about the database as a whole: its identity, kind of clock, encrypted data key, or sealed API key."""
 
     __tablename__ = "meta"
 
@@ -47,7 +47,7 @@ class MetaRow(Base):
 
 
 class WorldRow(Base):
-    """A world: what one API key sees. `advanced`: by how many seconds its clock was advanced."""
+    """A world, which one API key opens. `advanced`: by how many seconds its clock was advanced."""
 
     __tablename__ = "worlds"
 
@@ -109,7 +109,7 @@ class PaymentRow(Base):
 
 
 class LedgerRow(Base):
-    """A write that was stored. `entry` is random: the name to which its seal binds it."""
+    """A write that was stored. `entry` is a random id, to which `sealed` is bound."""
 
     __tablename__ = "ledger"
 

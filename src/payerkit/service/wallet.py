@@ -70,4 +70,4 @@ def _save(store: Store, rows: type[HoldingRow | RateRow], currency: Currency, co
                 new = {"world_id": store.world_id, "currency": currency.id, **columns}
                 connection.execute(insert(rows), new)
 
-    store.database.retry_taken(attempt)
+    store.database.retry_conflicts(attempt)

@@ -1,4 +1,4 @@
-"""The worlds of a sandbox: what each API key sees, and nobody else."""
+"""The worlds of a sandbox: each API key opens one, and sees no other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert, select
 
+from payerkit.service.api_keys import DEFAULT_WORLD
 from payerkit.service.call_limits import CallLimits
 from payerkit.service.database import Database
-from payerkit.service.encryption import DEFAULT_WORLD
 from payerkit.service.faults import FaultInjector
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.settings import Settings, SetupError
@@ -20,7 +20,7 @@ from payerkit.service.stored_rows import WorldRow
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What one API key sees: its own data and clock, its own faults, its own limits of calls."""
+    """What one API key opens: data, clock, faults and limits of calls that no other key sees."""
 
     name: str
     store: Store
@@ -29,7 +29,7 @@ class World:
 
     @property
     def state(self) -> dict[str, object]:
-        """What the routes of a request find in its state."""
+        """The state of a request in this world, from which the routes read."""
         return {"world": self, "store": self.store, "faults": self.faults, "limits": self.limits}
 
 
@@ -42,10 +42,10 @@ class Worlds:
     def __init__(self, database: Database, settings: Settings, keys: Mapping[str, str]) -> None:
         self._database = database
         # Random even with a seed: it tells databases apart.
-        kept = database.keep(identity=Identifiers().uuid("service"), clock=settings.clock)
-        self.identity = kept["identity"]
+        stored = database.get_or_add(identity=Identifiers().uuid("service"), clock=settings.clock)
+        self.identity = stored["identity"]
         # Decisions are due at times of one clock; on another they would be due at once, or in months.
-        if (clock := kept["clock"]) != settings.clock:
+        if (clock := stored["clock"]) != settings.clock:
             raise SetupError(f'clock: this database was made with clock="{clock}"; use that, or another database.')
         self._by_id = {}
         self._by_key = {}
@@ -57,8 +57,8 @@ class Worlds:
             world = World(name, store, FaultInjector(settings.faults, seed), CallLimits(settings))
             self._by_id[world_id] = self._by_key[key.encode()] = world
 
-    def ask_database(self) -> None:
-        """Read something. Raises SQLAlchemyError if the database does not answer."""
+    def ping(self) -> None:
+        """Read a row. Raises SQLAlchemyError if the database does not respond."""
         with self._database.read() as connection:
             connection.execute(select(WorldRow.id).limit(1)).all()
 
@@ -72,7 +72,7 @@ class Worlds:
         return found
 
     def of_page(self, step: Step, token: str) -> tuple[World, StoredPayer] | None:
-        """Return the payer whose link of a step has this token, and the payer's world; None for any other token."""
+        """Return the world and the payer to whom a step's link with this token belongs, or None."""
         world_id = find_world_of_page(self._database, step, token)
         world = self._by_id.get(world_id) if world_id is not None else None
         payer = world.store.find_page(step, token) if world else None
@@ -90,4 +90,4 @@ def _find_or_add(database: Database, name: str) -> int:
                 found = connection.scalar(insert(WorldRow).values(name=name).returning(WorldRow.id))
         return int(found or 0)
 
-    return database.retry_taken(attempt)
+    return database.retry_conflicts(attempt)

@@ -6,7 +6,6 @@ database is created from those and stamped with their version, so that Alembic i
 
 from __future__ import annotations
 
-import logging
 import secrets
 import sqlite3
 import threading
@@ -19,6 +18,8 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, inspect, text
 
+from payerkit.service.call_log import LOGGER
+from payerkit.service.database_opening import BEFORE
 from payerkit.service.encryption import EncryptionKeys
 from payerkit.service.settings import SetupError
 from payerkit.service.stored_rows import VERSION, VersionRow
@@ -32,16 +33,14 @@ _FIRST_TABLES = {"meta", "payers", "payment_details", "payments", "rates", "wall
 _SECOND_TABLE = "worlds"
 """A table that 0.1.0 did not have."""
 
-_LOG = logging.getLogger(__name__)
-
 _ALEMBIC = threading.Lock()
-"""Alembic hands its connection on in a module: two threads would take each other's."""
+"""Alembic keeps its context in a module, so that two upgrades in one process would mix."""
 
 
 def upgrade_tables(connection: Connection, version: str | None, keys: EncryptionKeys) -> None:
-    """Upgrade a database's tables and rows to those of today, in the transaction of the connection.
+    """Upgrade a database's tables and rows to the current version, in the transaction of the connection.
 
-    version: the one it has; None for that of 0.1.0. Raises SetupError if it cannot be upgraded.
+    version: the one that it has; None for that of 0.1.0. Raises SetupError if it cannot be upgraded.
     """
     config = Config(attributes={"connection": connection, "keys": keys})
     config.set_main_option("script_location", f"{__name__.rpartition('.')[0]}:migrations")
@@ -50,7 +49,7 @@ def upgrade_tables(connection: Connection, version: str | None, keys: Encryption
         if connection.dialect.name == "sqlite":
             copy = _back_up(connection)
             undoing.callback(copy.unlink)
-            _LOG.warning("Upgrading the database; %s is a copy as it was before.", copy.name)
+            LOGGER.warning("Upgrading the database; %s keeps a copy of it as it was.", copy.name)
         VersionRow.metadata.tables[VersionRow.__tablename__].create(connection, checkfirst=True)
         with _ALEMBIC:
             command.upgrade(config, "head")
@@ -58,7 +57,7 @@ def upgrade_tables(connection: Connection, version: str | None, keys: Encryption
 
 
 def _check_version(connection: Connection, version: str | None, config: Config) -> None:
-    """Raise SetupError unless there is a way from this version to today's."""
+    """Raise SetupError unless this version can be upgraded to the current one."""
     names = set(inspect(connection).get_table_names())
     if version is None and (not names >= _FIRST_TABLES or _SECOND_TABLE in names):
         raise SetupError("db: this database has tables that are not payerkit's; use an empty one.")
@@ -78,12 +77,12 @@ def _check_version(connection: Connection, version: str | None, config: Config) 
 
 
 def _back_up(connection: Connection) -> Path:
-    """Return a copy of a SQLite database beside it, readable by its owner only; it is complete, or not there at all.
+    """Copy a SQLite database to a file beside it, readable by its owner only; return the file.
 
-    Nobody else writes meanwhile, since the connection has the lock.
+    The file is complete, or not there at all. Nothing is written meanwhile, since the connection has the lock.
     """
     file = Path(connection.execute(text("PRAGMA database_list")).one().file)
-    copy = file.with_name(f"{file.name}.before-{VERSION}")
+    copy = file.with_name(f"{file.name}{BEFORE}{VERSION}")
     unfinished = file.with_name(f"{copy.name}.{secrets.token_hex(4)}")
     try:
         unfinished.touch(mode=0o600, exist_ok=False)

@@ -1,7 +1,7 @@
 """From the tables of 0.1.0 to rows that belong to a world, and to records that are sealed for their row.
 
-0.1.0 encrypted each record with the key that a person keeps, and payments not at all. Now the database has a key of its
-own. What there was goes to the world "default". A link of 0.1.0 leads to both pages of its payer, and still does.
+0.1.0 encrypted each record with the encryption key, and did not encrypt payments. Now a data key encrypts all records.
+All rows go to the world "default". Both links of a payer had the same token in 0.1.0, and keep it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ revision = "0002"
 down_revision = "0001"
 
 _OLD_TABLES = ("payment_details", "payers", "payments", "ledger", "rates", "wallet", "meta")
-"""In the order in which they can be dropped: what refers to payers comes before them."""
+"""The tables in the order in which they can be dropped: those that refer to payers come before it."""
 
 _BATCH = 500
-"""How many rows are in memory at a time."""
+"""How many rows are read at a time."""
 
 _WORLD = 1
 
@@ -155,13 +155,13 @@ def upgrade() -> None:
         connection.execute(text(f"CREATE TEMPORARY TABLE old_{name} AS SELECT * FROM {name}"))  # noqa: S608 - see above
         connection.execute(text(f"DROP TABLE {name}"))
     _TABLES.create_all(connection, checkfirst=False)
-    _Rewriting(connection, keys).run()
+    _Rewriter(connection, keys).run()
     for name in _OLD_TABLES:
         connection.execute(text(f"DROP TABLE old_{name}"))
 
 
-class _Rewriting:
-    """Writes the rows of 0.1.0 anew: sealed with a key of the database, and found by its lookup keys."""
+class _Rewriter:
+    """Writes the rows of 0.1.0 anew: sealed with a new data key, and found by its lookup keys."""
 
     def __init__(self, connection: Connection, keys: EncryptionKeys) -> None:
         self._connection = connection
@@ -170,7 +170,7 @@ class _Rewriting:
         self._cipher = RecordCipher(self._data_key)
         self._fingerprints: dict[str, str] = {}
         for is_completed in (True, False):
-            self._know_body({"agreementCompleted": is_completed})
+            self._remember_fingerprints({"agreementCompleted": is_completed})
 
     def run(self) -> None:
         """Write all rows."""
@@ -203,7 +203,7 @@ class _Rewriting:
             self._connection.execute(select(func.setval(sequence, func.coalesce(func.max(number), 0) + 1, False)))
 
     def _write_meta(self) -> None:
-        """Write what the database knows of itself, and the world."""
+        """Write the values about the database, and the world."""
         old = {row.name: row.value for row in self._connection.execute(text("SELECT * FROM old_meta"))}
         known = {
             name: self._open("meta", name, old[name])[name] for name in ("identity", "clock", "api_key") if name in old
@@ -217,7 +217,7 @@ class _Rewriting:
 
     def _payer(self, row: Row[Any]) -> dict[str, Any]:
         body = self._open("payers", row.id, row.sealed)
-        self._know_body(body)
+        self._remember_fingerprints(body)
         key = self._cipher.lookup_key(_WORLD, body["clientUserId"])
         columns = row._asdict()
         page = columns.pop("page")
@@ -226,7 +226,7 @@ class _Rewriting:
 
     def _detail(self, row: Row[Any]) -> dict[str, Any]:
         body = self._open("payment_details", row.id, row.sealed)
-        self._know_body(body)
+        self._remember_fingerprints(body)
         return {**row._asdict(), "sealed": self._cipher.seal(f"payment_detail {row.detail_id}", body)}
 
     def _payment(self, row: Row[Any]) -> dict[str, Any]:
@@ -237,13 +237,13 @@ class _Rewriting:
 
     def _entry(self, row: Row[Any]) -> dict[str, Any]:
         record = self._open("ledger", row.number, row.sealed)
-        # Of a payer who was changed, only the last body is stored: the fingerprints of earlier ones stay as they are.
+        # If a payer was changed, only the last body is stored; the fingerprints of the earlier ones stay as they are.
         record["fingerprint"] = self._fingerprints.get(record["fingerprint"], record["fingerprint"])
         entry = str(uuid.uuid4())
         return {"number": row.number, "entry": entry, "sealed": self._cipher.seal(f"ledger {entry}", record)}
 
-    def _know_body(self, body: Mapping[str, Any]) -> None:
-        """Keep a body's fingerprints of then and now, so that the ledger still tells which bodies are equal."""
+    def _remember_fingerprints(self, body: Mapping[str, Any]) -> None:
+        """Map a body's old fingerprints to its new one, so that the ledger still tells which bodies are equal."""
         encoded = json.dumps(body, sort_keys=True)
         new = self._cipher.lookup_key("body", encoded)[:16]
         for key in self._keys.keys:  # one of them encrypted everything
