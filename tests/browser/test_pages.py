@@ -108,7 +108,7 @@ def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> 
     """The interactive documents show the calls, and one can be made with the key."""
     payerkit.create_payer(client, PAYER)
     page.goto(client.sandbox.docs_url)
-    page.get_by_role("button", name="Authorize").click()
+    page.get_by_role("button", name="Authorize", exact=True).click()
     page.locator(".auth-container input").fill(client._key.reveal())
     page.get_by_role("button", name="Apply credentials").click()
     page.get_by_role("button", name="Close").click()

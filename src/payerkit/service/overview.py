@@ -28,7 +28,7 @@ _COUNTED = {rows.__tablename__: rows for rows in (PayerRow, DetailRow, PaymentRo
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class Excerpt:
     """Rows of one kind, the newest first. older_than: the number of the last one, if there are older ones."""
 
     columns: tuple[str, ...]
@@ -55,7 +55,7 @@ def count_rows(store: Store) -> dict[str, int]:
         }
 
 
-def list_newest(store: Store, kind: Kind, before: int | None = None) -> Listing:
+def list_newest(store: Store, kind: Kind, before: int | None = None) -> Excerpt:
     """Return rows of a world, or those before a number."""
     source = _SOURCES[kind]
     query = source.query.where(_COUNTED[kind].world_id == store.world_id)
@@ -65,7 +65,7 @@ def list_newest(store: Store, kind: Kind, before: int | None = None) -> Listing:
     with store.database.read() as connection:
         found = connection.execute(query.order_by(source.number.desc()).limit(PAGE_ROWS + 1)).all()
     shown = found[:PAGE_ROWS]
-    return Listing(
+    return Excerpt(
         (*source.columns, "Stored (UTC)"),
         [(*source.show(row, store.database.cipher, now), _moment(row.created_at)) for row in shown],
         shown[-1].number if len(found) > PAGE_ROWS else None,
