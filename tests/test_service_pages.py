@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
@@ -12,7 +21,11 @@ import requests
 
 import payerkit
 from payerkit.connection import SandboxClient
+from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from published import PAYER
+from stores import open_store
+
+CURL = (found := shutil.which("curl")) and Path(found).parent
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +52,12 @@ def state(page: str) -> str:
     return found[1].lower().replace(" ", "_")
 
 
+def text_of(page: str) -> str:
+    """Return the words of a page, without its markup."""
+    body = page[page.index("<main") :]
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split()).replace(" .", ".").replace(" ,", ",")
+
+
 def test_signing_requires_consent(client: SandboxClient) -> None:
     """Without consent nothing is signed; with it the agreement is signed, and the platform records it."""
     client_user_id, agreement, _ = links(client)
@@ -46,12 +65,11 @@ def test_signing_requires_consent(client: SandboxClient) -> None:
     signed = requests.post(agreement, data={"consent": "yes"}, timeout=20)
 
     assert (422, "not_started", True) == (refused.status_code, state(refused.text), "Tick the box" in refused.text)
-    assert (200, "signed", agreement) == (signed.status_code, state(signed.text), signed.url)
-    payerkit.update_agreement(client, client_user_id)
-    assert state(requests.get(agreement, timeout=20).text) == "completed"
+    assert (200, "signed") == (signed.status_code, state(signed.text))
+    assert "signed" == payerkit.get_payer_status(client, client_user_id).agreement_status
 
 
-def test_identity_check_goes_through_its_states(client: SandboxClient) -> None:
+def test_the_identity_check_is_submitted(client: SandboxClient) -> None:
     """Opening the page changes nothing, submitting completes the check; the status by id agrees."""
     client_user_id, _, kyc = links(client)
     opened = requests.get(kyc, timeout=20)
@@ -64,82 +82,194 @@ def test_identity_check_goes_through_its_states(client: SandboxClient) -> None:
     assert ("approved", "approved") == (state(done.text), payerkit.get_payer_status(client, client_user_id).kyc_status)
 
 
-def test_identity_check_is_pending_for_its_delay() -> None:
-    """A submitted check is pending until it is decided, whatever is written meanwhile."""
+def test_the_identity_check_is_pending_for_its_delay() -> None:
+    """A submitted check is pending until it is decided, whatever is written meanwhile; then its link ends."""
     with payerkit.sandbox(seed=1, clock="manual", kyc_after=3) as client:
         client_user_id, _, kyc = links(client)
         seen = [state(requests.post(kyc, timeout=20).text)]
-        for _ in range(3):
+        for _ in range(2):
             payerkit.update_agreement(client, client_user_id)
             client.sandbox.advance(seconds=1)
             seen.append(state(requests.get(kyc, timeout=20).text))
+        client.sandbox.advance(seconds=1)
+        decided = requests.get(kyc, timeout=20).status_code
 
-    assert ["pending", "pending", "pending", "approved"] == seen
-
-
-@pytest.mark.parametrize(
-    ("email", "page", "is_open"),
-    [
-        ("kyc-retry-required@example.com", 2, True),
-        ("kyc-rejected@example.com", 2, False),
-        ("kyc-failed@example.com", 2, False),
-        ("kyc-retry-denied@example.com", 2, False),
-        ("kyc-pending@example.com", 2, False),
-        ("kyc-application-queued@example.com", 2, False),
-        ("kyc-completed@example.com", 2, False),
-        ("agreement-pending@example.com", 1, True),
-        ("agreement-rejected@example.com", 1, False),
-        ("agreement-completed@example.com", 1, False),
-    ],
-)
-def test_pages_offer_what_the_state_allows(client: SandboxClient, email: str, page: int, is_open: bool) -> None:
-    """A page has a button while the payer can act; submitting it later changes nothing."""
-    url = links(client, email)[page]
-    before = requests.get(url, timeout=20).text
-    after = requests.post(url, data={"consent": "yes"}, timeout=20).text
-
-    assert (is_open, not is_open) == ("<button" in before, state(before) == state(after))
+    assert (["pending"] * 3, 410) == (seen, decided)
 
 
 @pytest.mark.parametrize(
-    ("state", "words"),
+    ("email", "page", "before", "after"),
     [
-        ("prechecks-completed", "under review"),
-        ("awaiting-manual-review", "under review"),
-        ("full-clearance", "have passed"),
-        ("retry-denied", "have not passed"),
+        ("kyc-not-started@example.com", 2, 200, 200),  # submitted
+        ("kyc-retry-required@example.com", 2, 200, 200),
+        ("kyc-pending@example.com", 2, 200, 200),  # under review, before and after
+        ("kyc-application-queued@example.com", 2, 200, 200),
+        ("kyc-rejected@example.com", 2, 410, 410),
+        ("kyc-failed@example.com", 2, 410, 410),
+        ("kyc-retry-denied@example.com", 2, 410, 410),
+        ("kyc-completed@example.com", 2, 410, 410),
+        ("kyc-full-clearance@example.com", 2, 410, 410),
+        ("agreement-pending@example.com", 1, 200, 200),  # signed
+        ("agreement-rejected@example.com", 1, 410, 410),
+        ("agreement-signed@example.com", 1, 410, 410),
+        ("agreement-completed@example.com", 1, 410, 410),
     ],
 )
-def test_the_page_says_what_a_state_means(client: SandboxClient, state: str, words: str) -> None:
-    """Several words mean the same to a payer: wait, passed, or not passed."""
-    _, _, kyc = links(client, f"kyc-{state}@example.com")
+def test_a_link_leads_to_what_the_payer_can_do(
+    client: SandboxClient, email: str, page: int, before: int, after: int
+) -> None:
+    """A step that is open has a form, one under review has none, and the link of any other has ended."""
+    client_user_id, *urls = links(client, email)
+    opened = requests.get(urls[page - 1], timeout=20)
+    sent = requests.post(urls[page - 1], data={"consent": "yes"}, timeout=20)
+    status = payerkit.get_payer_status(client, client_user_id)
+    is_open = "<button" in opened.text
+    now = status.agreement_status if page == 1 else status.kyc_status
 
-    assert words in requests.get(kyc, timeout=20).text
+    assert (before, after) == (opened.status_code, sent.status_code)
+    assert is_open == (now in {"signed", "approved"} and before == 200)
+
+
+@pytest.mark.parametrize("step", ["agreement", "kyc"])
+def test_an_ended_link_tells_nothing(client: SandboxClient, step: str) -> None:
+    """Whoever finds the link later learns neither how the step went nor anything about the other one."""
+    client_user_id, agreement, kyc = links(client)
+    url = agreement if step == "agreement" else kyc
+    requests.post(url, data={"consent": "yes"}, timeout=20)
+    passed = requests.get(url, timeout=20)
+    client.sandbox.complete_kyc(client_user_id, status="rejected")
+    client.sandbox.complete_agreement(client_user_id, status="rejected")
+    failed = requests.get(url, timeout=20)
+
+    assert 410 == passed.status_code
+    assert passed.text == failed.text
+    assert "href" not in passed.text
+    assert "This link has ended" in text_of(passed.text)
+    assert [] == [word for word in ("Status", "approved", "signed", "passed") if word in text_of(passed.text)]
+
+
+@pytest.mark.parametrize("step", ["agreement", "kyc"])
+def test_a_form_that_is_posted_twice_counts_once(client: SandboxClient, step: str) -> None:
+    """The first one gets the result, the second one a page that says that the link has ended."""
+    _, agreement, kyc = links(client)
+    url = agreement if step == "agreement" else kyc
+    sent = [requests.post(url, data={"consent": "yes"}, timeout=20) for _ in range(2)]
+
+    assert [200, 410] == [response.status_code for response in sent]
+    assert "You have" in text_of(sent[0].text)
+
+
+def test_a_late_signature_does_not_undo_a_record(tmp_path: Path) -> None:
+    """Of a signature and a platform that records it, the last one to arrive does not win over what is final."""
+    store = open_store(tmp_path / "x.db")
+    store.save_payer(PAYER)
+    store.update_agreement(PAYER["clientUserId"], {"agreementCompleted": True})
+    late = store.sign_agreement(PAYER["clientUserId"])
+    found = store.find_payer(PAYER["clientUserId"]).agreement
+    store.database.close()
+
+    assert (None, "completed") == (late, found)
+
+
+def test_of_two_signatures_at_once_one_counts(tmp_path: Path) -> None:
+    """A double click gets one result, whichever thread is faster."""
+    store = open_store(tmp_path / "x.db")
+    store.save_payer(PAYER)
+    with ThreadPoolExecutor(4) as threads:
+        signed = list(threads.map(store.sign_agreement, [PAYER["clientUserId"]] * 8))
+    store.database.close()
+
+    assert 7 == signed.count(None)
+
+
+def test_a_link_works_again_when_its_step_is_open_again(client: SandboxClient) -> None:
+    """Where the platform takes its record back, the payer signs at the same link."""
+    client_user_id, agreement, _ = links(client, "agreement-completed@example.com")
+    payerkit.update_agreement(client, client_user_id, completed=False)
+
+    assert 200 == requests.get(agreement, timeout=20).status_code
+
+
+def test_opening_changes_nothing(tmp_path: Path) -> None:
+    """No call by GET leaves a trace in the database, so a preview of a link in a chat does no harm."""
+    with payerkit.sandbox(db=tmp_path / "x.db", api_keys={"default": "key"}) as client:
+        _, agreement, kyc = links(client)
+        document = requests.get(f"{client.base_url}/openapi.json", timeout=20).json()
+        paths = [path for path, calls in document["paths"].items() if "get" in calls]
+        with closing(sqlite3.connect(tmp_path / "x.db")) as database:
+            before = list(database.iterdump())
+            for path in [agreement, kyc, "/", "/docs", "/sandbox/stored", *paths]:
+                url = urljoin(client.base_url, re.sub(r"\{currency\}", "USD", re.sub(r"\{client.*?\}", "page-0", path)))
+                requests.get(url, headers={"x-api-key": "key"}, timeout=20)
+            after = list(database.iterdump())
+
+    assert len(paths) > 8
+    assert before == after
+
+
+@pytest.mark.parametrize("kyc", ["open", "opened", "submitted", "approved"])
+@pytest.mark.parametrize("agreement", ["open", "opened", "signed", "completed"])
+def test_published_clients_work_whatever_the_payer_did(kyc: str, agreement: str) -> None:
+    """A client that holds the published response to its schema can register the payer again, with the same links."""
+    with payerkit.sandbox(seed=1, clock="manual") as client:
+        headers = {"x-api-key": client.reveal_key()}
+        first = requests.post(f"{client.base_url}/v2/payer", json=PAYER, headers=headers, timeout=20).json()
+        for url, done in ((first["kycUrl"], kyc), (first["agreementUrl"], agreement)):
+            if done != "open":
+                requests.get(url, timeout=20)
+            if done not in {"open", "opened"}:
+                requests.post(url, data={"consent": "yes"}, timeout=20)
+        if kyc == "approved":
+            client.sandbox.advance(seconds=6)
+        if agreement == "completed":
+            payerkit.update_agreement(client, PAYER["clientUserId"])
+        again = requests.post(f"{client.base_url}/v2/payer", json=PAYER, headers=headers, timeout=20)
+
+    assert 200 == again.status_code
+    assert {**first, "status": again.json()["status"]} == again.json()
+    assert {
+        "kycStatus": "completed" if kyc == "approved" else "not_started",
+        "agreementStatus": "completed" if agreement in {"signed", "completed"} else "not_started",
+    } == again.json()["status"]
 
 
 @pytest.mark.parametrize(
     ("email", "agreement", "kyc"),
     [
         ("john.doe@example.com", "one more is left: the identity check", "one more is left: the agreement"),
-        ("agreement-signed@example.com", "Continue to the identity check", "Your agreement is done: this is the last"),
-        ("kyc-approved@example.com", "Your identity check is done: this is the last", "Continue to the agreement"),
-        (
-            "kyc-pending@example.com",
-            "Only this step is left for you",
-            "Reload What comes next One step is left for you",
-        ),
-        ("kyc-pending+agreement-signed@example.com", "until it is decided", "until the review is decided"),
-        ("kyc-approved+agreement-signed@example.com", "Both steps are done", "Both steps are done"),
-        ("kyc-failed+agreement-signed@example.com", "was not successful. Contact", "cannot be repeated here. Contact"),
+        ("agreement-signed@example.com", None, "Your agreement is done: this is the last"),
+        ("kyc-approved@example.com", "Your identity check is done: this is the last", None),
+        ("kyc-pending@example.com", "Only this step is left for you", "One step is left for you"),
+        ("kyc-failed@example.com", "was not successful. Contact", None),
+        ("kyc-pending+agreement-signed@example.com", None, "until the review is decided"),
     ],
 )
-def test_pages_say_what_comes_next(client: SandboxClient, email: str, agreement: str, kyc: str) -> None:
-    """Each page says what the other one needs, and leads there while the payer can act."""
-    pages = [requests.get(url, timeout=20).text for url in links(client, email)[1:]]
-    texts = [" ".join(re.sub("<[^>]*>", " ", page).replace(" .", ".").split()) for page in pages]
+def test_pages_say_what_comes_next(client: SandboxClient, email: str, agreement: str | None, kyc: str | None) -> None:
+    """A page whose link has not ended says what the other step needs, and leads there while the payer can act."""
+    _, *urls = links(client, email)
+    for url, words in zip(urls, (agreement, kyc), strict=True):
+        page = requests.get(url, timeout=20)
+        assert page.status_code == (410 if words is None else 200)
+        assert (words or "This link has ended") in text_of(page.text)
 
-    assert [True, True] == [agreement in texts[0], kyc in texts[1]]
-    assert "Between you, the payer, and Example Payment Provider" in texts[0].replace(" ,", ",")
+
+@pytest.mark.parametrize(
+    ("email", "agreement", "kyc"),
+    [
+        ("john.doe@example.com", "Continue to the identity check", "Continue to the agreement"),
+        ("kyc-approved@example.com", "Both steps are done", None),
+        ("kyc-pending@example.com", "Nothing is left for you to do until it is decided", None),
+        ("agreement-signed@example.com", None, "Both steps are done"),
+    ],
+)
+def test_results_say_what_comes_next(client: SandboxClient, email: str, agreement: str | None, kyc: str | None) -> None:
+    """The result of a form leads on to the other step, or says that nothing is left."""
+    _, *urls = links(client, email)
+    for url, words in zip(urls, (agreement, kyc), strict=True):
+        if words is not None:
+            _, *fresh = links(client, email)
+            page = requests.post(fresh[urls.index(url)], data={"consent": "yes"}, timeout=20)
+            assert words in text_of(page.text)
 
 
 def test_the_pages_lead_to_each_other(client: SandboxClient) -> None:
@@ -177,7 +307,7 @@ def test_pages_load_nothing_and_leak_nothing(client: SandboxClient) -> None:
 
         assert ("no-store", "no-referrer") == (response.headers["Cache-Control"], response.headers["Referrer-Policy"])
         assert "default-src 'none'" in response.headers["Content-Security-Policy"]
-        assert not re.search(r"<script|src=|https?://", response.text)
+        assert not re.search(r'<script|src=|="https?://', response.text)
 
 
 def test_large_forms_are_not_read(client: SandboxClient) -> None:
@@ -186,6 +316,55 @@ def test_large_forms_are_not_read(client: SandboxClient) -> None:
     response = requests.post(agreement, data={"consent": "yes", "x": "y" * 5000}, timeout=20)
 
     assert (413, "not_started") == (response.status_code, state(requests.get(agreement, timeout=20).text))
+
+
+def first_call(client: SandboxClient) -> str:
+    """Return the line for a shell that the start page shows."""
+    found = re.search(r"<pre><code>(.*?)</code></pre>", requests.get(client.base_url, timeout=20).text, re.DOTALL)
+    assert found is not None
+    return unescape(found[1])
+
+
+def test_the_first_call_is_a_valid_one(client: SandboxClient) -> None:
+    """The arguments of the line register the published example of a payer, with the key from the variable."""
+    program, flags, url, *options = shlex.split(first_call(client))
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    headers = [options[place + 1].split(": ") for place, option in enumerate(options) if option == "-H"]
+    values = {name: value.replace("$PAYERKIT_SANDBOX_API_KEY", client.reveal_key()) for name, value in headers}
+    response = requests.post(url, data=given["-d"], headers=values, timeout=20)
+
+    assert ("curl", "-sS", 200) == (program, flags, response.status_code)
+    assert payerkit.get_payer_status(client, PAYER["clientUserId"]).user_id == response.json()["userId"]
+
+
+@pytest.mark.skipif(CURL is None, reason="needs curl")
+def test_the_first_call_works_when_pasted(client: SandboxClient) -> None:
+    """A shell with the key in the variable gets the payer's links."""
+    environment = {"PATH": str(CURL), "PAYERKIT_SANDBOX_API_KEY": client.reveal_key()}
+    ran = subprocess.run(["/bin/sh", "-c", first_call(client)], env=environment, capture_output=True, check=True)
+
+    assert "agreementUrl" in json.loads(ran.stdout)
+
+
+def test_the_first_call_goes_to_the_public_address() -> None:
+    """Behind a proxy the page shows the address of the proxy, quoted for a shell."""
+    with payerkit.sandbox(public_url="https://example.com/it's/") as client:
+        assert "https://example.com/it's/v2/payer" in shlex.split(first_call(client))
+
+
+def test_start_page_lists_the_controls_and_the_faults(client: SandboxClient) -> None:
+    """All of the sandbox's own calls, all faults, and the header for one call."""
+    page = requests.get(client.base_url, timeout=20).text
+    document = requests.get(f"{client.base_url}/openapi.json", timeout=20).json()
+    controls = [
+        f"{method.upper()} {path}"
+        for path, calls in document["paths"].items()
+        for method in calls
+        if path.startswith("/sandbox/")
+    ]
+
+    assert len(controls) > 10
+    assert [] == [word for word in (*controls, *FAULTS, "latency", "slow_for", FAULTS_HEADER) if word not in page]
 
 
 def test_start_page_lists_the_test_values(client: SandboxClient) -> None:

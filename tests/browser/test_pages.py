@@ -42,7 +42,7 @@ def client() -> Iterator[SandboxClient]:
 
 
 def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None:
-    """Without the tick nothing is signed; with it the page says that it is, also after a reload."""
+    """Without the tick nothing is signed; with it the page says that it is, once: then the link has ended."""
     status = payerkit.create_payer(client, {**PAYER, "clientUserId": "signs"})
     page.goto(str(status.agreement_url))
     page.get_by_role("button", name="Sign the agreement").click()
@@ -51,8 +51,9 @@ def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None
     page.get_by_label("I have read the agreement").check()
     page.get_by_role("button", name="Sign the agreement").click()
     expect(page.get_by_text("You have signed the agreement.")).to_be_visible()
-    page.reload()
-    expect(page.get_by_role("button")).to_have_count(0)
+    page.goto(str(status.agreement_url))
+    expect(page.get_by_role("heading", name="This link has ended")).to_be_visible()
+    expect(page.get_by_role("main").get_by_role("link")).to_have_count(0)
     assert payerkit.get_payer_status(client, "signs").agreement_status == "signed"
 
 
@@ -75,7 +76,10 @@ def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, schem
     status = payerkit.create_payer(client, {**PAYER, "clientUserId": f"looks-{email}", "email": email})
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    for url in (status.agreement_url, status.kyc_url, client.base_url):
+    payerkit.create_payment_detail(client, f"looks-{email}", BANK_DETAILS)
+    page.set_extra_http_headers({"x-api-key": client.reveal_key()})
+    stored = f"{client.base_url}/sandbox/stored?kind=payment_details"
+    for url in (status.agreement_url, status.kyc_url, client.base_url, stored):
         page.goto(str(url))
         overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -86,11 +90,25 @@ def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, schem
 
 
 @pytest.mark.browser_all
+def test_a_person_looks_at_what_is_stored(browser: Browser, client: SandboxClient) -> None:
+    """A browser that is given the key as a password shows the page, and leads from kind to kind."""
+    payerkit.create_payer(client, {**PAYER, "clientUserId": "looked at"})
+    context = browser.new_context(http_credentials={"username": "anyone", "password": client.reveal_key()})
+    page = context.new_page()
+    page.goto(client.base_url)
+    page.get_by_role("link", name="the page with what is stored").click()
+    expect(page.get_by_role("cell", name="looked at")).to_be_visible()
+    page.get_by_role("link", name="Ledger").click()
+    expect(page.get_by_role("columnheader", name="Fingerprint")).to_be_visible()
+    context.close()
+
+
+@pytest.mark.browser_all
 def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> None:
     """The interactive documents show the calls, and one can be made with the key."""
     payerkit.create_payer(client, PAYER)
     page.goto(client.sandbox.docs_url)
-    page.get_by_role("button", name="Authorize").click()
+    page.get_by_role("button", name="Authorize", exact=True).click()
     page.locator(".auth-container input").fill(client._key.reveal())
     page.get_by_role("button", name="Apply credentials").click()
     page.get_by_role("button", name="Close").click()

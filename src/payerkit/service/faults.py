@@ -103,6 +103,7 @@ class FaultInjector:
 
     The draw is a keyed hash of the request and of how often the same request came before, not the next number of a
     generator: so the same table meets the same faults however many threads send it, and a retry draws anew.
+    `plan_text` is the plan of all calls, as it was set.
     """
 
     def __init__(self, plan: str, seed: int | str | None) -> None:
@@ -113,6 +114,7 @@ class FaultInjector:
     def set_plan(self, text: str) -> None:
         """Set the plan and count requests from zero. Raises Problem for an invalid plan."""
         self._plan, self._counts = _parse_plan_field(text, "plan"), Counter[bytes]()
+        self.plan_text = text
 
     async def wrap(self, app: ASGIApp, scope: Scope, receive: Receive, connection: ServerConnection) -> ASGIApp:
         """Wait for the planned latency; return the application, or one that injects the fault of this call."""

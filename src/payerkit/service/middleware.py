@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
+from base64 import b64decode
 from ipaddress import ip_address
 from urllib.parse import unquote, unquote_plus, urlsplit
 
@@ -28,6 +29,11 @@ PUBLIC_PATHS = ("/docs", "/healthz", "/openapi.json", "/static-offline-docs/", "
 
 _CONTROLS = "/sandbox/"
 """Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
+
+_STORED = "/sandbox/stored"
+"""The page that takes the API key as a browser sends a password, too: it only reads, whoever leads a browser there."""
+
+_ASK_PASSWORD = {"WWW-Authenticate": 'Basic realm="payerkit sandbox: any user name, the API key as password"'}
 
 _FORM_BYTES = 1000
 """The largest body that is read without an API key: the form of a page."""
@@ -131,9 +137,12 @@ class RequestGuard:
     def _find_world(self, scope: Scope) -> World:
         """Return the world of the request's API key, and count the call there. Raises Problem (401 or 429)."""
         # The key comes first: without it, nobody may use up the limit or have a body read.
-        world = self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))
+        headers = Headers(scope=scope)
+        is_stored_page = scope["method"] == "GET" and scope["path"] == _STORED
+        key = headers.get("x-api-key") or (_read_password(headers) if is_stored_page else "")
+        world = self._worlds.of_key(key)
         if world is None:
-            raise Problem(401, "Unauthorized")
+            raise Problem(401, "Unauthorized", headers=_ASK_PASSWORD if is_stored_page else None)
         if not scope["path"].startswith(_CONTROLS):
             world.limits.count()
         return world
@@ -174,6 +183,17 @@ class RequestGuard:
             return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         return replay
+
+
+def _read_password(headers: Headers) -> str:
+    """Return the password that a browser sends (HTTP Basic, RFC 7617); "" if there is none."""
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return b64decode(credentials).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _is_ip_address(host: str | None) -> bool:

@@ -30,10 +30,14 @@ DetailState = Literal["initiated", "pending", "approved", "verified", "failed", 
 Progress = Literal["open", "waiting", "passed", "failed"]
 """What a state means to a payer: they can act, the provider decides, it is done, or it cannot be repeated."""
 
-_KYC_OPEN = {"not_started", "initiated", "retry_required"}
+KYC_OPEN = {"not_started", "initiated", "retry_required"}
+"""States in which the payer can submit an identity check."""
+
 _KYC_PASSED = {"approved", "completed", "full_clearance"}
 _KYC_FAILED = {"rejected", "failed", "retry_denied"}
-_AGREEMENT_OPEN = {"not_started", "pending"}
+AGREEMENT_OPEN = {"not_started", "pending"}
+"""States in which the payer can sign the agreement."""
+
 _AGREEMENT_PASSED = {"completed", "signed"}
 _UNDECIDED_DETAIL = {"initiated", "pending"}
 
@@ -84,14 +88,14 @@ def is_refused_bank(bank_name: str) -> bool:
 
 def kyc_progress(kyc: str) -> Progress:
     """Return what a state of the identity check means to the payer."""
-    if kyc in _KYC_OPEN:
+    if kyc in KYC_OPEN:
         return "open"
     return "passed" if kyc in _KYC_PASSED else "failed" if kyc in _KYC_FAILED else "waiting"
 
 
 def agreement_progress(agreement: str) -> Progress:
     """Return what a state of the agreement means to the payer; nobody waits for a decision."""
-    if agreement in _AGREEMENT_OPEN:
+    if agreement in AGREEMENT_OPEN:
         return "open"
     return "passed" if agreement in _AGREEMENT_PASSED else "failed"
 

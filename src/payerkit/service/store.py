@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, insert, select, update
 
 from payerkit.service.clock import LATEST, current_time
 from payerkit.service.database import Database
@@ -15,6 +15,8 @@ from payerkit.service.errors import Problem
 from payerkit.service.identifiers import Identifiers
 from payerkit.service.settings import Settings
 from payerkit.service.states import (
+    AGREEMENT_OPEN,
+    KYC_OPEN,
     NOT_STARTED,
     TimedState,
     initial_detail_state,
@@ -153,10 +155,28 @@ class Store:
         """Set a payer's `kyc` or `agreement`; return the payer."""
         return self._update_payer(client_user_id, _state_columns(kind, state))
 
-    def submit_kyc(self, client_user_id: str) -> StoredPayer:
-        """Record a submitted identity check: pending now, approved after the delay; return the payer."""
+    def sign_agreement(self, client_user_id: str) -> StoredPayer | None:
+        """Record a signature; return the payer, or None if the agreement cannot be signed any more."""
+        return self._complete_step(client_user_id, PayerRow.agreement.in_(AGREEMENT_OPEN), {"agreement": "signed"})
+
+    def submit_kyc(self, client_user_id: str) -> StoredPayer | None:
+        """Record a submitted identity check: pending now, approved after the delay.
+
+        Return the payer, or None if the check cannot be submitted any more.
+        """
         due = self.now() + self._settings.kyc_delay
-        return self._update_payer(client_user_id, {"kyc": "pending", "kyc_following": "approved", "kyc_due": due})
+        columns = {"kyc": "pending", "kyc_following": "approved", "kyc_due": due}
+        return self._complete_step(client_user_id, PayerRow.kyc.in_(KYC_OPEN), columns)
+
+    def _complete_step(
+        self, client_user_id: str, is_open: ColumnElement[bool], columns: Mapping[str, Any]
+    ) -> StoredPayer | None:
+        """Change columns of a payer whose step is open; in one statement, so that of two at once only one does."""
+        key = self._key(client_user_id)
+        with self.database.write() as connection:
+            changed = connection.execute(update(PayerRow).where(PayerRow.key == key, is_open), columns).rowcount
+            row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
+        return _stored_payer(client_user_id, row, now) if changed else None
 
     def _update_payer(
         self, client_user_id: str, columns: Mapping[str, Any], entry: Mapping[str, Any] | None = None
