@@ -176,7 +176,7 @@ def _list_controls() -> list[tuple[str, str, str]]:
         (method, route.path_format, str(route.summary))
         for route in sandbox_routes.router.routes
         if isinstance(route, APIRoute)
-        for method in route.methods
+        for method in route.methods or ()
     ]
 
 
