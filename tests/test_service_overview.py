@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,7 @@ import payerkit
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.sandbox_controls import SandboxControls
-from payerkit.service.overview import PAGE_ROWS, count_rows, list_newest
 from published import BANK_DETAILS, ORDER, PAYER
-from stores import open_store
 
 KEYS = {"alice": "the-key-of-alice", "bob": "the-key-of-bob"}
 EMAIL_ID = "john.doe@example.com"
@@ -162,26 +159,6 @@ def test_a_state_is_the_present_one() -> None:
 
     assert ["pending", "approved"] == [cells(page)[0][5] for page in pages]
     assert "stands still at" in " ".join(pages[0].split())
-
-
-def test_a_large_world_is_shown_in_parts(tmp_path: Path) -> None:
-    """Links lead to the older rows, each of which is on one page."""
-    store = open_store(tmp_path / "x.db")
-    ids = [f"user-{number}" for number in range(2 * PAGE_ROWS + 1)]
-    for client_user_id in ids:
-        store.save_payer({**PAYER, "clientUserId": client_user_id})
-    listed, before, sizes = [], None, []
-    while True:
-        listing = list_newest(store, "payers", before)
-        listed += [row[0] for row in listing.rows]
-        sizes.append(len(listing.rows))
-        if (before := listing.older_than) is None:
-            break
-    counts = count_rows(store)
-    store.database.close()
-
-    assert ([PAGE_ROWS, PAGE_ROWS, 1], len(ids)) == (sizes, counts["payers"])
-    assert ids[::-1] == listed
 
 
 def test_the_links_lead_from_part_to_part(client: SandboxClient) -> None:

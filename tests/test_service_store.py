@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from payerkit.service.encryption import (
     new_encryption_key,
 )
 from payerkit.service.identifiers import Identifiers
+from payerkit.service.overview import PAGE_ROWS, count_rows, list_newest
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.states import TimedState, is_compliant
@@ -297,3 +299,34 @@ def test_seeded_ids_depend_on_their_subject() -> None:
 
     assert (seeded[0], True) == (seeded[1], seeded[0] != seeded[2])
     assert Identifiers().uuid("payer", "a") != Identifiers().uuid("payer", "a")
+
+
+def test_of_two_signatures_at_once_one_counts(database: str | Path) -> None:
+    """A double click gets one result, whichever thread is faster."""
+    store = open_store(database)
+    store.save_payer(PAYER)
+    with ThreadPoolExecutor(4) as threads:
+        signed = list(threads.map(store.sign_agreement, [PAYER["clientUserId"]] * 8))
+    store.database.close()
+
+    assert 7 == signed.count(None)
+
+
+def test_a_large_world_is_shown_in_parts(database: str | Path) -> None:
+    """Links lead to the older rows, each of which is on one page."""
+    store = open_store(database)
+    ids = [f"user-{number}" for number in range(2 * PAGE_ROWS + 1)]
+    for client_user_id in ids:
+        store.save_payer({**PAYER, "clientUserId": client_user_id})
+    listed, before, sizes = [], None, []
+    while True:
+        listing = list_newest(store, "payers", before)
+        listed += [row[0] for row in listing.rows]
+        sizes.append(len(listing.rows))
+        if (before := listing.older_than) is None:
+            break
+    counts = count_rows(store)
+    store.database.close()
+
+    assert ([PAGE_ROWS, PAGE_ROWS, 1], len(ids)) == (sizes, counts["payers"])
+    assert ids[::-1] == listed
