@@ -192,7 +192,7 @@ def show_stored(
         "stored",
         world=world.name,
         clock=settings.clock,
-        now=format_time(world.store.now()),
+        now=format_time(int(world.store.now())),
         plan=world.faults.plan_text.strip(),
         counts=count_rows(world.store),
         kinds={name: _in_words(name) for name in get_args(Kind)},
