@@ -442,7 +442,7 @@ def team_service(url: str, folder: Path) -> Iterator[tuple[SandboxControls, Clie
     """Run a service on a database in a process of its own; give its controls, a client and the process."""
     environment = {
         "PAYERKIT_SANDBOX_ENCRYPTION_KEY": ENCRYPTION_KEY,
-        **dict.fromkeys(("PAYERKIT_SANDBOX_API_KEY", "PAYERKIT_API_KEY"), API_KEY),
+        "PAYERKIT_SANDBOX_API_KEY": API_KEY,
     }
     command = ("sandbox", "--port", "0", "--db", url, "--clock", "manual")
     with running(*command, folder=folder, **environment) as (printed, process):
@@ -455,7 +455,7 @@ def team_service(url: str, folder: Path) -> Iterator[tuple[SandboxControls, Clie
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_two_processes_serve_one_database(postgres: str, tmp_path: Path) -> None:
-    """What one stores the other lists, nothing is lost or doubled, the clock is one, and one goes on alone."""
+    """They share data and clock, lose and double nothing, and each goes on alone; faults are each one's own."""
     with team_service(postgres, tmp_path) as (controls, client, process), team_service(postgres, tmp_path) as second:
         others_controls, other, _ = second
         create_payer(client, PAYER)
@@ -468,6 +468,11 @@ def test_two_processes_serve_one_database(postgres: str, tmp_path: Path) -> None
         lists = [list(list_payment_details(each, PAYER["clientUserId"])["id"]) for each in (client, other)]
         controls.advance(hours=1)
         statuses = set(list_payment_details(other, PAYER["clientUserId"])["status"])
+        controls.set_faults("fail_before=100%")
+        responses = [
+            requests.get(f"{each.base_url}/v2/payer/user-123", headers={"x-api-key": API_KEY}, timeout=20)
+            for each in (client, other)
+        ]
         process.kill()
         process.wait()
         create_payer(other, PAYER | {"clientUserId": "later"})
@@ -475,5 +480,5 @@ def test_two_processes_serve_one_database(postgres: str, tmp_path: Path) -> None
 
     assert (sorted(stored), 40) == (sorted(lists[0]), len(set(stored)))
     assert lists[0] == lists[1]
-    assert {"approved"} == statuses
+    assert ({"approved"}, [503, 200]) == (statuses, [response.status_code for response in responses])
     assert 42 == len(ledger)

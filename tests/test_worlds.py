@@ -186,12 +186,16 @@ def test_a_sandbox_for_this_machine_takes_any_key(host: str) -> None:
 
 @pytest.mark.parametrize(
     ("keys", "words"),
-    [({"Alice's": "key"}, "small letters, digits and hyphens"), ({}, "expected at least one API key")],
+    [
+        ({"Alice's": "key"}, "small letters, digits and hyphens"),
+        ({}, "expected at least one API key"),
+        ({"alice": "short"}, "the key of the world alice is too short"),
+    ],
 )
 def test_unclear_keys_are_refused_as_an_argument(keys: dict[str, str], words: str) -> None:
     """The message names the argument."""
     with pytest.raises(InvalidInput, match=f"api_keys: .*{words}"):
-        payerkit.sandbox(api_keys=keys)
+        payerkit.sandbox(api_keys=keys, public_url="https://box.example.com")
 
 
 def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:

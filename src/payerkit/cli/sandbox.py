@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from argparse import Namespace
+from contextlib import closing
 
 from payerkit.connection import BASE_URL, open_service
 from payerkit.errors import InvalidInput
@@ -62,8 +63,10 @@ def run(arguments: Namespace) -> int:
 
 def _reset(db: str | None, *, is_agreed: bool) -> bool:
     """Delete the data in a database, and older copies of it, if the user agrees; return True if it was deleted."""
-    from payerkit.service.database_opening import copies_before_upgrades  # noqa: PLC0415 - the sandbox is an extra
-    from payerkit.service.server import stored_data  # noqa: PLC0415
+    from payerkit.service.database_opening import (  # noqa: PLC0415 - the sandbox is an extra
+        copies_before_upgrades,
+        open_existing,
+    )
     from payerkit.service.settings import SetupError  # noqa: PLC0415
 
     if db is None:
@@ -71,7 +74,7 @@ def _reset(db: str | None, *, is_agreed: bool) -> bool:
     if not is_agreed and not sys.stdin.isatty():
         raise InvalidInput("--reset: add --yes to confirm, since this is no terminal to ask in. Nothing was deleted.")
     try:
-        with stored_data(db, os.environ) as stored:
+        with closing(open_existing(db, os.environ)) as stored:
             counts = stored.count_rows()
             nouns = {"payers": "payer", "payment_details": "account", "payments": "payment"}
             copies = copies_before_upgrades(db)

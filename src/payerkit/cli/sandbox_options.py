@@ -20,7 +20,10 @@ _KEYS = {API_KEY_VARIABLE, ENCRYPTION_KEY_VARIABLE, OLD_ENCRYPTION_KEY_VARIABLE}
 
 
 class SandboxOptions(BaseSettings):
-    """The options; one that is given as an argument wins over its variable, such as PAYERKIT_SANDBOX_PORT."""
+    """The options; an argument wins over its variable, such as PAYERKIT_SANDBOX_PORT.
+
+    Those without a default of their own have that of the service's settings.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX)
 
@@ -29,18 +32,18 @@ class SandboxOptions(BaseSettings):
     db: str | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     seed: str | None = None
-    clock: str = "wall"
+    clock: str | None = None
     public_url: str | None = None
-    trusted_hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    kyc_after: float = 5.0
-    accounts_after: float = 2.0
+    trusted_hosts: Annotated[tuple[str, ...] | None, NoDecode] = None
+    kyc_after: float | None = None
+    accounts_after: float | None = None
     decide_after: float | None = None
-    kyc_required: bool = False
-    rate_limit: int = 0
-    live_like: bool = False
-    fee_percent: str = "0.1"
+    kyc_required: bool | None = None
+    rate_limit: int | None = None
+    live_like: bool | None = None
+    fee_percent: str | None = None
     fee_address: str | None = None
-    faults: str = ""
+    faults: str | None = None
 
     @field_validator("trusted_hosts", mode="before")
     @classmethod
@@ -49,8 +52,8 @@ class SandboxOptions(BaseSettings):
 
     @property
     def service_settings(self) -> dict[str, Any]:
-        """The options that are settings of the service."""
-        return self.model_dump(exclude={"host", "port", "db", "log_level"})
+        """The settings of the service that are given."""
+        return self.model_dump(exclude={"host", "port", "db", "log_level"}, exclude_none=True)
 
 
 def read_options(given: dict[str, Any]) -> SandboxOptions:

@@ -75,11 +75,11 @@ def check_api_keys(keys: Mapping[str, str], source: str) -> dict[str, str]:
     return dict(keys)
 
 
-def check_key_lengths(keys: Mapping[str, str]) -> None:
+def check_key_lengths(keys: Mapping[str, str], source: str) -> None:
     """Raise SetupError for an API key that is too short for a sandbox that other machines can reach."""
     for name, key in keys.items():
         if len(key) < _MIN_LENGTH:
             raise SetupError(
-                f"{API_KEY_VARIABLE}: the key of the world {name} is too short for a sandbox that other machines can "
+                f"{source}: the key of the world {name} is too short for a sandbox that other machines can "
                 f"reach; it needs at least {_MIN_LENGTH} characters."
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from payerkit.service.database import IS_WRITE, LOCK_SECONDS, Database
 from payerkit.service.database_failures import CommitFailed, describe
-from payerkit.service.encryption import EncryptionKeys
+from payerkit.service.encryption import EncryptionKeys, load_encryption_keys
 from payerkit.service.errors import Problem
 from payerkit.service.settings import SetupError
 from payerkit.service.stored_rows import VERSION, Base, VersionRow
@@ -71,6 +71,17 @@ def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
         database = Database(engine, keys)
         resources.pop_all()
     return database
+
+
+def open_existing(db: str | Path, environment: Mapping[str, str]) -> Database:
+    """Return a database with the keys in the environment or beside it. Raises SetupError as `open_database`.
+
+    A SQLite file that does not exist is not created, but refused.
+    """
+    file = sqlite_file(db)
+    if file is not None and not file.exists():
+        raise SetupError(f"db: {file} does not exist.")
+    return open_database(db, load_encryption_keys(file, environment))
 
 
 @contextmanager

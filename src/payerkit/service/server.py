@@ -9,8 +9,8 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -29,7 +29,6 @@ from payerkit.service.api_keys import (
 )
 from payerkit.service.app import create_app
 from payerkit.service.bounded_protocol import BoundedProtocol
-from payerkit.service.database import Database
 from payerkit.service.database_opening import explained_start, open_database, sqlite_file
 from payerkit.service.encryption import ENCRYPTION_KEY_VARIABLE, load_encryption_keys, new_encryption_key
 from payerkit.service.key_files import key_file
@@ -133,7 +132,7 @@ class Service:
             with explained_start():
                 keys = keys or {DEFAULT_WORLD: database.get_or_add_sealed("api_key", new_api_key())}
                 if is_shared:
-                    check_key_lengths(keys)
+                    check_key_lengths(keys, API_KEY_VARIABLE if api_keys is None else "api_keys")
                     settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
                 worlds = Worlds(database, settings, keys)
             self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
@@ -170,16 +169,6 @@ class Service:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_STOP_SECONDS)
         self._resources.close()
-
-
-@contextmanager
-def stored_data(db: str | Path, environment: Mapping[str, str]) -> Iterator[Database]:
-    """Open an existing database of a sandbox, without a service. Raises SetupError if there is none."""
-    file = sqlite_file(db)
-    if file is not None and not file.exists():
-        raise SetupError(f"db: {file} does not exist.")
-    with closing(open_database(db, load_encryption_keys(file, environment))) as database:
-        yield database
 
 
 def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
