@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -67,6 +69,12 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
     return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
 
 
+@pytest.fixture(scope="session")
+def dd() -> ModuleType:
+    """Return dask.dataframe, which only the process that needs it takes the time to import."""
+    return importlib.import_module("dask.dataframe")
+
+
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the address and keys of whoever runs the tests out of them."""
@@ -100,6 +108,11 @@ class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no ty
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
     """Let the tests in the browser share it, unless all of them run: they would take longer than all others."""
     return OneBrowser(config, log) if _is_quick(config) else None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file whose tests are all slow, and whose imports are, too."""
+    return True if collection_path.name == "test_dask.py" and _is_quick(config) else None
 
 
 @pytest.hookimpl(wrapper=True)

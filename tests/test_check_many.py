@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from types import ModuleType
 from typing import Any
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -205,7 +205,7 @@ def test_a_field_of_the_other_schema_may_be_a_misnamed_one() -> None:
         check_all_bank_details(frame)
 
 
-def test_a_dask_frame_is_refused_with_advice() -> None:
+def test_a_dask_frame_is_refused_with_advice(dd: ModuleType) -> None:
     """A Dask DataFrame is to be checked by partitions, with the function that was called."""
     frame = dd.from_pandas(pd.DataFrame([PAYER]), npartitions=1)
     for check in (check_payers, check_all_bank_details):

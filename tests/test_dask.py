@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import pickle
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +17,6 @@ from distributed import Client, LocalCluster, get_task_stream
 
 import payerkit
 from far_end import FarEnd, Received, reply
-from payerkit.bulk.checked_rows import check_rows
 from payerkit.client import Client as Service
 from payerkit.errors import InvalidInput, PayerkitError
 from published import ANSWERS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns
@@ -155,16 +153,6 @@ def test_labels_that_repeat_are_replaced(tmp_path: Path, table: pd.DataFrame) ->
 
     assert pd.RangeIndex(len(table), name="row").equals(repeated.frame.index)
     assert (list(own.index), "line") == (list(kept.frame.index), kept.frame.index.name)
-
-
-def test_what_comes_back_for_a_plan_has_no_cells() -> None:
-    """Hashes, flags, findings, labels and ids: the data of payers and accounts stay on the cluster."""
-    rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": "user-1"}, as_columns(TYPED_ACCOUNT) | TYPED_PAYER])
-    part = pickle.dumps(check_rows(rows, ("payer", "bank_details"), holder_is_payer=True, placeholders="error"))
-    own = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 5]
-
-    assert b"user-1" in part
-    assert ["typed-001"] == [value for value in dict.fromkeys(own) if value.encode() in part]
 
 
 def posts(far_end: FarEnd) -> list[bytes]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-import dask.dataframe as dd
 import pandas as pd
 import pytest
 from eth_abi import encode
@@ -96,7 +96,7 @@ def test_anything_but_a_series_is_refused(wrong: Any) -> None:
         payerkit.decode_calldata(wrong)
 
 
-def test_partitions_are_read_alike() -> None:
+def test_partitions_are_read_alike(dd: ModuleType) -> None:
     """A Dask series is read partition by partition."""
     calls = pd.Series([call for call in CALLS if isinstance(call, str)], dtype="object")
     with_dask = dd.from_pandas(calls, npartitions=3).map_partitions(payerkit.decode_calldata, clear_divisions=True)

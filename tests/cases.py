@@ -1,0 +1,42 @@
+"""Which cases of a test run by default, where one claim has many; `pytest -m ""` runs them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+
+def first_cases(cases: Iterable[Any], number: int) -> list[Any]:
+    """Return the parameters of a test, all slow but the first: those that tell the most come first."""
+    return [case if place < number else _slow(case) for place, case in enumerate(cases)]
+
+
+def first_of_each(cases: Iterable[T], kind: Callable[[T], object]) -> list[Any]:
+    """Return the parameters of a test, all slow but the first of each kind."""
+    seen: set[object] = set()
+    marked: list[Any] = []
+    for case in cases:
+        marked.append(_slow(case) if kind(case) in seen else case)
+        seen.add(kind(case))
+    return marked
+
+
+def pairs(some: Collection[Any], others: Collection[Any]) -> list[Any]:
+    """Return each pair; slow are those without which each of either side is still in a pair."""
+    return list(_pairs(list(some), list(others)))
+
+
+def _pairs(some: list[Any], others: list[Any]) -> Iterator[Any]:
+    shorter = min(len(some), len(others))
+    for row, one in enumerate(some):
+        for column, other in enumerate(others):
+            yield (one, other) if row % shorter == column % shorter else _slow((one, other))
+
+
+def _slow(case: Any) -> Any:
+    values = case if type(case) is tuple else (case,)  # a named tuple is one value
+    return pytest.param(*values, marks=pytest.mark.slow)
