@@ -14,6 +14,7 @@ from hypothesis import settings
 from sqlalchemy import create_engine, text
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 import payerkit
 from payerkit.client import Client
@@ -108,6 +109,12 @@ class OneBrowser(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no ty
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
     """Let the tests in the browser share it, unless all of them run: they would take longer than all others."""
     return OneBrowser(config, log) if _is_quick(config) else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Spare each worker the grammars that nbval's jsonschema imports for a second and a half, and does without."""
+    node.gateway.remote_exec("import sys; sys.modules['rfc3987_syntax'] = None").waitclose()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -19,7 +19,7 @@ import requests
 
 App = Literal["lab", "notebook"]
 # The end of its standard input ends a server, so that it outlives no test, not even a killed one. The module that is
-# left out is one that /conftest.py leaves out, too.
+# left out is one that the workers of tests/conftest.py leave out, too.
 STARTER = """
 import os, runpy, signal, sys, threading
 sys.modules["rfc3987_syntax"] = None
