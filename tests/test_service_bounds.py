@@ -7,8 +7,10 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from http.client import HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ import requests
 
 import payerkit
 from payerkit.connection import SandboxClient
-from payerkit.service import bounded_protocol, middleware
+from payerkit.service import bounded_protocol, middleware, server
+from payerkit.service.worlds import Worlds
 from published import BANK_DETAILS, PAYER
 
 HALF_OPEN = Path(__file__).with_name("half_open.py")
@@ -47,6 +50,14 @@ def read_all(opened: socket.socket) -> bytes:
     except ConnectionResetError:  # it had not read everything that was sent
         pass
     return b"".join(parts)
+
+
+def read_reply(opened: socket.socket) -> int:
+    """Read one whole response; return its status."""
+    response = HTTPResponse(opened)
+    response.begin()
+    response.read()
+    return response.status
 
 
 @pytest.mark.parametrize(
@@ -87,6 +98,74 @@ def test_a_body_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch, client: S
     assert (b"HTTP/1.1 408", 408) == (reply[:12], json.loads(reply.partition(b"\r\n\r\n")[2])["statusCode"])
 
 
+def test_the_rest_of_an_unread_body_is_due_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused caller who holds back the rest of the body does not keep the connection."""
+    monkeypatch.setattr(bounded_protocol, "HEAD_SECONDS", 0.3)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as refused:
+        refused.sendall(b"POST /v2/payer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
+        status = read_reply(refused)
+        refused.sendall(b"x")
+        rest = read_all(refused)
+
+    assert (401, b"") == (status, rest)
+
+
+def test_a_connection_is_idle_once_the_rest_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller whose body arrives after its refusal may take time for the next call, as any other."""
+    monkeypatch.setattr(bounded_protocol, "HEAD_SECONDS", 0.3)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as late:
+        late.sendall(b"POST /v2/payer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
+        statuses = [read_reply(late)]
+        late.sendall(b"xxxxx")
+        time.sleep(0.5)  # longer than a head may take
+        late.sendall(b"GET /docs/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        statuses.append(read_reply(late))
+
+    assert [401, 404] == statuses
+
+
+def test_a_connection_whose_rest_has_arrived_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is as idle as any other."""
+    monkeypatch.setattr(server, "KEEP_ALIVE", 0.2)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as late:
+        late.sendall(b"POST /v2/payer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
+        status = read_reply(late)
+        late.sendall(b"xxxxx")
+        rest = read_all(late)
+
+    assert (401, b"") == (status, rest)
+
+
+REQUESTS = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200
+"""Requests whose responses are larger than what the kernel keeps of them."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"])
+def test_a_response_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatch, end: bytes) -> None:
+    """So is its connection, which would otherwise be there for good: it can be neither used nor closed."""
+    monkeypatch.setattr(bounded_protocol, "SEND_SECONDS", 0.2)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as deaf:
+        deaf.sendall(REQUESTS + end)
+        time.sleep(1.5)
+        replies = read_all(deaf)
+
+    assert replies.count(b"HTTP/1.1 200") < 200
+
+
+def test_a_response_that_is_read_slowly_is_sent_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is how much is read in a while, not how long the whole takes."""
+    monkeypatch.setattr(bounded_protocol, "SEND_SECONDS", 0.2)
+    received = bytearray()
+    with payerkit.sandbox() as opened, closing(connect(opened)) as slow:
+        slow.sendall(REQUESTS)
+        while received.count(b"HTTP/1.1 200") < 150:
+            time.sleep(0.01)
+            received += slow.recv(2**19)
+
+    assert received
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on descriptors")
 def test_half_open_connections_do_not_stop_the_sandbox() -> None:
     """With 400 silent connections, a sandbox with 256 descriptors still responds, and logs nothing."""
@@ -116,6 +195,35 @@ def test_busy_connections_are_kept_and_further_ones_refused(monkeypatch: pytest.
     assert (b"HTTP/1.1 503", b"HTTP/1.1 404") == (refused[:12], reply[:12])
 
 
+def test_an_idle_connection_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers who have their response and stay connected keep nobody out."""
+    monkeypatch.setattr(bounded_protocol, "max_connections", lambda: 1)
+    with payerkit.sandbox() as opened, closing(connect(opened)) as idle:
+        idle.sendall(b"GET /docs/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        statuses = [read_reply(idle), requests.get(f"{opened.base_url}/", timeout=20).status_code]
+        rest = read_all(idle)
+
+    assert ([404, 200], b"") == (statuses, rest)
+
+
+@pytest.mark.parametrize("is_late", [False, True])  # with the head, or after the response
+@pytest.mark.parametrize("request_line", [b"GET /v2/payer/x", b"POST /v2/payer", b"GET /openapi.json"])
+def test_a_malformed_body_writes_no_traceback(
+    client: SandboxClient, request_line: bytes, is_late: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Anybody could fill the log with them."""
+    head = request_line + b" HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with closing(connect(client)) as opened:
+        opened.sendall(head if is_late else head + b"zz\r\n")
+        if is_late:
+            opened.recv(20)
+            opened.sendall(b"zz\r\n")
+        read_all(opened)
+    assert 200 == requests.get(f"{client.base_url}/", timeout=20).status_code
+
+    assert [] == [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+
 @pytest.mark.parametrize(
     ("host", "status"),
     [
@@ -128,6 +236,12 @@ def test_busy_connections_are_kept_and_further_ones_refused(monkeypatch: pytest.
         ("attacker.example.com", 421),
         ("localhost.attacker.example.com", 421),
         ("[", 421),
+        ("attacker@localhost", 421),
+        ("localhost/attacker", 421),
+        ("localhost?attacker", 421),
+        ("localhost:port", 421),
+        ("localhost:-1", 421),
+        ("[::1]attacker", 421),
     ],
 )
 def test_other_host_names_are_refused(named: SandboxClient, host: str, status: int) -> None:
@@ -141,6 +255,26 @@ def named() -> Iterator[SandboxClient]:
     settings: dict[str, Any] = {"public_url": "https://team.example.com", "trusted_hosts": ["sandbox.example.com"]}
     with payerkit.sandbox(**settings) as opened:
         yield opened
+
+
+def test_many_questions_after_its_health_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody may ask, also while the database is stuck."""
+    released, asked = threading.Event(), []
+
+    def ask(_: Worlds) -> None:
+        asked.append(threading.current_thread())
+        released.wait(20)
+
+    monkeypatch.setattr(Worlds, "ping", ask)
+    with payerkit.sandbox() as opened, ExitStack() as stack:
+        callers = [stack.enter_context(closing(connect(opened))) for _ in range(30)]
+        for caller in callers:
+            caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        requests.get(f"{opened.base_url}/docs/x", timeout=20)  # all the others have arrived by then
+        released.set()
+        statuses = {read_reply(caller) for caller in callers}
+
+    assert ({200}, 1) == (statuses, len(asked))
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/kyc/x", "/v2/payer/x", "/nowhere", "/openapi.json"])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from payerkit.service import middleware
 from payerkit.service.app import create_app
 from payerkit.service.call_limits import BLOCK_SECONDS, BREACH, CallLimits
 from payerkit.service.errors import Problem
@@ -187,6 +188,60 @@ def test_a_write_is_stored_before_its_response_is_lost(fault: str, done: list[st
 async def respond(_scope: object, _receive: object, send: Any) -> None:
     """Respond with 200."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+def test_a_write_whose_response_is_not_read_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place of a write is free once it is stored, whatever its client does."""
+    monkeypatch.setattr(middleware, "_WRITES_AT_ONCE", 1)
+    monkeypatch.setattr(middleware, "_WRITE_SECONDS", 0.05)
+    scope = {**SCOPE, "method": "POST", "path": "/kyc/x", "raw_path": b"/kyc/x", "headers": []}
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request"}
+
+    async def wait_for_ever(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def note(message: Any) -> None:
+        statuses.append(message.get("status", 0))
+
+    async def write_twice() -> None:
+        app = guarded(respond)
+        stuck = asyncio.create_task(app(scope, receive, wait_for_ever))
+        await asyncio.sleep(0)
+        await app(scope, receive, note)
+        stuck.cancel()
+
+    asyncio.run(write_twice())
+
+    assert [200] == statuses
+
+
+@pytest.mark.parametrize(("method", "code"), [("POST", "outcome_open"), ("GET", None)])
+def test_a_service_that_stops_says_what_it_does_not_know(method: str, code: str | None) -> None:
+    """A write that waits for the database may still be stored; nobody is left with a reset or a plain 500."""
+    sent: list[dict[str, Any]] = []
+    scope = {**SCOPE, "method": method, "path": "/kyc/x", "raw_path": b"/kyc/x", "headers": []}
+
+    async def stuck(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request"}
+
+    async def note(message: Any) -> None:
+        sent.append(message)
+
+    async def stop() -> None:
+        running = asyncio.create_task(guarded(stuck)(scope, receive, note))
+        await asyncio.sleep(0)
+        running.cancel()
+        await running
+
+    asyncio.run(stop())
+
+    assert (503, code) == (sent[0]["status"], json.loads(sent[1]["body"]).get("code"))
 
 
 def test_a_limit_counts_the_last_minute() -> None:

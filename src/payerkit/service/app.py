@@ -33,9 +33,10 @@ _ROUTERS = (routes.router, sandbox_routes.router, health.router, pages.router)
 
 def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:
     """Return the service on a database; the API key of a request opens one of its worlds."""
+    checks = health.Health(worlds)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"] = {"settings": settings, "worlds": worlds, **scope.get("state", {})}
+        scope["state"] = {"settings": settings, "worlds": worlds, "health": checks, **scope.get("state", {})}
         try:
             await _create_routes()(scope, receive, send)
         finally:

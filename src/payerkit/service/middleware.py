@@ -7,8 +7,10 @@ the headers of every response.
 from __future__ import annotations
 
 import asyncio
+import re
 import unicodedata
 from base64 import b64decode
+from contextlib import ExitStack
 from ipaddress import ip_address
 from urllib.parse import unquote, unquote_plus, urlsplit
 
@@ -34,6 +36,9 @@ _STORED = "/sandbox/stored"
 """The page that takes the API key as a browser sends a password, too: it only reads, whoever leads a browser there."""
 
 _ASK_PASSWORD = {"WWW-Authenticate": 'Basic realm="payerkit sandbox: any user name, the API key as password"'}
+
+_HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+"""The header Host: a name or an address, and a port."""
 
 _FORM_BYTES = 1000
 """The largest body that is read without an API key: the form of a page."""
@@ -94,9 +99,13 @@ class RequestGuard:
         except Problem as problem:
             handler = problem.response()
         except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
-            handler = Problem(503, "The sandbox is shutting down").response({"Connection": "close"})
+            handler = _ending().response()
         try:
             await handler({**scope, CALL_RECORD: call}, receive, send_with_headers)
+        except asyncio.CancelledError:  # or while the database is stuck: its thread goes on, and may still write
+            if call.status is None:
+                code = "outcome_open" if scope["method"] in WRITE_METHODS else None
+                await _ending(code).response()(scope, receive, send_with_headers)
         finally:
             call.log()
 
@@ -106,15 +115,20 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         try:
-            await asyncio.wait_for(self._writes.acquire(), _WRITE_SECONDS)
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await self._writes.acquire()
         except TimeoutError:
             busy = Problem(503, "The sandbox is busy; nothing was stored", headers={"Retry-After": "1"})
             await busy.response()(scope, receive, send)
             return
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._writes.release()
+        with ExitStack() as held:
+            held.callback(self._writes.release)
+
+            async def send_released(message: Message) -> None:
+                held.close()  # the write is done, and a client that does not read holds up nobody else's
+                await send(message)
+
+            await self._app(scope, receive, send_released)
 
     def _check_host(self, scope: Scope) -> None:
         """Raise Problem (421) for a host name that is not this sandbox's.
@@ -124,7 +138,8 @@ class RequestGuard:
         """
         given = Headers(scope=scope).get("host", "localhost")  # HTTP/1.0 needs none, and no browser speaks that
         try:
-            host = urlsplit(f"//{given}").hostname
+            # Only a name and a port: with more in it, this and what makes links of it could read different names.
+            host = urlsplit(f"//{given}").hostname if _HOST.fullmatch(given) else None
         except ValueError:
             host = None
         if host not in self._hosts and not _is_ip_address(host):
@@ -194,6 +209,11 @@ def _read_password(headers: Headers) -> str:
         return b64decode(credentials).decode().partition(":")[2]
     except ValueError:
         return ""
+
+
+def _ending(code: str | None = None) -> Problem:
+    """Return the refusal of a service that stops."""
+    return Problem(503, "The sandbox is shutting down", code=code, headers={"Connection": "close"})
 
 
 def _is_ip_address(host: str | None) -> bool:
