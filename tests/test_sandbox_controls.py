@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -78,6 +79,15 @@ def test_states_can_be_set(client: SandboxClient) -> None:
 
     assert ("approved", "signed", True) == (status.kyc_status, status.agreement_status, status.is_compliant)
     assert ["failed"] == payerkit.list_payment_details(client, "user-123")["status"].to_list()
+
+
+def test_balance_and_allowance_can_be_set_at_the_same_time(client: SandboxClient) -> None:
+    """Neither of two callers undoes what the other one set."""
+    with ThreadPoolExecutor(2) as threads:
+        for amount in range(1, 21):
+            changes: list[dict[str, Any]] = [{"balance": amount}, {"allowance": amount}]
+            list(threads.map(lambda change: client.sandbox.set_wallet("fUSDC-sepolia", **change), changes))
+            assert {"balance": amount, "allowance": amount} == client.sandbox.wallet("fUSDC-sepolia")
 
 
 def test_a_check_can_be_submitted_once(client: SandboxClient) -> None:

@@ -22,7 +22,7 @@ from payerkit.service.money import Rates, convert, format_units, parse_amount, p
 from payerkit.service.payments import create_payment
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
-from payerkit.service.wallet import Holding, set_holding
+from payerkit.service.wallet import set_holding
 from stores import open_store
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -183,7 +183,7 @@ ALLOWANCES = [
 @pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
 def test_approvals_depend_on_the_allowance(store: Store, currency: str, allowance: int, approvals: list[int]) -> None:
     """A payment has the approvals that the token needs, and the metadata gives their indexes."""
-    set_holding(store, known(currency), Holding(balance=10**9, allowance=allowance))
+    set_holding(store, known(currency), {"balance": 10**9, "allowance": allowance})
     response = create_payment(store, order("10", currency), NO_FEE)
     steps = response["transactions"]
 

@@ -157,6 +157,15 @@ def test_unclear_keys_are_refused_without_being_shown(given: str, words: str) ->
     assert ("PAYERKIT_SANDBOX_API_KEY: ", False) == (str(caught.value)[:26], "key-a" in str(caught.value))
 
 
+@pytest.mark.parametrize("keys", [["key-a"], "key-a", {"alice": None}, {1: "key-a"}, {"alice": b"key-a"}])
+def test_what_are_no_keys_by_names_is_refused(keys: Any) -> None:
+    """With an example of what is expected, and without the keys."""
+    with pytest.raises(InvalidInput, match=r'api_keys: expected .* such as {"alice": KEY}') as caught:
+        payerkit.sandbox(api_keys=keys)
+
+    assert "key-a" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("settings", "host", "key", "words"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -196,9 +195,7 @@ def get_holding(currency: CurrencyDep, store: StoreDep) -> HoldingResponse:
 def put_holding(currency: CurrencyDep, body: HoldingRequest, store: StoreDep) -> HoldingResponse:
     """Set balance, allowance, or both."""
     new = {name: parse_units(str(decimal), currency, name) for name, decimal in body.items()}
-    holding = replace(read_holdings(store, [currency])[currency.id], **new)
-    set_holding(store, currency, holding)
-    return _holding_response(currency, holding)
+    return _holding_response(currency, set_holding(store, currency, new))
 
 
 @router.put(

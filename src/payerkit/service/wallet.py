@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import insert, select, update
@@ -33,7 +34,7 @@ class Holding:
 
 def read_holdings(store: Store, currencies: Iterable[Currency]) -> dict[str, Holding]:
     """Return balance and allowance of currencies, by their ids."""
-    holdings = {each.id: Holding(balance=_DEFAULT_BALANCE * 10**each.decimals, allowance=0) for each in currencies}
+    holdings = {each.id: _first_holding(each) for each in currencies}
     query = select(HoldingRow.currency, HoldingRow.balance, HoldingRow.allowance)
     with store.database.read() as connection:
         rows = connection.execute(
@@ -42,10 +43,18 @@ def read_holdings(store: Store, currencies: Iterable[Currency]) -> dict[str, Hol
         return holdings | {row.currency: Holding(int(row.balance), int(row.allowance)) for row in rows}
 
 
-def set_holding(store: Store, currency: Currency, holding: Holding) -> None:
-    """Set balance and allowance of a currency."""
-    columns = {"balance": str(holding.balance), "allowance": str(holding.allowance)}
-    _save(store, HoldingRow, currency, columns)
+def set_holding(store: Store, currency: Currency, units: Mapping[str, int]) -> Holding:
+    """Set balance, allowance or both, in base units; return what the wallet holds then."""
+    if units:
+        first = _first_holding(currency)
+        changes = {name: str(value) for name, value in units.items()}
+        _save(store, HoldingRow, currency, changes, {"balance": str(first.balance), "allowance": str(first.allowance)})
+    return read_holdings(store, [currency])[currency.id]
+
+
+def _first_holding(currency: Currency) -> Holding:
+    """Return what the wallet holds until a user sets something."""
+    return Holding(balance=_DEFAULT_BALANCE * 10**currency.decimals, allowance=0)
 
 
 def read_rates(store: Store) -> Rates:
@@ -60,14 +69,20 @@ def set_rate(store: Store, currency: Currency, usd: str) -> None:
     _save(store, RateRow, currency, {"usd": usd})
 
 
-def _save(store: Store, rows: type[HoldingRow | RateRow], currency: Currency, columns: Mapping[str, Any]) -> None:
-    """Change the row of a currency, or add it."""
+def _save(
+    store: Store,
+    rows: type[HoldingRow | RateRow],
+    currency: Currency,
+    changes: Mapping[str, Any],
+    first: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Change columns of a currency's row, and no others, which somebody else may be changing; or add the row."""
     there = (rows.world_id == store.world_id) & (rows.currency == currency.id)
 
     def attempt() -> None:
         with store.database.write() as connection:
-            if not connection.execute(update(rows).where(there), columns).rowcount:
-                new = {"world_id": store.world_id, "currency": currency.id, **columns}
+            if not connection.execute(update(rows).where(there), changes).rowcount:
+                new = {"world_id": store.world_id, "currency": currency.id, **first, **changes}
                 connection.execute(insert(rows), new)
 
     store.database.retry_conflicts(attempt)
