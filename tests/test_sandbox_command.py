@@ -52,6 +52,15 @@ def test_options_come_from_the_environment(
     assert value == getattr(read_options({}), option)
 
 
+@pytest.mark.parametrize("option", SandboxOptions.model_fields)
+def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    """A compose file leaves an option out so."""
+    default = read_options({})
+    monkeypatch.setenv(f"PAYERKIT_SANDBOX_{option.upper()}", "")
+
+    assert default == read_options({})
+
+
 def test_an_argument_wins_over_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is typed counts."""
     monkeypatch.setenv("PAYERKIT_SANDBOX_PORT", "9000")
@@ -153,6 +162,14 @@ def test_a_call_that_a_fault_broke_off_is_a_line(log: io.StringIO) -> None:
     assert (None, "POST") == (lines(log)[-1]["status"], lines(log)[-1]["method"])
 
 
+def test_any_word_as_a_method_takes_no_more_of_the_log(log: io.StringIO) -> None:
+    """Nor does it stand there, as it may be as long as a head."""
+    with payerkit.sandbox() as client:
+        requests.request("X" * 50_000, f"{client.base_url}/", timeout=20)
+
+    assert ("other", True) == (lines(log)[-1]["method"], len(log.getvalue()) < 500)
+
+
 def test_a_sandbox_in_a_notebook_logs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """Unless the notebook sets up logging."""
     with payerkit.sandbox() as client:
@@ -220,6 +237,18 @@ def test_a_reset_asks_in_a_terminal(stored: Path, monkeypatch: pytest.MonkeyPatc
 
     assert (1 if left else 0) == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset")
     assert left == counts(stored)[0]
+
+
+def test_a_reset_leaves_a_sandbox_that_runs_alone(
+    stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before, it deleted its data, and only then found the port taken."""
+    with payerkit.sandbox(db=stored) as client:
+        port = client.base_url.rpartition(":")[2]
+        assert 1 == started(monkeypatch, "--port", port, "--db", str(stored), "--reset", "--yes")
+
+    assert "Nothing was deleted." in capsys.readouterr().err
+    assert 2 == counts(stored)[0]
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,17 @@ def test_keys_beside_a_database_are_whole(tmp_path: Path) -> None:
     assert {f"{place}.db.api-key" for place in range(20)} == {file.name for file in tmp_path.iterdir()}
 
 
+def test_a_key_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """It is somebody else's, a folder, or no text."""
+    (tmp_path / "x.db.key").mkdir()
+    (tmp_path / "x.db.api-key").write_bytes(b"\xff")
+
+    with pytest.raises(SetupError, match=r"cannot read x\.db\.key beside the database"):
+        load_encryption_keys(tmp_path / "x.db", {})
+    with pytest.raises(SetupError, match=r"x\.db\.api-key: "):
+        load_api_keys(tmp_path / "x.db", {})
+
+
 @pytest.mark.parametrize("text", ["", "\n", "two words", "schlüssel"])
 def test_a_key_file_without_a_valid_key_is_refused(tmp_path: Path, text: str) -> None:
     """An empty key would let everybody in, and no header can carry the others."""
@@ -177,7 +188,13 @@ def test_a_key_file_without_a_valid_key_is_refused(tmp_path: Path, text: str) ->
         load_api_keys(tmp_path / "x.db", {})
 
 
-@pytest.mark.parametrize("db", ["", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path()])
+@pytest.mark.parametrize(
+    "db",
+    [
+        *("", ".", ":memory:", "sqlite://", "sqlite:///:memory:", Path(), "a\0b"),
+        *("sqlite:///file::memory:?uri=true", "sqlite:///file:x?mode=memory&uri=true"),
+    ],
+)
 def test_a_database_that_is_not_a_file_is_refused(db: str | Path) -> None:
     """A folder is refused, and a database in memory, of which each thread would see its own."""
     with pytest.raises(SetupError, match="expected a file"):
@@ -208,10 +225,14 @@ def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None
         ("nonsense://x", "db: "),
         ("postgresql+psycopg://nobody@127.0.0.1:9/none", "cannot open the database"),
         ("postgresql+asyncpg://x/y", "db: "),  # a driver that is not installed
+        ("postgresql+psycopg://nobody@127.0.0.1:9/none", "Connection refused"),  # the cause, and not its class alone
+        ("postgresql+psycopg://x:port/y", "db: "),
         ("/nonexistent/folder/x.db", "cannot open the database"),
+        ("x" * 300, "File name too long"),
+        (5, "db: expected a path"),
     ],
 )
-def test_a_database_that_cannot_be_opened_is_reported(db: str, words: str) -> None:
+def test_a_database_that_cannot_be_opened_is_reported(db: Any, words: str) -> None:
     """A URL that cannot be opened gets a SetupError."""
     with pytest.raises(SetupError, match=words):
         open_database(db, KEYS)
@@ -284,7 +305,20 @@ def test_compliance_requires_both(kyc: str, agreement: str, compliant: bool) -> 
         ({"rate_limit": -1}, "rate_limit"),
         ({"live_like": "no"}, "live_like"),  # a text would count as yes
         ({"kyc_required": "no"}, "kyc_required"),
+        ({"kyc_after": 10**400}, "kyc_after"),  # no time can be so late
         ({"public_url": "example.com"}, "public_url"),
+        ({"public_url": "http://["}, "public_url"),
+        ({"public_url": "http://example.com:port"}, "public_url"),
+        ({"public_url": "http://:80"}, "public_url"),
+        ({"public_url": "http://user:password@example.com"}, "public_url"),  # it would be in every link
+        ({"public_url": "http://example.com/?a=b"}, "public_url"),  # no path can be added to a query
+        ({"public_url": "http://example.com/#a"}, "public_url"),
+        ({"public_url": "http://example.com/a/../b"}, "public_url"),  # which a browser would fold
+        ({"public_url": "http://example.com/a//b"}, "public_url"),
+        ({"public_url": b"http://example.com"}, "public_url"),
+        ({"trusted_hosts": "example.com"}, "trusted_hosts"),  # which is eleven names of one letter
+        ({"trusted_hosts": [1]}, "trusted_hosts"),
+        ({"trusted_hosts": None}, "trusted_hosts"),
     ],
 )
 def test_invalid_settings_are_refused(options: dict[str, Any], word: str) -> None:

@@ -28,7 +28,7 @@ from payerkit.service.encryption import (
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
 from payerkit.service.stored_rows import Base, VersionRow
-from payerkit.service.wallet import Holding, set_holding, set_rate
+from payerkit.service.wallet import set_holding, set_rate
 from published import BANK_DETAILS, PAYER
 from stores import ENCRYPTION_KEY, open_store, open_worlds
 
@@ -276,7 +276,7 @@ def test_every_row_has_the_time_of_its_storing(tmp_path: Path) -> None:
     store.add_payment("01", "an order")
     currency = token_list()["fusdc-sepolia"]
     set_rate(store, currency, "1")
-    set_holding(store, currency, Holding(balance=1, allowance=0))
+    set_holding(store, currency, {"balance": 1, "allowance": 0})
     tables = [each for each in Base.metadata.sorted_tables if each is not VersionRow.__table__]
     with store.database.read() as connection:
         times = {each.name: connection.scalars(select(each.c.created_at)).all() for each in tables}

@@ -22,10 +22,11 @@ _KEYS = {API_KEY_VARIABLE, ENCRYPTION_KEY_VARIABLE, OLD_ENCRYPTION_KEY_VARIABLE}
 class SandboxOptions(BaseSettings):
     """The options; an argument wins over its variable, such as PAYERKIT_SANDBOX_PORT.
 
-    Those without a default of their own have that of the service's settings.
+    Those without a default of their own have that of the service's settings. An empty variable counts as missing: so a
+    compose file leaves an option out.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True)
 
     host: str = "127.0.0.1"
     port: int = 8765

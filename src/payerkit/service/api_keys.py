@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from payerkit.service.key_files import key_file, read_or_create_key
 from payerkit.service.settings import SetupError
@@ -58,6 +59,9 @@ def check_api_keys(keys: Mapping[str, str], source: str) -> dict[str, str]:
 
     source: where they are from, for the SetupError that an invalid name or key raises.
     """
+    given: Any = keys
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
+        raise SetupError(f'{source}: expected API keys by the names of their worlds, such as {{"alice": KEY}}.')
     if not keys:
         raise SetupError(f"{source}: expected at least one API key.")
     for name, key in keys.items():

@@ -64,8 +64,10 @@ def describe(error: SQLAlchemyError) -> str:
     """Return the cause for the log: the driver's message, without the values of the statement."""
     cause: Any = getattr(error, "orig", None) or error
     primary = getattr(getattr(cause, "diag", None), "message_primary", None)
-    words = primary or (str(cause).partition("\n")[0] if not hasattr(cause, "diag") else "")
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    # Without a state, psycopg's OperationalError is of the connection, and so knows of no statement.
+    has_values = hasattr(cause, "diag") and (code or type(cause).__name__ != "OperationalError")
+    words = primary or ("" if has_values else str(cause).partition("\n")[0])
     return " ".join(str(part) for part in (type(cause).__name__, code, words) if part)
 
 

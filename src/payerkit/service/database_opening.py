@@ -44,8 +44,11 @@ def sqlite_file(db: str | Path) -> Path | None:
         return None
     name = url.database or ""
     file = Path(name)
-    if name in {"", ":memory:"} or file.is_dir():
-        raise SetupError("db: expected a file; leave db out for a temporary database.")
+    is_in_memory = ":memory:" in name or url.query.get("mode") == "memory"
+    with explained_start():
+        if not name or is_in_memory or "\0" in name or file.is_dir():
+            raise SetupError("db: expected a file; leave db out for a temporary database.")
+        file.exists()  # fails if a folder may not be read, or the name is too long
     return file
 
 
@@ -58,10 +61,10 @@ def copies_before_upgrades(db: str | Path) -> list[Path]:
 def open_database(db: str | Path, keys: EncryptionKeys) -> Database:
     """Return a database with its tables. Raises SetupError if it cannot be opened, or needs another encryption key."""
     file = sqlite_file(db)
-    if file is not None and file.parent.is_dir():
-        file.touch(mode=0o600)  # SQLite would create it readable by everybody
     # Whatever fails, the stack closes what is open by then.
     with ExitStack() as resources, explained_start():
+        if file is not None and file.parent.is_dir():
+            file.touch(mode=0o600)  # SQLite would create it readable by everybody
         engine = _create_engine(_parse_url(db))
         resources.callback(engine.dispose)
         if engine.dialect.name == "sqlite":
@@ -95,6 +98,8 @@ def explained_start() -> Iterator[None]:
         raise SetupError(f"db: cannot open the database: {describe(error)}") from None
     except (CommitFailed, Problem) as error:
         raise SetupError(f"db: cannot open the database: {error.__cause__ or error}") from None
+    except OSError as error:
+        raise SetupError(f"db: cannot open the database: {error.strerror}") from None
 
 
 def _create_engine(url: URL) -> Engine:
@@ -104,7 +109,9 @@ def _create_engine(url: URL) -> Engine:
         limits = {"statement_timeout": _STATEMENT_SECONDS, "lock_timeout": LOCK_SECONDS}
         limits["idle_in_transaction_session_timeout"] = _STATEMENT_SECONDS
         settings = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
-        defaults = {"connect_timeout": _CONNECT_SECONDS, "options": settings}
+        defaults: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "options": settings}
+        # If the network is gone, not even an end arrives; TCP by itself waits for a quarter of an hour, or for good.
+        defaults |= {"tcp_user_timeout": int(_STATEMENT_SECONDS * 1000), "keepalives_idle": 10}
         options["connect_args"] = {name: value for name, value in defaults.items() if name not in url.query}
         options["pool_pre_ping"] = True  # a connection that broke while it was idle is replaced
     return create_engine(url, hide_parameters=True, **options)
@@ -157,12 +164,14 @@ def _stored_version(connection: Connection, names: set[str]) -> str | None:
 
 
 def _parse_url(db: str | Path) -> URL:
+    if not isinstance(db, str | Path):
+        raise SetupError("db: expected a path or an SQLAlchemy URL.")
     if isinstance(db, Path) or "://" not in db:
         return URL.create("sqlite", database=str(db))
     try:
         url = make_url(db)
         url.get_dialect()
-    except (ArgumentError, NoSuchModuleError):
+    except (ArgumentError, NoSuchModuleError, ValueError):  # the last for a port that is not a number
         raise SetupError("db: expected a path or an SQLAlchemy URL, such as postgresql+psycopg://host/name.") from None
     except ModuleNotFoundError as error:
         raise _missing_driver(error) from None

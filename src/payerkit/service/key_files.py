@@ -35,4 +35,9 @@ def read_or_create_key(file: Path, new_key: str) -> str:
             raise SetupError(f"db: cannot write the key beside the database ({error.strerror}).") from None
         finally:
             temporary.unlink(missing_ok=True)
-    return file.read_text(encoding="utf-8").strip()
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SetupError(f"db: cannot read {file.name} beside the database ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise SetupError(f"{file.name}: expected a key, got what is not text.") from None

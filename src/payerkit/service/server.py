@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -171,6 +172,11 @@ class Service:
         self._resources.close()
 
 
+def check_address(host: str, port: int) -> None:
+    """Raise SetupError if no service can listen there, for one does already."""
+    _listen(host, port).close()
+
+
 def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
@@ -195,7 +201,8 @@ def _is_local(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    if not 0 <= port < 65536:
+    given: Any = port
+    if not isinstance(given, int) or not 0 <= port < 65536:
         raise SetupError("port: expected a number from 0 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named: for a socket of protocol 0 asyncio leaves Nagle's algorithm on, which costs 40 ms a call.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import UnionType
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from eth_utils import is_checksum_address
@@ -91,12 +91,18 @@ class Settings:
                 raise SetupError(f"{name}: expected True or False.")
 
     def _check_addresses(self) -> None:
-        if self.public_url is not None and not re.fullmatch(r"https?://[!-~]+", str(self.public_url)):
-            raise SetupError("public_url: expected a full URL, such as https://sandbox.example.com.")
+        if self.public_url is not None and not _is_public_url(self.public_url):
+            raise SetupError(
+                "public_url: expected a full URL, such as https://sandbox.example.com, with a path if you like, but "
+                "without a user, a query or a fragment."
+            )
         if (first := self.root_path.split("/")[1:2]) and first[0] in RESERVED:
             raise SetupError(f"public_url: the sandbox has its own pages under /{first[0]}; choose another path.")
-        if not all(re.fullmatch(r"[A-Za-z0-9.:-]+", host) for host in self.trusted_hosts):
-            raise SetupError("trusted_hosts: expected host names without a port, such as sandbox.example.com.")
+        hosts: Any = self.trusted_hosts
+        # A text is a sequence, too: of its letters.
+        is_list = isinstance(hosts, Sequence) and not isinstance(hosts, str)
+        if not is_list or not all(isinstance(host, str) and re.fullmatch(r"[A-Za-z0-9.:-]+", host) for host in hosts):
+            raise SetupError('trusted_hosts: expected host names without a port, such as ["sandbox.example.com"].')
 
     @property
     def root_path(self) -> str:
@@ -142,6 +148,17 @@ class Settings:
         return {"percentage": str(self.fee_percent), "address": self.fee_recipient} if self.fee_rate else None
 
 
+def _is_public_url(url: object) -> bool:
+    """Return True for a URL to which the sandbox's paths can be added."""
+    if not isinstance(url, str) or not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%-]+)*/?", url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0 and not {".", ".."} & set(parts.path.split("/"))
+    except ValueError:  # of the port, or of an address in brackets
+        return False
+
+
 def _is_amount(value: object, kinds: type | UnionType) -> bool:
-    """Return True for a number of these types that is neither negative nor infinite."""
-    return isinstance(value, kinds) and 0 <= value < math.inf  # type: ignore[operator]  # the kinds are numbers
+    """Return True for a number of these types that is neither negative nor too large to be added to a time."""
+    return isinstance(value, kinds) and 0 <= value <= sys.float_info.max  # type: ignore[operator]  # the kinds are numbers
