@@ -30,6 +30,10 @@ RESERVED = frozenset(
 """First segments of the sandbox's own paths."""
 
 
+_PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*/?")
+"""A host, perhaps a port, and the segments of a path (RFC 3986)."""
+
+
 class SetupError(Exception):
     """The service cannot start; the message says what to change."""
 
@@ -150,7 +154,7 @@ class Settings:
 
 def _is_public_url(url: object) -> bool:
     """Return True for a URL to which the sandbox's paths can be added."""
-    if not isinstance(url, str) or not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%-]+)*/?", url):
+    if not isinstance(url, str) or not _PUBLIC_URL.fullmatch(url):
         return False
     try:
         parts = urlsplit(url)
