@@ -7,16 +7,12 @@ import signal
 import sys
 from argparse import Namespace
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from payerkit.connection import BASE_URL, open_service
 from payerkit.errors import InvalidInput
 from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
 from payerkit.wording import count_of, listed
-
-if TYPE_CHECKING:
-    from payerkit.cli.sandbox_options import SandboxOptions
 
 
 def run(arguments: Namespace) -> int:
@@ -35,7 +31,7 @@ def run(arguments: Namespace) -> int:
     if os.environ.get(API_KEY) and not os.environ.get(API_KEY_VARIABLE):
         warning = f"{API_KEY} is not used here: it may be a live service's key. Set {API_KEY_VARIABLE} to choose a key."
         print(warning, file=sys.stderr)
-    if arguments.reset and not _reset(options, is_agreed=arguments.yes):
+    if arguments.reset and not _reset(options.db, (options.host, options.port), is_agreed=arguments.yes):
         return 1
     service = open_service(
         db=options.db, host=options.host, port=options.port, environment=os.environ, **options.service_settings
@@ -65,7 +61,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _reset(options: SandboxOptions, *, is_agreed: bool) -> bool:
+def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool:
     """Delete the data in a database, and older copies of it, if the user agrees; return True if it was deleted."""
     from payerkit.service.database_opening import (  # noqa: PLC0415 - the sandbox is an extra
         copies_before_upgrades,
@@ -74,13 +70,12 @@ def _reset(options: SandboxOptions, *, is_agreed: bool) -> bool:
     from payerkit.service.server import check_address  # noqa: PLC0415
     from payerkit.service.settings import SetupError  # noqa: PLC0415
 
-    db = options.db
     if db is None:
         raise InvalidInput("--reset: name the database with --db. Without one, the data is deleted at the end anyway.")
     if not is_agreed and not sys.stdin.isatty():
         raise InvalidInput("--reset: add --yes to confirm, since this is no terminal to ask in. Nothing was deleted.")
     try:
-        check_address(options.host, options.port)  # a sandbox that runs there may be serving this very database
+        check_address(*address)  # a sandbox that runs there may be serving this very database
         with closing(open_existing(db, os.environ)) as stored:
             counts = stored.count_rows()
             nouns = {"payers": "payer", "payment_details": "account", "payments": "payment"}

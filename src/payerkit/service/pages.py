@@ -140,7 +140,7 @@ FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 
 
 @router.get("/")
-def show_home(settings: SettingsDep, request: Request) -> Response:
+async def show_home(settings: SettingsDep, request: Request) -> Response:
     """Show what the sandbox is, how it behaves, a first call, its own calls, the faults, and the test values."""
     return _render(
         "home",
