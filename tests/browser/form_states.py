@@ -217,6 +217,7 @@ def _choose_currency(code: str) -> Callable[[NotebookPage], None]:
 
 def _type_number(page: NotebookPage) -> None:
     enter(page, "Currency", "EUR")
+    page.wait_idle()  # what the kernel says of the currency is drawn, and nothing moves under the number any more
     write(page, "IBAN", "DE8937040044053201300")
 
 
