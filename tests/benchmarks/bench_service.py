@@ -21,7 +21,7 @@ from postgres_server import find_initdb, running_postgres
 from published import BANK_DETAILS, PAYER
 from stores import open_store
 
-THREADS, SECONDS, ROUNDS = 8, 1.5, 5
+THREADS, SECONDS, ROUNDS = 8, 1.0, 5
 
 
 def write(url: str, pipe: Connection, processes: int) -> None:
