@@ -43,8 +43,8 @@ _MONTH_DAY = re.compile("([a-z]+) ([0-9]{1,2})(?:st|nd|rd|th)? ([0-9]{4})").full
 def read_date(text: str, order: str | None = None) -> str | None:
     """Return the only day that a text can mean, as YYYY-MM-DD, or None: it may mean no day or several.
 
-    order: what stands first in dates such as 03/04/1985, if it is known. With dots the day stands first: CLDR has no
-    other order of them.
+    order: "day_first" or "month_first" for dates such as 03/04/1985, if it is known. With dots the day comes first:
+    CLDR has no other order of them.
     """
     text = _without_time(text)
     if match := _YEAR_FIRST(text) or _EIGHT_DIGITS(text):

@@ -76,7 +76,7 @@ class Database:
         raise _busy()
 
     def get_or_add(self, **values: str) -> dict[str, str]:
-        """Return the values about the database under these names; store the given ones where there are none."""
+        """Return the values about the database under these names; store the given ones where they are missing."""
 
         def attempt() -> dict[str, str]:
             with self.read() as connection:
@@ -89,7 +89,7 @@ class Database:
         return self.retry_conflicts(attempt)
 
     def get_or_add_sealed(self, name: str, value: str) -> str:
-        """Return a value that is stored encrypted; store the given one if there is none."""
+        """Return the encrypted value under a name; the first call stores the given one."""
         row = f"meta {name}"
         stored = self.get_or_add(**{name: self.cipher.seal(row, {name: value}).decode()})
         return str(self.cipher.unseal(row, stored[name].encode())[name])

@@ -1,4 +1,4 @@
-"""Failures of the database: the response tells whether anything was stored, the log tells the cause."""
+"""Failures of the database: the response says if something was stored, the log names the cause."""
 
 from __future__ import annotations
 

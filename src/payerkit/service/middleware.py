@@ -201,7 +201,7 @@ class RequestGuard:
 
 
 def _read_password(headers: Headers) -> str:
-    """Return the password that a browser sends (HTTP Basic, RFC 7617); "" if there is none."""
+    """Return the password that a browser sends (HTTP Basic, RFC 7617), or ""."""
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return ""
@@ -227,7 +227,7 @@ def _is_ip_address(host: str | None) -> bool:
 def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     """Return the scope with the path as it was sent: decoded before routing, `a%2Fb` would be two segments.
 
-    root_path: what stands before each path behind a proxy, whether the proxy leaves it there or not. Raises Problem for
+    root_path: the prefix of each path behind a proxy, which may remove it or not. Raises Problem for
     bytes that are not UTF-8, which would make two ids one, and for control characters, at which some databases stop.
     """
     path, query = (part.decode("latin-1") for part in (scope["raw_path"], scope["query_string"]))
