@@ -217,9 +217,9 @@ def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
 ) -> None:
     """It says what it deleted, copies included; the database has a new identity, so no journal takes it for the old."""
     before = counts(stored)
-    copy = stored.with_name("team.db.before-0002")
+    copy = stored.with_name("team.db.before-0003")
     copy.write_text("the file as it was before an upgrade")
-    beside = stored.with_name("team.db2.before-0002")
+    beside = stored.with_name("team.db2.before-0003")
     beside.write_text("another database's")
 
     assert 0 == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset", "--yes")

@@ -436,7 +436,7 @@ def test_models_and_schemas_have_the_same_fields(plain: Caller) -> None:
     pairs: dict[str, Any] = {
         "PayerRequest": payerkit.Payer,
         "PaymentDetailRequest": payerkit.BankDetails,
-        "PaymentRequest": payerkit.PaymentOrder,
+        "PayRequest": payerkit.PaymentOrder,
     }
     for name, model in pairs.items():
         fields = {str(field.alias): field.is_required() for field in model.model_fields.values()}

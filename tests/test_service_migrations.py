@@ -223,12 +223,12 @@ def test_a_copy_is_kept_of_a_file(old_file: Path) -> None:
     before = content_of(old_file)
     for _ in range(2):
         open_store(old_file, SETTINGS).database.close()
-    copy = old_file.with_name("team.db.before-0002")
+    copy = old_file.with_name("team.db.before-0003")
     open_store(old_file.with_name("new.db"), SETTINGS).database.close()
 
     assert before == content_of(copy)
     assert os.name != "posix" or copy.stat().st_mode & 0o777 == 0o600
-    assert {"team.db", "team.db.before-0002", "new.db"} == {file.name for file in old_file.parent.iterdir()}
+    assert {"team.db", "team.db.before-0003", "new.db"} == {file.name for file in old_file.parent.iterdir()}
 
 
 def test_an_old_database_opens_with_the_keys_it_had(old_file: Path) -> None:

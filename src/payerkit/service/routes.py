@@ -177,7 +177,7 @@ def get_payment_details(
     status_code=201,
     responses=WRITE,
 )
-def post_payment(body: schemas.PaymentRequest, store: StoreDep, settings: SettingsDep) -> schemas.PaymentResponse:
+def post_payment(body: schemas.PayRequest, store: StoreDep, settings: SettingsDep) -> schemas.PaymentResponse:
     """Return the transactions to sign."""
     order: Any = body
     payment: Any = create_payment(store, order, settings)

@@ -215,7 +215,7 @@ class PaymentDetailsResponse(TypedDict):
     paymentDetails: list[ListedPaymentDetail]
 
 
-class PaymentRequest(TypedDict):
+class PayRequest(TypedDict):
     """A payment order. A capital letter in an address belongs to its checksum (EIP-55)."""
 
     payee: Address

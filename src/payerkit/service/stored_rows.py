@@ -13,7 +13,7 @@ from typing import Annotated
 from sqlalchemy import DateTime, ForeignKey, LargeBinary, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = "0002"
+VERSION = "0003"
 """The revision of the tables below. A database has its own in Alembic's table of versions."""
 
 _Created = Annotated[datetime | None, mapped_column(DateTime(timezone=True), default=lambda: datetime.now(UTC))]
@@ -96,7 +96,10 @@ class DetailRow(Base):
 
 
 class PaymentRow(Base):
-    """An initiated payment. `key` is the lookup key of its order, by which equal orders are counted."""
+    """An initiated payment. `key` is the lookup key of its order, by which equal orders are counted.
+
+    payment_reference: by which it is recognized when somebody pays it; None in rows from before this column.
+    """
 
     __tablename__ = "payments"
 
@@ -104,6 +107,63 @@ class PaymentRow(Base):
     world_id: Mapped[_World]
     request_id: Mapped[str] = mapped_column(String(66), unique=True)
     key: Mapped[str] = mapped_column(String(64), index=True)
+    sealed: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[_Created]
+    payment_reference: Mapped[str | None] = mapped_column(String(18), index=True)
+
+
+class RequestRow(Base):
+    """A request that pays out to a bank account. `key` is the lookup key of the user's reference."""
+
+    __tablename__ = "requests"
+
+    id: Mapped[_Id]
+    world_id: Mapped[_World]
+    request_id: Mapped[str] = mapped_column(String(66), unique=True)
+    payment_reference: Mapped[str] = mapped_column(String(18), index=True)
+    key: Mapped[str | None] = mapped_column(String(64), index=True)
+    sealed: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[_Created]
+
+
+class PaidRow(Base):
+    """A payment that a wallet made, for a payment or a request.
+
+    paid_at: by the world's clock. outcome: how its payout ends by itself; None without a payout. decided, decided_at:
+    the payout's state set by hand, and when.
+    """
+
+    __tablename__ = "paid"
+
+    id: Mapped[_Id]
+    world_id: Mapped[_World]
+    paid_id: Mapped[str] = mapped_column(String(36), unique=True)
+    request_id: Mapped[str] = mapped_column(String(66), index=True)
+    transaction_hash: Mapped[str] = mapped_column(String(66), index=True)
+    paid_at: Mapped[float] = mapped_column(index=True)
+    outcome: Mapped[str | None] = mapped_column(String(40))
+    decided: Mapped[str | None] = mapped_column(String(40))
+    decided_at: Mapped[float | None]
+    sealed: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[_Created]
+
+
+class EventRow(Base):
+    """An event that was fired. `key` is the lookup key of what happened, which is fired once.
+
+    fired_at: by the world's clock. attempts: how often it was sent. next_at: when it is sent, or sent again, in real
+    time; None if that is over, or if nobody receives it.
+    """
+
+    __tablename__ = "events"
+
+    number: Mapped[_Id]
+    world_id: Mapped[_World]
+    delivery_id: Mapped[str] = mapped_column(String(26), unique=True)
+    key: Mapped[_Token]
+    fired_at: Mapped[float]
+    attempts: Mapped[int] = mapped_column(default=0)
+    next_at: Mapped[float | None] = mapped_column(index=True)
     sealed: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[_Created]
 
