@@ -7,7 +7,7 @@ from typing import Any
 from eth_abi import encode
 
 from payerkit.findings import PaymentFindings
-from payerkit.models import Payment, PaymentOrder
+from payerkit.models import Payment, PaymentOrder, PayoutOrder
 from payerkit.onchain.currencies import find_currency, token_list
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.functions import functions
@@ -33,7 +33,7 @@ def data(selector: str, *values: Any) -> str:
     return "0x" + (function.selector + encode(types, values)).hex()
 
 
-def payment(*transactions: tuple[str, str, int], asked: PaymentOrder | None, **others: Any) -> Payment:
+def payment(*transactions: tuple[str, str, int], asked: PaymentOrder | PayoutOrder | None, **others: Any) -> Payment:
     """Return a payment with some transactions: to, data, value."""
     answer = {
         "paymentReference": "0x" + REFERENCE.hex(),

@@ -29,6 +29,7 @@ FLOORS = [
     {"models"},
     {"frames", "client", "sample_payments", "tables", "widgets"},
     {"endpoints", "sandbox_controls"},
+    {"payouts"},
     {"bulk", "forms"},
     {"profiles"},
     {"connection", "service"},

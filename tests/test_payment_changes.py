@@ -56,6 +56,7 @@ class Honest:
         """Take over a payment with its order, its addresses without the checksum, which would betray a change."""
         answer, asked = honest.to_dict(reveal=True), honest.order
         assert asked is not None
+        assert asked.payee is not None
         for transaction in answer["transactions"]:
             transaction["to"] = transaction["to"].lower()
         return cls(answer, {**asked.to_dict(reveal=True), "payee": asked.payee.lower()}, options)

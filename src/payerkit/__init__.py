@@ -18,6 +18,7 @@ The modules, from the ground up; each imports only from its own line and the lin
     widgets                         what every widget is made of: one model, its code sent once a page
     tables                          spreadsheets and text files, as people have them, to tables named by field
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
+    payouts                         payments into stored bank accounts, beyond the specification; reading them back
     bulk, forms                     runs over many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys
     connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
@@ -65,11 +66,16 @@ _MODULES = {
     "PaymentMetadata": "models",
     "PaymentOrder": "models",
     "PaymentPolicy": "policy.payment_policy",
+    "PaymentRequest": "models",
+    "Payout": "models",
+    "PayoutOrder": "models",
+    "PayoutWarning": "errors",
     "Plan": "bulk.plan",
     "RateLimited": "errors",
     "RealMoneyWarning": "errors",
     "Refused": "errors",
     "Report": "bulk.report",
+    "RequestStatus": "models",
     "Retries": "retry",
     "SafeHashes": "signing.safe_hashes",
     "SandboxClient": "connection",
@@ -94,11 +100,13 @@ _MODULES = {
     "connect": "connection",
     "create_payer": "endpoints",
     "create_payment_detail": "endpoints",
+    "create_request": "payouts.request_calls",
     "currencies": "onchain.currency_table",
     "decode_calldata": "review.decoded_frames",
     "decode_transactions": "review.decoded_frames",
     "explain": "explanations",
     "get_payer_status": "endpoints",
+    "get_request": "payouts.request_calls",
     "initiate_payment": "endpoints",
     "list_many": "bulk.list_many",
     "list_payment_details": "endpoints",
@@ -109,6 +117,7 @@ _MODULES = {
     "read_bank_details": "tables.read",
     "read_payers": "tables.read",
     "read_payment": "models.files",
+    "request_payment": "payouts.request_calls",
     "rules": "checks.catalogue",
     "samples": "sample_payments",
     "sandbox": "connection",

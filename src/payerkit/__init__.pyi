@@ -62,6 +62,7 @@ from payerkit.errors import (
     NotSent as NotSent,
     PayeeWarning as PayeeWarning,
     PayerkitError as PayerkitError,
+    PayoutWarning as PayoutWarning,
     RateLimited as RateLimited,
     RealMoneyWarning as RealMoneyWarning,
     Refused as Refused,
@@ -97,9 +98,18 @@ from payerkit.models import (
     PaymentDetail as PaymentDetail,
     PaymentMetadata as PaymentMetadata,
     PaymentOrder as PaymentOrder,
+    PaymentRequest as PaymentRequest,
+    Payout as Payout,
+    PayoutOrder as PayoutOrder,
+    RequestStatus as RequestStatus,
     Transaction as Transaction,
 )
 from payerkit.models.files import read_payment as read_payment
+from payerkit.payouts.request_calls import (
+    create_request as create_request,
+    get_request as get_request,
+    request_payment as request_payment,
+)
 from payerkit.policy.address_book import (
     AddressBook as AddressBook,
     KnownAddress as KnownAddress,

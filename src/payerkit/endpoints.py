@@ -42,7 +42,7 @@ _MAY_BE_MISSING = (
 )
 
 
-def _endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate[Client, P], R]:
+def endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concatenate[Client, P], R]:
     """Check the client, and let errors arise where the function is called."""
 
     @without_internal_frames
@@ -54,7 +54,7 @@ def _endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concate
     return call
 
 
-@_endpoint
+@endpoint
 def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None, /, **fields: Any) -> PayerStatus:
     """Register a payer for compliance checks.
 
@@ -84,7 +84,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     return client.send(payer_call(payer.client_user_id, RequestBody.of(payer), partial(PayerStatus.read, sent=payer)))
 
 
-@_endpoint
+@endpoint
 def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
     """Return the status of a payer, without sending any data again.
 
@@ -112,7 +112,7 @@ def get_payer_status(client: Client, client_user_id: str) -> PayerStatus:
     return client.send(payer_status_call(client_user_id, PayerStatus.read))
 
 
-@_endpoint
+@endpoint
 def update_agreement(client: Client, client_user_id: str, *, completed: bool = True) -> AgreementUpdate:
     """Record that a payer completed the agreement, or take that back.
 
@@ -141,7 +141,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
     return client.send(agreement_call(client_user_id, completed=completed))
 
 
-@_endpoint
+@endpoint
 def create_payment_detail(
     client: Client,
     client_user_id: str,
@@ -179,7 +179,7 @@ def create_payment_detail(
     return client.send(payment_detail_call(client_user_id, RequestBody.of(details), read))
 
 
-@_endpoint
+@endpoint
 def list_payment_details(
     client: Client, client_user_id: str, *, payment_details_id: str | None = None, reveal: bool = False
 ) -> pd.DataFrame:
@@ -216,7 +216,7 @@ def list_payment_details(
     return payment_details_frame(records, secret=client.account_secret, reveal=reveal is True)
 
 
-@_endpoint
+@endpoint
 def initiate_payment(
     client: Client, order: PaymentOrder | Mapping[str, Any] | None = None, /, **fields: Any
 ) -> Payment:

@@ -235,6 +235,17 @@ class PayeeWarning(UserWarning):
     """
 
 
+class PayoutWarning(UserWarning):
+    """A payment is requested for a bank account that is not approved, or of less than the operator pays out.
+
+    `warnings.simplefilter("error", PayoutWarning)` turns it into an error: then no payment is requested.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", PayoutWarning)
+    """
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

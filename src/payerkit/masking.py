@@ -15,6 +15,9 @@ from payerkit.wire import wire_name
 _MASKING = {wire_name(name): field.masking for schema in SCHEMAS.values() for name, field in schema.fields.items()}
 """How a field is masked, by its wire name; it is the same in all schemas, and in responses."""
 
+_PERSONAL_OBJECTS = {"customerInfo", "rawPayload"}
+"""Objects in responses and events that are masked as a whole: what others put into them is not known."""
+
 _MAX_LENGTH = 500
 """Characters of a redacted text that a message shows."""
 
@@ -30,6 +33,8 @@ def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
     An account holder is shown if it is a business, else as initials. An id or a link is hidden if it contains an
     e-mail address. Any spelling of a name is accepted.
     """
+    if isinstance(value, dict | list) and value and wire_name(name) in _PERSONAL_OBJECTS:
+        return MASK
     if isinstance(value, dict):
         holder = value.get("beneficiaryType", value.get("beneficiary_type"))
         return {inner: mask(inner, item, is_business=holder == "business") for inner, item in value.items()}

@@ -84,6 +84,7 @@ FORMATS = {
     "rails": _choice(*RAILS),
     "account_type": _choice("checking", "savings"),
     "amount": _format(".*", hint='Write the amount as text, such as "10.50".'),
+    "reference": _format(".{1,255}", "reference_length", "Not 1 to 255 characters.", "Shorten it."),
 }
 """The formats by the names that `fields.tsv` has for them."""
 
@@ -163,7 +164,7 @@ def _uncapitalized(text: str) -> str:
 
 @dataclass(frozen=True)
 class Schema:
-    """What one request takes: its name, the section of the specification, its fields by our names."""
+    """What one request takes: its name, the section of the specification or "", its fields by our names."""
 
     name: str
     section: str
@@ -171,8 +172,8 @@ class Schema:
 
     @property
     def basis(self) -> str:
-        """The section, as a finding names it."""
-        return f"specification {self.section}"
+        """The section, as a finding names it; the operator's documentation for what the specification does not have."""
+        return f"specification {self.section}" if self.section else "operator's documentation"
 
     @cached_property
     def names(self) -> Mapping[object, str]:
@@ -208,7 +209,9 @@ def _read_fields(schema: str) -> dict[str, SchemaField]:
 PAYER = Schema("Payer", "2.4", _read_fields("Payer"))
 BANK_DETAILS = Schema("BankDetails", "2.1", _read_fields("BankDetails"))
 PAYMENT_ORDER = Schema("PaymentOrder", "2.7", _read_fields("PaymentOrder"))
+PAYOUT_ORDER = Schema("PayoutOrder", "", _read_fields("PayoutOrder"))
 SCHEMAS = {schema.name: schema for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER)}
+"""The schemas of the specification's requests, by name. All fields of a PayoutOrder but one are an order's, too."""
 
 SHARED_FIELDS = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
 """Fields of an account holder that a payer has, too, each with the payer's name of it."""

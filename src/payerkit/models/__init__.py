@@ -1,6 +1,8 @@
 """The objects in requests and responses: snake_case here, the service's names on the wire."""
 
-from payerkit.models.requests import BankDetails, Payer, PaymentOrder
+from payerkit.models.payment_requests import PaymentRequest, RequestStatus
+from payerkit.models.payouts import Payout
+from payerkit.models.requests import BankDetails, Payer, PaymentOrder, PayoutOrder
 from payerkit.models.responses import (
     AgreementUpdate,
     DeclaredFee,
@@ -21,5 +23,9 @@ __all__ = [
     "PaymentDetail",
     "PaymentMetadata",
     "PaymentOrder",
+    "PaymentRequest",
+    "Payout",
+    "PayoutOrder",
+    "RequestStatus",
     "Transaction",
 ]

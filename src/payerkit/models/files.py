@@ -8,7 +8,7 @@ from typing import Any
 
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
-from payerkit.models import Payment, PaymentOrder
+from payerkit.models import Payment, PaymentOrder, Payout, PayoutOrder
 from payerkit.models.responses import BATCH_MEMBERS
 from payerkit.review.protocols import OrderSource
 from payerkit.review.transactions import read_network
@@ -17,7 +17,7 @@ from payerkit.wire import parse_json, repeated_names
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
 """Members of which the response to a payment has at least one."""
 
-_OF_FILES = {"order", "network", "answer", "repeated"}
+_OF_FILES = {"order", "network", "answer", "repeated", "payout"}
 """The members of a file that `Payment.save` wrote."""
 
 
@@ -25,15 +25,15 @@ _OF_FILES = {"order", "network", "answer", "repeated"}
 def read_payment(
     source: Mapping[str, Any] | str | Path,
     *,
-    order: PaymentOrder | Mapping[str, Any] | None = None,
+    order: PaymentOrder | PayoutOrder | Mapping[str, Any] | None = None,
     network: str | None = None,
 ) -> Payment:
     """Read a payment from a file that `Payment.save` wrote, or from a response of `POST /v1/pay`.
 
     Args:
         source: A path, a dict, or a JSON text that begins with {.
-        order: The order that was sent, if the source does not have it; a `PaymentOrder`, or a dict by our names or
-            wire names.
+        order: The order that was sent, if the source does not have it; a `PaymentOrder` or a `PayoutOrder`, or a dict
+            by our names or wire names.
         network: The network that the transactions are for, if there is no order.
 
     Returns:
@@ -51,10 +51,12 @@ def read_payment(
     content = _parse(source)
     repeated = [*repeated_names(source), *repeated_names(content)]
     order_source: OrderSource = "given"
+    payout: Payout | None = None
     if "answer" in content and content.keys() <= _OF_FILES:  # with anything else beside it, it is a response
         if order is None:
             order, order_source = content.get("order"), "file"
         network = content.get("network") if network is None else network
+        payout = Payout.of_file(content.get("payout"))
         saved = content.get("repeated")
         repeated += filter(lambda name: isinstance(name, str), saved if isinstance(saved, list) else [])
         content = content["answer"]
@@ -62,8 +64,18 @@ def read_payment(
         raise InvalidInput("source: not a payment: transactions are missing.")
     if network is not None:
         read_network(network)
-    expected = None if order is None else PaymentOrder.of(order, {})
-    return Payment.read(content, order=expected, order_source=order_source, network=network, repeated=repeated)
+    expected = None if order is None else _read_order(order, payout)
+    return Payment.read(
+        content, order=expected, order_source=order_source, network=network, payout=payout, repeated=repeated
+    )
+
+
+def _read_order(order: Any, payout: Payout | None) -> PaymentOrder | PayoutOrder:
+    """Return an order as an object; that of a payment to a bank account names no payee."""
+    names_no_payee = payout is not None and isinstance(order, Mapping) and "payee" not in order
+    if names_no_payee or isinstance(order, PayoutOrder):
+        return PayoutOrder.of(order, {})
+    return PaymentOrder.of(order, {})
 
 
 def _has_text_names(source: Mapping[Any, Any]) -> bool:

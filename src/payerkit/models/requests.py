@@ -1,4 +1,4 @@
-"""The objects in requests: a payer, bank details, a payment order; as strict as the specification, never stricter."""
+"""The objects in requests: a payer, bank details, orders; as strict as the specification, never stricter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, ModelWrapValidatorHandler, Sec
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from payerkit.checks.inputs import schema_errors, unwrap_secret
-from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, Schema
+from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.models.base import AccountNumber, ApiModel, Hidden, SocialSecurityNumber, Text
@@ -244,3 +244,31 @@ class PaymentOrder(RequestModel):
     amount: Annotated[Text, BeforeValidator(_amount_as_text)]
     invoice_currency: Text
     payment_currency: Text
+
+
+class PayoutOrder(RequestModel):
+    """A payment into a stored bank account, **beyond the specification**: amount, currency, the token that pays.
+
+    Who is paid on the blockchain is an address of the operator, which no order names, so `payee` is None.
+
+    Raises:
+        pydantic.ValidationError: A field is missing or unknown, or the amount is a float. `create_request` takes the
+            fields themselves, too, and raises InvalidInput in its place.
+
+    Example:
+        >>> order = PayoutOrder(amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> order.amount, order.payee
+        ('25.50', None)
+    """
+
+    request_schema = PAYOUT_ORDER
+
+    amount: Annotated[Text, BeforeValidator(_amount_as_text)]
+    invoice_currency: Text
+    payment_currency: Text
+    reference: Text | None = None
+
+    @property
+    def payee(self) -> None:
+        """None: the order names a bank account, and not a wallet."""
+        return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -33,7 +33,8 @@ from payerkit.findings import Findings
 from payerkit.html import visible
 from payerkit.masking import holds_email, mask, masking_of
 from payerkit.models.base import AccountNumber, ApiModel, Hidden
-from payerkit.models.requests import BankDetails, Payer, PaymentOrder
+from payerkit.models.payouts import Payout
+from payerkit.models.requests import BankDetails, Payer, PaymentOrder, PayoutOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.review.protocols import OrderSource
 from payerkit.review.whole_response import WholeResponse, read_whole
@@ -41,7 +42,7 @@ from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 if TYPE_CHECKING:
     from payerkit.policy.payment_policy import PaymentPolicy
-    from payerkit.review.orders import Orders
+    from payerkit.review.orders import AnyOrder, Orders
     from payerkit.signing.card import PaymentCard
     from payerkit.signing.safe_hashes import SafeHashes
     from payerkit.signing.safe_payment import CheckOptions
@@ -481,6 +482,7 @@ class Payment(Response):
             `read_payment`; None without an order. A file's order is only the file's own word.
         network: The network given to `read_payment`, or None.
         environment: Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file.
+        payout: The bank account that it pays out to, from `request_payment`; None if it pays a wallet.
         repeated: Names that the response has more than once in one object, which programs read differently.
 
     Example:
@@ -495,26 +497,32 @@ class Payment(Response):
     transactions: Annotated[tuple[Transaction, ...], BeforeValidator(_read_transactions)] = ()
     metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
 
-    _order: PaymentOrder | None = PrivateAttr(default=None)
+    _order: PaymentOrder | PayoutOrder | None = PrivateAttr(default=None)
     _order_source: OrderSource | None = PrivateAttr(default=None)
     _network: str | None = PrivateAttr(default=None)
     _environment: str | None = PrivateAttr(default=None)
+    _payout: Payout | None = PrivateAttr(default=None)
     _repeated: tuple[str, ...] = PrivateAttr(default=())
     _whole: WholeResponse = PrivateAttr(default_factory=WholeResponse)
 
     @classmethod
-    def read(
+    def read(  # noqa: PLR0913 - what a payment remembers, each by name
         cls,
         content: Any,
         *,
-        order: PaymentOrder | None = None,
+        order: PaymentOrder | PayoutOrder | None = None,
         order_source: OrderSource = "given",
         network: str | None = None,
         environment: str | None = None,
+        payout: Payout | None = None,
         repeated: Iterable[str] = (),
     ) -> Self:
         """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object."""
         payment = super().read(content)
+        if payout is not None:  # of whose response the ids are no part
+            ids = {"request_id": payout.request_id, "payment_reference": payout.payment_reference}
+            payment = payment.model_copy(update={name: getattr(payment, name) or ids[name] for name in ids})
+            payment._payout = payout
         payment._order, payment._order_source = order, None if order is None else order_source
         payment._network, payment._environment = network, environment
         payment._whole = read_whole(content)
@@ -528,9 +536,14 @@ class Payment(Response):
         return fields if content.get("transactions") is not None else {**fields, "transactions": _read_batch(content)}
 
     @property
-    def order(self) -> PaymentOrder | None:
+    def order(self) -> PaymentOrder | PayoutOrder | None:
         """The order that was sent; None if the payment was read without it."""
         return self._order
+
+    @property
+    def payout(self) -> Payout | None:
+        """The bank account that it pays out to; None if it pays a wallet."""
+        return self._payout
 
     @property
     def order_source(self) -> OrderSource | None:
@@ -573,6 +586,7 @@ class Payment(Response):
         order = None if self._order is None else self._order.to_dict(reveal=True)
         content: dict[str, Any] = {"order": order, "network": self._network, "answer": self._raw}
         content |= {"repeated": self._repeated} if self._repeated else {}
+        content |= {"payout": self._payout.to_dict()} if self._payout else {}
         try:
             text = json.dumps(content, indent=1)
         except (TypeError, ValueError, RecursionError):  # from Python: other types, endless nesting, a huge number
@@ -652,7 +666,7 @@ class Payment(Response):
     @without_internal_frames
     def card(
         self,
-        order: PaymentOrder | Mapping[str, Any] | None = None,
+        order: AnyOrder | None = None,
         *,
         orders: Orders | None = None,
         rate: Decimal | int | str | None = None,

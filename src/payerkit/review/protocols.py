@@ -24,12 +24,14 @@ class HasPaymentCurrency(Protocol):
 
 
 class OrderLike(Protocol):
-    """An order, such as `PaymentOrder`."""
+    """An order, such as `PaymentOrder`; that of a payment to a bank account names no payee."""
 
-    payee: str
     amount: str
     invoice_currency: str
     payment_currency: str
+
+    @property
+    def payee(self) -> str | None: ...
 
 
 @runtime_checkable
@@ -76,6 +78,17 @@ class MetadataLike(Protocol):
     def platform_fee(self) -> FeeLike | None: ...
 
 
+class PayoutLike(Protocol):
+    """The bank account that a payment pays out to, as `str` names it; None where it is not known."""
+
+    @property
+    def currency(self) -> str | None: ...
+    @property
+    def rails(self) -> str | None: ...
+    @property
+    def status(self) -> str | None: ...
+
+
 @runtime_checkable
 class PaymentLike(Protocol):
     """An initiated payment. order, network, environment: known if it was requested here or read with them.
@@ -105,3 +118,5 @@ class PaymentLike(Protocol):
     def network(self) -> str | None: ...
     @property
     def environment(self) -> str | None: ...
+    @property
+    def payout(self) -> PayoutLike | None: ...

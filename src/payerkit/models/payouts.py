@@ -1,0 +1,77 @@
+"""What a payment that pays out to a stored bank account remembers of its request and of the account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from payerkit.masking import mask, mask_account
+from payerkit.wire import first
+
+_NUMBERS = ("accountNumber", "iban", "ribNumber")
+"""Members of stored bank details that tell which account it is; the first that has a value is shown, masked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Payout:
+    """The request and the account that a payment pays out to: **beyond the specification**. Nothing in it is secret.
+
+    Attributes:
+        request_id: The service's id of the request.
+        payment_reference: Its reference on the blockchain.
+        reference: Your own reference of the request.
+        client_user_id: The payer.
+        payment_details_id: The service's id of the account.
+        wallet: The wallet that pays, or None if it was not given.
+        bank_name: The bank.
+        account: The account number, masked.
+        currency, rails, status: Those of the account, when the payment was requested.
+
+    Example:
+        >>> payment.payout.account, payment.payout.bank_name
+        ('••••3489', 'Chase')
+    """
+
+    request_id: str
+    client_user_id: str
+    payment_details_id: str
+    payment_reference: str | None = None
+    reference: str | None = None
+    wallet: str | None = None
+    bank_name: str | None = None
+    account: str | None = None
+    currency: str | None = None
+    rails: str | None = None
+    status: str | None = None
+
+    @classmethod
+    def of_account(cls, account: Mapping[str, Any], **known: str | None) -> Self:
+        """Return a payout to an account, as `GET .../payment-details` lists it. known: the other attributes."""
+        number = first(account, *_NUMBERS)
+        shown = {"bank_name": first(account, "bankName"), "account": number and mask_account(str(number))}
+        shown |= {name: account.get(name) for name in ("currency", "rails", "status")}
+        texts = {name: value if isinstance(value, str) else None for name, value in shown.items()}
+        return cls(**texts, **known)  # type: ignore[arg-type]  # the ids are among what is known
+
+    @classmethod
+    def of_file(cls, saved: object) -> Self | None:
+        """Return a payout as `to_dict` wrote it; None for anything else."""
+        names = {each.name for each in fields(cls)}
+        if not isinstance(saved, Mapping) or not {"request_id", "client_user_id", "payment_details_id"} <= saved.keys():
+            return None
+        if not saved.keys() <= names or not all(value is None or isinstance(value, str) for value in saved.values()):
+            return None
+        return cls(**saved)
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the attributes, for a file."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        kind = ", ".join(filter(None, [(self.currency or "").upper(), self.rails]))
+        at = f" at {self.bank_name}" if self.bank_name else ""
+        return f"the account {self.account or 'without a number'}{at}" + (f" ({kind})" if kind else "")
+
+    def __repr__(self) -> str:
+        return f"<Payout of {mask('clientUserId', self.client_user_id)} to {self}>"

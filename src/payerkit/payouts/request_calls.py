@@ -1,0 +1,212 @@
+"""The calls that pay a stored bank account: create a request, get its transactions, ask for its state."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from payerkit.client import Call, Client, RequestBody
+from payerkit.endpoints import endpoint, payment_details_call
+from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
+from payerkit.explanations import explain_word
+from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
+from payerkit.onchain.real_money import real_money_note
+from payerkit.wire import check_id
+
+_UNKNOWN_REQUEST = "No request has this id with this key, or the service does not offer this call, which is beyond the "
+_UNKNOWN_REQUEST += "specification."
+
+
+@endpoint
+def create_request(
+    client: Client, order: PayoutOrder | Mapping[str, Any] | None = None, /, **fields: Any
+) -> PaymentRequest:
+    """Create a request to be paid out to a bank account; `request_payment` returns the transactions that pay it.
+
+    `POST /v2/request`: publicly documented, **beyond the specification**. It names no payee and no account yet, and
+    nothing moves before a wallet signs.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        order: A `PayoutOrder`, or a dict by payerkit's names or the API's. Amounts are decimals, in the invoice
+            currency.
+        **fields: The fields of a `PayoutOrder`, in place of an object.
+
+    Returns:
+        The request with its ids, and the order as `.order`. An order without a reference gets a unique one: by it the
+        request is found again once it is paid.
+
+    Raises:
+        InvalidInput: With all errors at once, before anything is sent.
+        NotSent: If the request never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey or RateLimited.
+        UnknownOutcome: If it was sent and no readable response came. Nothing has moved, and nothing can be paid with
+            it; it is never sent again by itself.
+
+    Warns:
+        RealMoneyWarning: Before sending, as `initiate_payment` does.
+
+    Example:
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> request.reference.startswith("payerkit-")
+        True
+    """
+    order = PayoutOrder.of(order, fields)
+    if note := real_money_note(order.payment_currency, client.environment):
+        warnings.warn(RealMoneyWarning(note), stacklevel=4)  # the caller is above two decorators
+    return client.send(request_call(with_reference(order), client.environment))
+
+
+@endpoint
+def request_payment(
+    client: Client,
+    request: PaymentRequest | str,
+    *,
+    client_user_id: str,
+    payment_details_id: str,
+    wallet: str | None = None,
+) -> Payment:
+    """Return the transactions that pay a request out to a bank account. Nothing moves before a wallet signs them.
+
+    `GET /v2/request/{requestId}/pay`: publicly documented, **beyond the specification**. It is a read, and may be
+    repeated. The account is read first, so that the payment knows its currency, rails and status.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        request: The request, from `create_request`, or its id. With an id only, there is no order to compare with.
+        client_user_id: The `client_user_id` that the payer was registered with.
+        payment_details_id: The id of the payer's account that is to receive the money.
+        wallet: The address of the wallet that pays; without it, its balance and allowance are not known.
+
+    Returns:
+        The transactions to sign, with the order as `.order`, and payer and account as `.payout`.
+
+    Raises:
+        InvalidInput: For an id that cannot be sent, or an account that the payer does not have.
+        NotSent: If a call never left this machine.
+        Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
+        ServiceError: If the service failed.
+        UnreadableAnswer: If a response is not what the API documents.
+
+    Warns:
+        PayoutWarning: If the account is not approved, or the amount is below the least that the operator pays out.
+
+    Example:
+        >>> payment = request_payment(client, request, client_user_id="user-123", payment_details_id=detail.id)
+        >>> payment.payout.account
+        '••••3489'
+    """
+    request_id, known = _read_request(request)
+    account = check_id(payment_details_id, "payment_details_id")
+    found = client.send(payment_details_call(client_user_id, payment_details_id=account))
+    records = [each for each in found if each.get("id") == account]
+    if not records:
+        raise InvalidInput(
+            "payment_details_id: the payer has no account with this id; list_payment_details() returns the accounts."
+        )
+    payout = Payout.of_account(
+        records[0],
+        request_id=request_id,
+        client_user_id=client_user_id,
+        payment_details_id=account,
+        wallet=None if wallet is None else check_id(wallet, "wallet"),
+        **known,
+    )
+    order = request.order if isinstance(request, PaymentRequest) else None
+    for warning in payout_warnings(payout):
+        warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
+    return client.send(request_payment_call(payout, order, client.environment))
+
+
+@endpoint
+def get_request(client: Client, request_id: str) -> RequestStatus:
+    """Return what the service says about a request: above all, whether it is paid.
+
+    `GET /v2/request/{requestId}`: publicly documented, **beyond the specification**.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        request_id: The service's id of the request.
+
+    Returns:
+        The state. Paid means paid on the blockchain: events say whether the bank has the money.
+
+    Raises:
+        InvalidInput: For an id that cannot be sent.
+        NotSent: If the request never left this machine.
+        NotFound: If the service does not know the request, or does not offer this call.
+        Refused: If the service refused it; for a known reason, as WrongKey or RateLimited.
+        ServiceError: If the service failed.
+        UnreadableAnswer: If the response is not what the API documents.
+
+    Example:
+        >>> get_request(client, request.request_id).has_been_paid
+        False
+    """
+    return client.send(request_status_call(request_id))
+
+
+def with_reference(order: PayoutOrder) -> PayoutOrder:
+    """Return an order with its reference, or with a new, unique one."""
+    return order if order.reference else order.replace(reference=f"payerkit-{uuid.uuid4().hex}")
+
+
+def payout_warnings(payout: Payout) -> Iterator[PayoutWarning]:
+    """Yield what to warn of before a payment is requested: an account that cannot be paid."""
+    status = explain_word(payout.status, "account")
+    if not status.is_passed:
+        yield PayoutWarning(f"{payout}: {status.meaning} {status.what_to_do}".replace("the account", "The account", 1))
+
+
+def request_call(order: PayoutOrder, environment: str) -> Call[PaymentRequest]:
+    """Return the call that creates a request. environment: where it is sent, which the request remembers."""
+    body = {**order.to_dict(reveal=True), "isCryptoToFiatAvailable": True}
+    return Call(
+        operation="create_request",
+        method="POST",
+        route="/v2/request",
+        body=RequestBody(body, order.private_values),
+        read=partial(PaymentRequest.read, order=order, environment=environment),
+        if_unknown="Nothing has moved, and without its id nothing can be paid with it. It is in no list before it is "
+        "paid, so an empty list proves nothing. Create a new request, with a new reference.",
+    )
+
+
+def request_payment_call(payout: Payout, order: PayoutOrder | None, environment: str) -> Call[Payment]:
+    """Return the call that gets the transactions of a request. environment: which the payment remembers."""
+    query = {"clientUserId": payout.client_user_id, "paymentDetailsId": payout.payment_details_id}
+    return Call(
+        operation="request_payment",
+        method="GET",
+        route="/v2/request/{requestId}/pay",
+        ids={"requestId": payout.request_id},
+        query=({} if payout.wallet is None else {"wallet": payout.wallet}) | query,
+        client_user_id=payout.client_user_id,
+        read=partial(Payment.read, order=order, order_source="sent", environment=environment, payout=payout),
+        hints={404: _UNKNOWN_REQUEST},
+    )
+
+
+def request_status_call(request_id: str) -> Call[RequestStatus]:
+    """Return the call that reads a request. Raises InvalidInput for an id that cannot be sent."""
+    return Call(
+        operation="get_request",
+        method="GET",
+        route="/v2/request/{requestId}",
+        ids={"requestId": check_id(request_id, "request_id")},
+        read=RequestStatus.read,
+        hints={404: _UNKNOWN_REQUEST, 405: _UNKNOWN_REQUEST},
+    )
+
+
+def _read_request(request: object) -> tuple[str, dict[str, str | None]]:
+    """Return the id of a request, and what else is known of it. Raises InvalidInput for anything but a request."""
+    if isinstance(request, PaymentRequest):
+        known = {"payment_reference": request.payment_reference, "reference": request.reference}
+        return check_id(request.request_id, "request"), known
+    if isinstance(request, str):
+        return check_id(request, "request"), {}
+    raise InvalidInput(f"request: give what create_request() returned, or its request id; got {kind_of(request)}.")
