@@ -1,0 +1,320 @@
+"""The calls that pay a stored bank account: what they send and return, and what is known if no response comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+import payerkit
+from far_end import Behaviour, FarEnd, raw, reply
+from payerkit.client import Client
+from payerkit.errors import InvalidInput, NotFound, PayoutWarning, RealMoneyWarning, Refused, UnknownOutcome
+from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
+from published import ANSWERS, ORDER
+
+KEY = "key-of-a-test-of-requests"
+REQUEST_ID = "01" + "c1" * 32
+ACCOUNT_ID = "fa898aec-519c-46be-9b4c-e76ef4ff99d9"
+PUBLISHED_ORDER = {
+    "amount": "25.50",
+    "invoiceCurrency": "USD",
+    "paymentCurrency": "USDC-sepolia",
+    "isCryptoToFiatAvailable": True,
+}
+"""The published example of a request (operator's documentation, POST /v2/request)."""
+
+PAYOUT = {"amount": "25.50", "invoice_currency": "USD", "payment_currency": "USDC-sepolia"}
+
+CREATED = {"requestId": REQUEST_ID, "paymentReference": "0x44d119773d96f724"}
+ACCOUNT = {
+    "id": ACCOUNT_ID,
+    "bankName": "Chase",
+    "accountNumber": "253009233489",
+    "currency": "usd",
+    "rails": "local",
+    "status": "approved",
+}
+TO_PAY = {name: ANSWERS["pay_token"][name] for name in ("transactions", "metadata")}
+STATUS = {
+    "hasBeenPaid": False,
+    "paymentReference": "0x44d119773d96f724",
+    "requestId": REQUEST_ID,
+    "isListening": True,
+    "txHash": None,
+    "status": "pending",
+    "isCryptoToFiatAvailable": True,
+    "payments": [],
+    "amountInUsd": "25.50",
+    "conversionRate": None,
+    "fees": [],
+    "reference": "invoice-001",
+    "customerInfo": {"firstName": "John", "address": {"street": "123 Main Street"}},
+    "requestAmount": "25.50",
+    "paidAmount": 0,
+}
+"""A response of GET /v2/request/{requestId} with the members of the operator's documentation."""
+
+
+def answering(*bodies: object, status: int = 200) -> FarEnd:
+    """Return a service that responds with these bodies, one after the other."""
+    return FarEnd([reply(status, json.dumps(body)) for body in bodies])
+
+
+def client_of(service: FarEnd) -> Client:
+    """Return a client that tries each call once."""
+    return Client(service.url, KEY, retries=payerkit.Retries(attempts=1))
+
+
+def created() -> PaymentRequest:
+    """Return a request as `create_request` returns it."""
+    order = PayoutOrder(
+        amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia", reference="invoice-001"
+    )
+    return PaymentRequest.read(CREATED, order=order, environment="sandbox")
+
+
+def query_of(service: FarEnd, place: int) -> dict[str, str]:
+    """Return the query of the request at a place."""
+    return dict(parse_qsl(urlsplit(service.ledger[place].target).query))
+
+
+@pytest.mark.parametrize("status", [200, 201])  # the documentation says 201, some clients take 200
+def test_a_request_is_created_as_published(status: int) -> None:
+    """The body is the published one with a reference of ours, and no payee."""
+    with answering(CREATED, status=status) as service, client_of(service) as client:
+        order = {name: value for name, value in PUBLISHED_ORDER.items() if name != "isCryptoToFiatAvailable"}
+        request = payerkit.create_request(client, order)
+
+    sent = json.loads(service.ledger[0].body)
+    assert ("POST", "/v2/request") == (service.ledger[0].method, service.ledger[0].target)
+    assert sent == {**PUBLISHED_ORDER, "reference": request.reference}
+    assert (REQUEST_ID, CREATED["paymentReference"]) == (request.request_id, request.payment_reference)
+    assert ("25.50", None, "sandbox") == (
+        request.order and request.order.amount,
+        request.order and request.order.payee,
+        request.environment,
+    )
+
+
+def test_references_are_unique_unless_given() -> None:
+    """Two requests can be told apart; a reference of the user's stays as it is."""
+    with answering(CREATED) as service, client_of(service) as client:
+        references = [payerkit.create_request(client, PAYOUT).reference for _ in range(2)]
+        own = payerkit.create_request(client, **PAYOUT, reference="invoice-001").reference
+
+    assert 2 == len(set(references))
+    assert all(reference and len(reference) == len("payerkit-") + 32 for reference in references)
+    assert own == "invoice-001"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"amount": 25.5}, "amount"),  # a float is not exact
+        ({"payee": ORDER["payee"]}, "payee"),  # the payee is the account
+        ({"reference": "x" * 256}, "reference"),
+        ({"reference": ""}, "reference"),
+        ({"payment_currency": None}, "payment_currency"),
+        ({"amuont": "1"}, "amuont"),
+    ],
+)
+def test_bad_orders_are_not_sent(changes: dict[str, Any], field: str) -> None:
+    """Each wrong field is named before anything is sent."""
+    with answering(CREATED) as service, client_of(service) as client, pytest.raises(InvalidInput) as caught:
+        payerkit.create_request(client, PAYOUT | changes)
+
+    assert ([], {field}) == (service.ledger, {problem.field for problem in caught.value.fields})
+
+
+@pytest.mark.parametrize(
+    "end",
+    [raw(b""), reply(500, "{}"), reply(201, "not JSON"), reply(201, "{}")],
+    ids=["cut", "500", "garbled", "no id"],
+)
+def test_a_lost_response_is_unknown_and_never_sent_again(end: Behaviour) -> None:
+    """Not even by retries; the advice is a new request, since an empty list of payments proves nothing."""
+    with (
+        FarEnd([end, reply(201, json.dumps(CREATED))]) as service,
+        Client(service.url, KEY) as client,
+        pytest.raises(UnknownOutcome, match="Create a new request, with a new reference") as caught,
+    ):
+        payerkit.create_request(client, PAYOUT)
+
+    assert (1, "create_request") == (len(service.ledger), caught.value.operation)
+    assert "an empty list proves nothing" in str(caught.value)
+
+
+def test_real_money_is_told() -> None:
+    """A currency of a main network moves real money, whichever service the request is created at."""
+    with (
+        answering(CREATED) as service,
+        client_of(service) as client,
+        pytest.warns(RealMoneyWarning, match="USDC-mainnet is a token of Ethereum") as caught,
+    ):
+        payerkit.create_request(client, amount="1", invoice_currency="USD", payment_currency="USDC-mainnet")
+
+    assert [__file__] == [warning.filename for warning in caught]
+
+
+def test_the_transactions_of_a_request() -> None:
+    """The account is read first; the payment remembers order, payer and account, and shows none of its numbers."""
+    with answering({"paymentDetails": [ACCOUNT]}, TO_PAY) as service, client_of(service) as client:
+        payment = payerkit.request_payment(
+            client, created(), client_user_id="a/b", payment_details_id=ACCOUNT_ID, wallet=ORDER["payee"]
+        )
+
+    assert ["GET", "GET"] == [each.method for each in service.ledger]
+    assert "/v1/payer/a%2Fb/payment-details" == urlsplit(service.ledger[0].target).path
+    assert f"/v2/request/{REQUEST_ID}/pay" == urlsplit(service.ledger[1].target).path
+    ids = {"clientUserId": "a/b", "paymentDetailsId": ACCOUNT_ID}
+    assert ids | {"wallet": ORDER["payee"]} == query_of(service, 1)
+    assert (REQUEST_ID, CREATED["paymentReference"]) == (payment.request_id, payment.payment_reference)
+    assert created().order == payment.order
+    assert ("the account ••••3489 at Chase (USD, local)", "approved") == (
+        str(payment.payout),
+        payment.payout and payment.payout.status,
+    )
+    assert "253009233489" not in f"{payment!r}{payment.payout!r}{payment.payout and payment.payout.to_dict()}"
+
+
+def test_an_id_is_enough() -> None:
+    """A request of another program has no order here; the wallet may be left out."""
+    with answering({"paymentDetails": [ACCOUNT]}, TO_PAY) as service, client_of(service) as client:
+        payment = payerkit.request_payment(client, REQUEST_ID, client_user_id="u", payment_details_id=ACCOUNT_ID)
+
+    assert {"clientUserId": "u", "paymentDetailsId": ACCOUNT_ID} == query_of(service, 1)
+    assert (None, None, REQUEST_ID) == (payment.order, payment.order_source, payment.request_id)
+
+
+def test_an_account_of_somebody_else_is_refused() -> None:
+    """Nothing is requested for an account that the payer does not have."""
+    with (
+        answering({"paymentDetails": []}) as service,
+        client_of(service) as client,
+        pytest.raises(InvalidInput, match="payment_details_id: the payer has no account with this id"),
+    ):
+        payerkit.request_payment(client, REQUEST_ID, client_user_id="u", payment_details_id=ACCOUNT_ID)
+
+    assert 1 == len(service.ledger)
+
+
+def test_an_account_that_is_not_approved_is_told() -> None:
+    """At the caller's line, and what to do."""
+    listed = {"paymentDetails": [ACCOUNT | {"status": "failed"}]}
+    with (
+        answering(listed, TO_PAY) as service,
+        client_of(service) as client,
+        pytest.warns(PayoutWarning, match="The account ••••3489 at Chase .* did not pass its checks") as caught,
+    ):
+        payerkit.request_payment(client, created(), client_user_id="u", payment_details_id=ACCOUNT_ID)
+
+    assert [__file__] == [warning.filename for warning in caught]
+
+
+@pytest.mark.parametrize("request_", [None, 5, CREATED, ""])
+def test_what_is_no_request_is_refused(request_: Any) -> None:
+    """The message says what to give."""
+    with answering({}) as service, client_of(service) as client, pytest.raises(InvalidInput, match="request: "):
+        payerkit.request_payment(client, request_, client_user_id="u", payment_details_id=ACCOUNT_ID)
+
+    assert [] == service.ledger
+
+
+def test_a_refusal_names_the_field() -> None:
+    """The published refusal has `errors`, each with field and message."""
+    refusal = {"message": "Validation failed", "errors": [{"field": "wallet", "message": "must be an address"}]}
+    service = FarEnd([reply(200, json.dumps({"paymentDetails": [ACCOUNT]})), reply(400, json.dumps(refusal))])
+    with service, client_of(service) as client, pytest.raises(Refused, match="Validation failed") as caught:
+        payerkit.request_payment(client, created(), client_user_id="u", payment_details_id=ACCOUNT_ID, wallet="0x1")
+
+    assert ["wallet"] == [problem.field for problem in caught.value.fields]
+
+
+def test_a_payment_to_an_account_is_saved_and_read(tmp_path: Path) -> None:
+    """With its order, which names no payee, and its account."""
+    payment = Payment.read(TO_PAY, order=created().order, order_source="sent", environment="sandbox", payout=OF_ACCOUNT)
+    payment.save(tmp_path / "payment.json")
+    read = payerkit.read_payment(tmp_path / "payment.json")
+
+    assert (payment.payout, payment.order, REQUEST_ID) == (read.payout, read.order, read.request_id)
+    assert "file" == read.order_source
+
+
+OF_ACCOUNT = Payout.of_account(ACCOUNT, request_id=REQUEST_ID, client_user_id="u", payment_details_id=ACCOUNT_ID)
+ODD_PAYOUTS = [[], "x", {"request_id": 5}, {"request_id": "1"}, {**OF_ACCOUNT.to_dict(), "more": "1"}]
+
+
+@pytest.mark.parametrize("saved", ODD_PAYOUTS)
+def test_a_file_with_an_odd_payout_is_read_without_it(saved: object) -> None:
+    """A file is others' word: what does not look like a payout is none."""
+    content = {"order": None, "network": "sepolia", "answer": TO_PAY, "payout": saved}
+
+    assert payerkit.read_payment(content).payout is None
+
+
+def test_the_state_of_a_request() -> None:
+    """Amounts are exact, what is null is None, and personal data is masked."""
+    with answering(STATUS) as service, client_of(service) as client:
+        status = payerkit.get_request(client, REQUEST_ID)
+
+    assert f"/v2/request/{REQUEST_ID}" == service.ledger[0].target
+    assert (False, "pending", "invoice-001", None) == (
+        status.has_been_paid,
+        status.status,
+        status.reference,
+        status.tx_hash,
+    )
+    assert ("25.50", "0", "None") == tuple(
+        map(str, (status.request_amount, status.paid_amount, status.conversion_rate))
+    )
+    shown = f"{status!r}{status._repr_html_()}{status.to_dict()}{status.model_dump()}{dict(status)}"
+    assert "Main Street" not in shown
+    assert "John" not in shown
+    assert STATUS == status.to_dict(reveal=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("hasBeenPaid", "yes"), ("paidAmount", "ten"), ("paidAmount", True), ("payments", None), ("fees", None)],
+)
+def test_an_odd_member_is_not_believed(name: str, value: object) -> None:
+    """A member of an unexpected type is None, and the rest is read."""
+    status = RequestStatus.read({**STATUS, name: value})
+
+    assert ("pending", None) == (status.status, getattr(status, payerkit.wire.our_name(name), None))
+
+
+def test_a_service_without_the_call_says_so() -> None:
+    """A 404 may mean that the request is unknown, or that the service lacks the call."""
+    with (
+        answering({"message": "Request not found"}, status=404) as service,
+        client_of(service) as client,
+        pytest.raises(NotFound, match="or the service does not offer this call"),
+    ):
+        payerkit.get_request(client, REQUEST_ID)
+
+
+BAD_IDS: list[Callable[[Client, Any], object]] = [
+    payerkit.get_request,
+    lambda client, bad: payerkit.request_payment(client, bad, client_user_id="u", payment_details_id="x"),
+    lambda client, bad: payerkit.request_payment(client, "x", client_user_id=bad, payment_details_id="x"),
+    lambda client, bad: payerkit.request_payment(client, "x", client_user_id="u", payment_details_id=bad),
+    lambda client, bad: payerkit.request_payment(
+        client, "x", client_user_id="u", payment_details_id=ACCOUNT_ID, wallet=bad
+    ),
+]
+
+
+@pytest.mark.parametrize("bad", ["..", "a\x00b", "x" * 257])
+@pytest.mark.parametrize("call", BAD_IDS)
+def test_ids_that_would_not_arrive_are_refused(call: Callable[[Client, Any], object], bad: str) -> None:
+    """Nothing is sent but the question for the account."""
+    with answering({"paymentDetails": [ACCOUNT]}) as service, client_of(service) as client, pytest.raises(InvalidInput):
+        call(client, bad)
+
+    assert all("/pay?" not in each.target for each in service.ledger)
