@@ -80,7 +80,9 @@ def test_examples_run(name: str, background: ThreadPoolExecutor) -> None:
         printed: list[str] = []
         with ExitStack() as stack:
             if any("client" in example.source for example in test.examples):
-                test.globs["client"] = stack.enter_context(connected(background))
+                client = test.globs["client"] = stack.enter_context(connected(background))
+                if any("request_payment(" in example.source for example in test.examples):
+                    client.sandbox.complete_kyc(PAYER["clientUserId"])
             failed, _ = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append)
 
         assert not failed, "".join(printed)

@@ -87,6 +87,10 @@ STATUSES = {
     "create_payment_detail": {201, 403, 404} | API | BODY,
     "list_payment_details": {200, 404} | API,
     "initiate_payment": {201} | API | BODY,
+    "create_request": {201} | API | BODY,
+    "get_request": {200, 404} | API,
+    "request_payment": {200, 403, 404} | API,
+    "list_payments": {200} | API,
     "sandbox_get_rates": {200} | ANY,
     "sandbox_get_rate": {200, 404} | ANY,
     "sandbox_set_rate": {200, 404} | ANY | BODY,
@@ -97,6 +101,9 @@ STATUSES = {
     "sandbox_submit_kyc": {200, 404, 409} | ANY | BODY,
     "sandbox_set_agreement": {200, 404} | ANY | BODY,
     "sandbox_decide_detail": {200, 404} | ANY | BODY,
+    "sandbox_execute": {200, 403, 404, 409} | ANY | BODY,
+    "sandbox_get_operator": {200} | ANY,
+    "sandbox_decide_payout": {200, 404} | ANY | BODY,
     "sandbox_get_clock": {200} | ANY,
     "sandbox_advance_clock": {200} | ANY | BODY,
     "sandbox_set_faults": {200} | ANY | BODY,
@@ -175,6 +182,7 @@ PUBLISHED_BODIES = {
     "create_payer": PUBLISHED["payers"],
     "create_payment_detail": PUBLISHED["bank_details"],
     "initiate_payment": PUBLISHED["orders"],
+    "create_request": PUBLISHED["payout_orders"],
 }
 
 
@@ -273,6 +281,10 @@ def tightened(document: dict[str, Any]) -> dict[str, Any]:
 ACCEPTANCE, METHODS = "positive_data_acceptance", "unsupported_method"
 EXCEPTIONS = [
     (ACCEPTANCE, "initiate_payment"),  # not every text is a currency, and not every address has a valid checksum
+    (ACCEPTANCE, "create_request"),  # likewise
+    (ACCEPTANCE, "request_payment"),  # a wallet is an address
+    (ACCEPTANCE, "list_payments"),  # needs a filter, and times
+    (ACCEPTANCE, "sandbox_execute"),  # not all calldata is a payment
     (ACCEPTANCE, "sandbox_set_rate"),  # must not be zero
     (ACCEPTANCE, "sandbox_set_holding"),  # has no more digits than its currency
     (ACCEPTANCE, "sandbox_set_faults"),  # has a grammar of its own

@@ -368,7 +368,7 @@ def test_start_page_lists_the_test_values(client: SandboxClient) -> None:
 
     assert [] == [
         value
-        for value in ("kyc-full-clearance@example.com", "Example Bank deactivated", "Example Bank no rail", "docs")
+        for value in ("kyc-full-clearance@example.com", "Example Bank payout bounced", "Example Bank no rail", "docs")
         if value not in page
     ]
 

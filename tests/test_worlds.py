@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import requests
-from sqlalchemy import select, text, update
+from sqlalchemy import insert, select, text, update
 
 import payerkit
 from payerkit.client.client import Client
@@ -27,7 +27,7 @@ from payerkit.service.encryption import (
 )
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings, SetupError
-from payerkit.service.stored_rows import Base, VersionRow
+from payerkit.service.stored_rows import Base, EventRow, PaidRow, RequestRow, VersionRow
 from payerkit.service.wallet import set_holding, set_rate
 from published import BANK_DETAILS, PAYER
 from stores import ENCRYPTION_KEY, open_store, open_worlds
@@ -247,7 +247,7 @@ def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
     for name in ("one", "two"):
         store.save_payer({**PAYER, "clientUserId": name})
         store.add_detail(name, BANK_DETAILS)
-        store.add_payment(f"01{name}", name)
+        store.add_payment(f"01{name}", name, "0x01")
     with store.database.write() as connection:
         column = "number" if table == "ledger" else "id"
         rows = Base.metadata.tables[table]
@@ -273,10 +273,17 @@ def test_every_row_has_the_time_of_its_storing(tmp_path: Path) -> None:
     store.advance(10**6)
     store.save_payer(PAYER)
     store.add_detail(PAYER["clientUserId"], BANK_DETAILS)
-    store.add_payment("01", "an order")
+    store.add_payment("01", "an order", "0x01")
     currency = token_list()["fusdc-sepolia"]
     set_rate(store, currency, "1")
     set_holding(store, currency, {"balance": 1, "allowance": 0})
+    number, of_world = "0x" + 64 * "0", {"world_id": store.world_id, "sealed": b"", "key": "x"}
+    request = {**of_world, "request_id": "01", "payment_reference": "0x01"}
+    paid = {**request, "paid_id": "1", "transaction_hash": number, "paid_at": 0.0}
+    with store.database.write() as connection:
+        connection.execute(insert(RequestRow), request)
+        connection.execute(insert(PaidRow), paid | {"invoice_currency": "USD", "payment_currency": "USD"})
+        connection.execute(insert(EventRow), {**of_world, "delivery_id": "1", "fired_at": 0.0})
     tables = [each for each in Base.metadata.sorted_tables if each is not VersionRow.__table__]
     with store.database.read() as connection:
         times = {each.name: connection.scalars(select(each.c.created_at)).all() for each in tables}

@@ -178,6 +178,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     clock: Literal["wall", "manual"] = "wall",
     kyc_after: float = 5.0,
     accounts_after: float = 2.0,
+    payouts_after: float = 5.0,
     decide_after: float | None = None,
     kyc_required: bool = False,
     rate_limit: int = 0,
@@ -215,7 +216,8 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
             is refused, so that no web page elsewhere can read the sandbox under a name of its own.
         kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
         accounts_after: Seconds for which new bank details are pending.
-        decide_after: Replaces both, kyc_after and accounts_after; 0 decides at once.
+        payouts_after: Seconds from a payment to the money at the bank.
+        decide_after: Replaces these three; 0 decides at once.
         kyc_required: True to accept bank details only after an approved identity check; before, they are refused with
             the code not_yet_passed_kyc_kyb.
         rate_limit: Calls of the API per minute, 0 for no limit.
@@ -251,6 +253,7 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         clock=clock,
         kyc_after=kyc_after,
         accounts_after=accounts_after,
+        payouts_after=payouts_after,
         decide_after=decide_after,
         kyc_required=kyc_required,
         rate_limit=rate_limit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,7 @@ from payerkit.wire import check_id, wire_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from payerkit.models import Payment, Transaction
     from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 
 T = TypeVar("T")
@@ -246,6 +247,67 @@ class SandboxControls:
         self._put("decide", "payment-details/{id}", {"status": status}, id=about)
 
     @without_internal_frames
+    def pay(self, payment: Payment, *, wallet: str | None = None) -> str:
+        """Sign and send the transactions of a payment, as its wallet does: all of them, or none.
+
+        The demo wallet pays, whatever its address is said to be. To pay twice is possible, as it is on a blockchain.
+
+        Args:
+            payment: A payment of this sandbox, from `initiate_payment`, `request_payment` or `read_payment`.
+            wallet: The address to pay from; by default, the one that the payment was requested for.
+
+        Returns:
+            The hash of the transaction that pays.
+
+        Raises:
+            InvalidInput: This is not a payment, or a transaction of it cannot be sent.
+            Refused: A transaction would fail, such as for want of an allowance, or pays nothing of this sandbox.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> client.sandbox.pay(payment)[:2]
+            '0x'
+            >>> get_request(client, payment.request_id).has_been_paid
+            True
+        """
+        transactions = [_signed(place, each) for place, each in enumerate(_transactions_of(payment), 1)]
+        body: dict[str, Any] = {"transactions": transactions}
+        payout = payment.payout
+        if payout is not None:
+            body |= {"clientUserId": payout.client_user_id, "paymentDetailsId": payout.payment_details_id}
+            wallet = wallet or payout.wallet
+        body |= {} if wallet is None else {"wallet": check_id(wallet, "wallet")}
+        advice = "list_payments() says whether the payment was made."
+        return self._post("pay", "transactions", body, advice, lambda response: str(response["transactionHash"]))
+
+    @property
+    def operator_address(self) -> str:
+        """Who receives the crypto of all payouts in this sandbox; a live service does not publish such an address."""
+        return self._get("operator_address", "operator", lambda response: str(response["address"]))
+
+    @without_internal_frames
+    def decide_payout(self, request_id: str, *, status: str, reason: str | None = None) -> None:
+        """Set the state of a request's payout, once it is paid.
+
+        Args:
+            request_id: The request.
+            status: initiated, pending_internal_assessment, ongoing_checks, processing, sending_fiat, fiat_sent,
+                bounced, failed, insufficient_funds or retry_required.
+            reason: Why, as the event tells it.
+
+        Raises:
+            NotFound: The request is unknown, or nothing was paid for it.
+            Refused: The status is unknown.
+
+        Example:
+            >>> client.sandbox.decide_payout("0100", status="bounced")  # nothing is paid for it yet
+            Traceback (most recent call last):
+            payerkit.errors.NotFound: ...
+        """
+        body = {"status": status} | ({} if reason is None else {"reason": reason})
+        self._put("decide_payout", "payouts/{id}", body, id=check_id(request_id, "request_id"))
+
+    @without_internal_frames
     def advance(self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
         """Advance the sandbox's clock, so that what waits for a decision is decided.
 
@@ -352,20 +414,43 @@ class SandboxControls:
         )
         self._client.send(call)
 
-    def _post(self, operation: str, route: str, body: dict[str, Any], if_unknown: str, **ids: str) -> None:
+    def _post(
+        self,
+        operation: str,
+        route: str,
+        body: dict[str, Any],
+        if_unknown: str,
+        read: Callable[[Any], T] = lambda _: None,  # type: ignore[assignment,return-value]  # by default, T is None
+        **ids: str,
+    ) -> T:
         call = Call(
             operation=operation,
             method="POST",
             route=f"/sandbox/{route}",
             ids=ids,
             body=RequestBody(body),
-            read=lambda _: None,
+            read=read,
             if_unknown=if_unknown,
         )
-        self._client.send(call)
+        return self._client.send(call)
 
     def __repr__(self) -> str:
         return f"<SandboxControls of {self._client.base_url}>"
+
+
+def _transactions_of(payment: object) -> Sequence[Transaction]:
+    """Return the transactions of a payment. Raises InvalidInput for anything else."""
+    transactions = getattr(payment, "transactions", None)
+    if not isinstance(transactions, Sequence) or not transactions or not hasattr(payment, "payout"):
+        raise InvalidInput("payment: give a Payment with transactions. Nothing was sent.")
+    return transactions
+
+
+def _signed(number: int, transaction: Transaction) -> dict[str, str]:
+    """Return a transaction as a wallet sends it. Raises InvalidInput for one that no wallet would."""
+    if transaction.to is None or transaction.data is None or transaction.wei is None:
+        raise InvalidInput(f"payment: transaction {number} cannot be read. Nothing was sent.")
+    return {"to": transaction.to, "data": transaction.data, "value": str(transaction.wei)}
 
 
 def _text(amount: object, name: str) -> str:

@@ -141,7 +141,13 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="seconds until new bank details are decided (default: 2)",
     )
-    add("--decide-after", type=float, metavar="SECONDS", help="replaces both; 0 decides at once")
+    add(
+        "--payouts-after",
+        type=float,
+        metavar="SECONDS",
+        help="seconds from a payment to the money at the bank (default: 5)",
+    )
+    add("--decide-after", type=float, metavar="SECONDS", help="replaces these three; 0 decides at once")
     add(
         "--kyc-required",
         action="store_true",

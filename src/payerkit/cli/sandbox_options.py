@@ -38,6 +38,7 @@ class SandboxOptions(BaseSettings):
     trusted_hosts: Annotated[tuple[str, ...] | None, NoDecode] = None
     kyc_after: float | None = None
     accounts_after: float | None = None
+    payouts_after: float | None = None
     decide_after: float | None = None
     kyc_required: bool | None = None
     rate_limit: int | None = None

@@ -87,6 +87,7 @@ class RequestStatus(Response):
         request_amount, paid_amount, amount_in_usd, conversion_rate: Exact decimals.
 
     Example:
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
         >>> get_request(client, request.request_id).has_been_paid
         False
     """

@@ -29,6 +29,9 @@ class Payout:
         currency, rails, status: Those of the account, when the payment was requested.
 
     Example:
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> account = list_payment_details(client, "user-123")["id"][0]
+        >>> payment = request_payment(client, request, client_user_id="user-123", payment_details_id=account)
         >>> payment.payout.account, payment.payout.bank_name
         ('••••3489', 'Chase')
     """

@@ -95,7 +95,9 @@ def request_payment(
         PayoutWarning: If the account is not approved, or the amount is below the least that the operator pays out.
 
     Example:
-        >>> payment = request_payment(client, request, client_user_id="user-123", payment_details_id=detail.id)
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> account = list_payment_details(client, "user-123")["id"][0]
+        >>> payment = request_payment(client, request, client_user_id="user-123", payment_details_id=account)
         >>> payment.payout.account
         '••••3489'
     """
@@ -143,6 +145,7 @@ def get_request(client: Client, request_id: str) -> RequestStatus:
         UnreadableAnswer: If the response is not what the API documents.
 
     Example:
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
         >>> get_request(client, request.request_id).has_been_paid
         False
     """

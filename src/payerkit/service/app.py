@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from payerkit.service import health, pages, routes, sandbox_routes
+from payerkit.service import health, pages, payout_routes, routes, sandbox_routes
 from payerkit.service.call_log import CALL_RECORD
 from payerkit.service.database_failures import CommitFailed, handle_database_failure, handle_failed_commit
 from payerkit.service.document import create_document
@@ -28,7 +28,14 @@ _DESCRIPTION = """The whole payment service on one machine, for experiments and 
 states and faults, and read a ledger of everything that was stored. Each API key opens a world of its own: the data,
 rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
-_ROUTERS = (routes.router, sandbox_routes.router, health.router, pages.router)
+_ROUTERS = (
+    routes.router,
+    payout_routes.router,
+    sandbox_routes.router,
+    payout_routes.controls,
+    health.router,
+    pages.router,
+)
 
 
 def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:

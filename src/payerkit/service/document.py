@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 FieldCode = Literal[
     # of pydantic, which checks the form of a body
     "bool_type",
+    "dict_type",
     "finite_number",
     "float_type",
     "greater_than",
@@ -21,6 +22,7 @@ FieldCode = Literal[
     "int_parsing",
     "int_parsing_size",
     "less_than_equal",
+    "list_type",
     "literal_error",
     "missing",
     "string_pattern_mismatch",
@@ -28,20 +30,27 @@ FieldCode = Literal[
     "string_too_short",
     "string_type",
     "string_unicode",
+    "too_long",
+    "too_short",
     # of the sandbox, which checks what it means
+    "account_not_approved",
     "address_checksum",
     "address_format",
     "address_zero",
     "amount_digits",
     "amount_format",
     "amount_range",
+    "below_currency_limit",
     "clock_range",
     "currency_kind",
     "currency_network",
+    "currency_payout",
     "currency_unknown",
     "no_rate",
     "plan",
     "rate",
+    "time",
+    "transactions",
 ]
 """What is wrong with a field."""
 

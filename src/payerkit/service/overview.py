@@ -11,12 +11,23 @@ from typing import Any, Literal
 
 from sqlalchemy import Select, func, select
 
+from payerkit.service.clock import format_time
 from payerkit.service.encryption import RecordCipher
 from payerkit.service.states import TimedState
 from payerkit.service.store import Store
-from payerkit.service.stored_rows import DetailRow, HoldingRow, LedgerRow, PayerRow, PaymentRow, RateRow
+from payerkit.service.stored_rows import (
+    DetailRow,
+    EventRow,
+    HoldingRow,
+    LedgerRow,
+    PaidRow,
+    PayerRow,
+    PaymentRow,
+    RateRow,
+    RequestRow,
+)
 
-Kind = Literal["payers", "payment_details", "payments", "ledger"]
+Kind = Literal["payers", "payment_details", "payments", "requests", "paid", "events", "ledger"]
 """What is listed: the names of the tables."""
 
 PAGE_ROWS = 50
@@ -24,7 +35,11 @@ PAGE_ROWS = 50
 
 _HIDDEN = "••••"
 
-_COUNTED = {rows.__tablename__: rows for rows in (PayerRow, DetailRow, PaymentRow, LedgerRow, RateRow, HoldingRow)}
+_TABLES: tuple[Any, ...] = (
+    *(PayerRow, DetailRow, PaymentRow, RequestRow, PaidRow, EventRow),
+    *(LedgerRow, RateRow, HoldingRow),
+)
+_COUNTED = {rows.__tablename__: rows for rows in _TABLES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,21 @@ def _show_payment(row: Any, cipher: RecordCipher, _now: float) -> tuple[str, ...
     return row.request_id, *rest, payee
 
 
+def _show_request(row: Any, cipher: RecordCipher, _now: float) -> tuple[str, ...]:
+    body = cipher.unseal(f"request {row.request_id}", row.sealed)
+    reference = _visible_id(body.get("reference", ""))
+    return row.request_id, reference, body["amount"], body["invoiceCurrency"], body["paymentCurrency"]
+
+
+def _show_paid(row: Any, _cipher: RecordCipher, _now: float) -> tuple[str, ...]:
+    return row.request_id, row.payment_currency, row.transaction_hash, format_time(row.paid_at)
+
+
+def _show_event(row: Any, cipher: RecordCipher, _now: float) -> tuple[str, ...]:
+    event = cipher.unseal(f"event {row.delivery_id}", row.sealed)
+    return row.delivery_id, event["event"], format_time(row.fired_at), str(row.attempts)
+
+
 def _show_entry(row: Any, cipher: RecordCipher, _now: float) -> tuple[str, ...]:
     entry = cipher.unseal(f"ledger {row.entry}", row.sealed)
     return str(row.number), entry["what"], _visible_id(entry["clientUserId"]), entry["id"] or "", entry["fingerprint"]
@@ -116,6 +146,24 @@ _SOURCES: Mapping[Kind, _Source] = {
         PaymentRow.id,
         ("Request id", "Amount", "Invoice currency", "Payment currency", "Payee"),
         _show_payment,
+    ),
+    "requests": _Source(
+        select(RequestRow.__table__, RequestRow.id.label("number")),
+        RequestRow.id,
+        ("Request id", "Reference", "Amount", "Invoice currency", "Payment currency"),
+        _show_request,
+    ),
+    "paid": _Source(
+        select(PaidRow.__table__, PaidRow.id.label("number")),
+        PaidRow.id,
+        ("Request id", "Payment currency", "Transaction", "Paid, by the sandbox's clock"),
+        _show_paid,
+    ),
+    "events": _Source(
+        select(EventRow.__table__),
+        EventRow.number,
+        ("Delivery", "Event", "Fired, by the sandbox's clock", "Times sent"),
+        _show_event,
     ),
     "ledger": _Source(
         select(LedgerRow.__table__),

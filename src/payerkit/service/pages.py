@@ -18,12 +18,13 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service import sandbox_routes
+from payerkit.service import payout_routes, sandbox_routes
 from payerkit.service.api_keys import API_KEY_VARIABLE
 from payerkit.service.call_limits import BLOCK_SECONDS, LIVE_RATE
 from payerkit.service.clock import format_time
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.overview import Kind, count_rows, list_newest
+from payerkit.service.payout_states import TEST_BANKS
 from payerkit.service.routes import SettingsDep, from_state
 from payerkit.service.states import (
     REFUSED_BANK,
@@ -148,6 +149,7 @@ async def show_home(settings: SettingsDep, request: Request) -> Response:
         agreement=get_args(AgreementState),
         detail=get_args(DetailState),
         refused_bank=REFUSED_BANK,
+        payout_banks=TEST_BANKS,
         live_rate=LIVE_RATE,
         block_minutes=BLOCK_SECONDS / 60,
         settings=settings,
@@ -174,7 +176,8 @@ def _list_controls() -> list[tuple[str, str, str]]:
     """Return method, path and summary of the sandbox's own calls."""
     return [
         (method, route.path_format, str(route.summary))
-        for route in sandbox_routes.router.routes
+        for router in (sandbox_routes.router, payout_routes.controls)
+        for route in router.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     ]

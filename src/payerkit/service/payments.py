@@ -68,14 +68,14 @@ def create_payment(store: Store, body: Mapping[str, str], settings: Settings) ->
         request_id = "01" + store.identifiers.token_bytes(32, "request", stored, ordinal).hex()
         salt = store.identifiers.token_bytes(8, "salt", stored, ordinal).hex()
         reference = payment_reference(request_id, salt, order.payee)
-        transactions = _create_transactions(order, reference, settings.fee_recipient, allowance)
-        store.add_payment(request_id, stored)
+        transactions = create_transactions(order, reference, settings.fee_recipient, allowance)
+        store.add_payment(request_id, stored, "0x" + reference.hex())
         return {
             "requestId": request_id,
             "requestID": request_id,
             "paymentReference": "0x" + reference.hex(),
             "transactions": [transaction.to_json() for transaction in transactions],
-            "metadata": _payment_metadata(order, transactions, holdings, coin) | _declared_fee(settings),
+            "metadata": payment_metadata(order, transactions, holdings, coin) | _declared_fee(settings),
         }
 
     return store.database.retry_conflicts(attempt)
@@ -138,7 +138,8 @@ def _payment_contract(currency: Currency) -> Deployment:
     return contract
 
 
-def _create_transactions(order: Order, reference: bytes, fee_address: str, allowance: int) -> list[UnsignedTransaction]:
+def create_transactions(order: Order, reference: bytes, fee_address: str, allowance: int) -> list[UnsignedTransaction]:
+    """Return the transactions that pay an order: approvals if the allowance does not suffice, then the payment."""
     contract = to_checksum_address(order.contract.address)
     if order.currency.kind == "native":
         data = encode_call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
@@ -160,7 +161,7 @@ def _approvals(order: Order, token: str, contract: str, allowance: int) -> list[
     return [UnsignedTransaction("approve", token, encode_call(APPROVE, [contract, amount])) for amount in amounts]
 
 
-def _payment_metadata(
+def payment_metadata(
     order: Order, transactions: list[UnsignedTransaction], holdings: Mapping[str, Holding], coin: Currency | None
 ) -> dict[str, Any]:
     """Return how the transactions belong together; `coin` pays for gas, None if the currency list has none."""

@@ -38,6 +38,7 @@ ClientUserId = Annotated[
         examples=["user-123"],
     ),
 ]
+RequestPathId = Annotated[PathId, Path(alias="requestId", description="The id of the request.")]
 
 
 def from_state(name: str) -> Any:

@@ -42,14 +42,15 @@ class SetupError(Exception):
 class Settings:
     """The settings. Raises SetupError for an invalid one.
 
-    seed: ids and references depend only on it and on what is stored; None for random ones. clock: "wall" for real time,
-    "manual" for a clock that stands still until it is advanced. public_url: the URL at which a browser reaches the
-    pages, if it differs from the one of the API. kyc_after, accounts_after: seconds until an identity check, bank
-    details are decided; decide_after sets both. kyc_required: refuse bank details until the identity check is approved.
-    rate_limit: calls of the API per minute; 0 for no limit. live_like: the limits of the live service, and
-    kyc_required. fee_percent, fee_address: the protocol fee on top of each payment, 0 for none, and its recipient.
-    faults: the fault plan of every world at the start. max_body: the largest request body, in bytes. trusted_hosts:
-    host names that the sandbox serves, besides localhost and that in public_url.
+    seed: ids and references depend only on it and on what is stored; None for random ones. clock: "wall" for real
+    time, "manual" for a clock that stands still until it is advanced. public_url: the URL at which a browser
+    reaches the pages, if it differs from the one of the API. kyc_after, accounts_after, payouts_after: seconds
+    until an identity check, bank details, a payout are decided; decide_after sets all three. kyc_required: refuse
+    bank details until the identity check is approved. rate_limit: calls of the API per minute; 0 for no limit.
+    live_like: the limits of the live service, and kyc_required. fee_percent, fee_address: the protocol fee on top
+    of each payment, 0 for none, and its recipient. faults: the fault plan of every world at the start. max_body:
+    the largest request body, in bytes. trusted_hosts: host names that the sandbox serves, besides localhost and
+    that in public_url.
     """
 
     seed: int | str | None = None
@@ -57,6 +58,7 @@ class Settings:
     public_url: str | None = None
     kyc_after: float = 5.0
     accounts_after: float = 2.0
+    payouts_after: float = 5.0
     decide_after: float | None = None
     kyc_required: bool = False
     rate_limit: int = 0
@@ -86,7 +88,7 @@ class Settings:
         self._check_addresses()
 
     def _check_behaviour(self) -> None:
-        for name in ("kyc_after", "accounts_after", "decide_after"):
+        for name in ("kyc_after", "accounts_after", "payouts_after", "decide_after"):
             value = getattr(self, name)
             if not _is_amount(value, int | float) and not (name == "decide_after" and value is None):
                 raise SetupError(f"{name}: expected a number of seconds; 0 decides at once.")
@@ -133,6 +135,11 @@ class Settings:
     def account_delay(self) -> float:
         """Seconds until new bank details are decided."""
         return self.accounts_after if self.decide_after is None else self.decide_after
+
+    @property
+    def payout_delay(self) -> float:
+        """Seconds until the bank has the money of a payment, or not."""
+        return self.payouts_after if self.decide_after is None else self.decide_after
 
     @property
     def fee_rate(self) -> Fraction:

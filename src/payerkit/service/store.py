@@ -100,7 +100,7 @@ class Store:
         Raises Problem (409) for a payer who exists already, if it must be a new one.
         """
         client_user_id = str(body["clientUserId"])
-        key = self._key(client_user_id)
+        key = self.lookup_key(client_user_id)
         requested = states_from_email(str(body["email"]))
         changes = {"sealed": self._cipher.seal(f"payer {key}", body)}
         for kind, state in requested.items():
@@ -131,7 +131,7 @@ class Store:
 
     def find_payer(self, client_user_id: str) -> StoredPayer:
         """Return the payer with this client user id."""
-        key = self._key(client_user_id)
+        key = self.lookup_key(client_user_id)
         with self.database.read() as connection:
             row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
         return _stored_payer(client_user_id, row, now)
@@ -172,7 +172,7 @@ class Store:
         self, client_user_id: str, is_open: ColumnElement[bool], columns: Mapping[str, Any]
     ) -> StoredPayer | None:
         """Change columns of a payer whose step is open; in one statement, so that of two at once only one does."""
-        key = self._key(client_user_id)
+        key = self.lookup_key(client_user_id)
         with self.database.write() as connection:
             changed = connection.execute(update(PayerRow).where(PayerRow.key == key, is_open), columns).rowcount
             row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
@@ -182,7 +182,7 @@ class Store:
         self, client_user_id: str, columns: Mapping[str, Any], entry: Mapping[str, Any] | None = None
     ) -> StoredPayer:
         """Change columns of a payer, and record it in the ledger if an entry is given; return the payer."""
-        key = self._key(client_user_id)
+        key = self.lookup_key(client_user_id)
         with self.database.write() as connection:
             connection.execute(_CHANGE_PAYER, {"wanted": key, **columns})
             row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
@@ -196,11 +196,11 @@ class Store:
         Raises Problem if the settings require an approved identity check and the payer has none, or if the bank's name
         is the test value for a refusal.
         """
-        key, bank = self._key(client_user_id), str(body["bankName"])
+        key, bank = self.lookup_key(client_user_id), str(body["bankName"])
         belongs_to_payer = DetailRow.payer_id.in_(select(PayerRow.id).where(PayerRow.key == key))
 
         def attempt() -> dict[str, Any]:
-            ordinal = self._ordinal(select(func.count(DetailRow.id)).where(belongs_to_payer))
+            ordinal = self.ordinal(select(func.count(DetailRow.id)).where(belongs_to_payer))
             detail_id = self.identifiers.uuid("payment detail", client_user_id, ordinal)
             sealed = self._cipher.seal(f"payment_detail {detail_id}", body)
             entry = self._ledger_entry("payment_detail", client_user_id, body, detail_id)
@@ -230,7 +230,7 @@ class Store:
 
     def list_details(self, client_user_id: str, detail_id: str | None) -> list[dict[str, Any]]:
         """Return a payer's bank details in the order of their creation, or only those with this id."""
-        key = self._key(client_user_id)
+        key = self.lookup_key(client_user_id)
         with self.database.read() as connection:
             payer = self._payer_row(connection, client_user_id, key)
             query = select(_DETAILS).where(DetailRow.payer_id == payer.id).order_by(DetailRow.id)
@@ -255,12 +255,13 @@ class Store:
             if not connection.execute(update(DetailRow).where(there), columns).rowcount:
                 raise Problem(404, f"Payment detail {detail_id} not found")
 
-    def add_payment(self, request_id: str, order: str) -> None:
+    def add_payment(self, request_id: str, order: str, payment_reference: str) -> None:
         """Add a payment, and its order as JSON. Raises IntegrityError for an id that is taken."""
         row = {
             "world_id": self.world_id,
             "request_id": request_id,
-            "key": self._key(order),
+            "payment_reference": payment_reference,
+            "key": self.lookup_key(order),
             "sealed": self._cipher.seal(f"payment {request_id}", {"order": order}),
         }
         with self.database.write() as connection:
@@ -268,7 +269,7 @@ class Store:
 
     def payment_ordinal(self, order: str) -> int | None:
         """Return how many payments there are of an order, if ids depend on it."""
-        return self._ordinal(select(func.count(PaymentRow.id)).where(PaymentRow.key == self._key(order)))
+        return self.ordinal(select(func.count(PaymentRow.id)).where(PaymentRow.key == self.lookup_key(order)))
 
     def ledger_rows(self, after: int, limit: int) -> list[dict[str, Any]]:
         """Return the rows of the ledger after a number, at most `limit`."""
@@ -289,15 +290,15 @@ class Store:
         entry = Identifiers().uuid()
         return {"world_id": self.world_id, "entry": entry, "sealed": self._cipher.seal(f"ledger {entry}", record)}
 
-    def _ordinal(self, count: Any) -> int | None:
+    def ordinal(self, count: Any) -> int | None:
         """Return how many rows are there, if ids depend on it: of writers at the same moment, one has to try again."""
         if self._settings.seed is None:
             return None
         with self.database.read() as connection:
             return int(connection.scalar(count) or 0)
 
-    def _key(self, text: str) -> str:
-        """Return the lookup key of a client user id or an order in this world."""
+    def lookup_key(self, text: str) -> str:
+        """Return the lookup key of a client user id, an order or a reference in this world."""
         return self._cipher.lookup_key(self.world_id, text)
 
     def _page_token(self, step: Step, client_user_id: str) -> str:

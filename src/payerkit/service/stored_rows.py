@@ -127,7 +127,7 @@ class RequestRow(Base):
 
 
 class PaidRow(Base):
-    """A payment that a wallet made, for a payment or a request.
+    """A payment that a wallet made, for a payment or a request. `key` is the lookup key of the wallet.
 
     paid_at: by the world's clock. outcome: how its payout ends by itself; None without a payout. decided, decided_at:
     the payout's state set by hand, and when.
@@ -139,7 +139,11 @@ class PaidRow(Base):
     world_id: Mapped[_World]
     paid_id: Mapped[str] = mapped_column(String(36), unique=True)
     request_id: Mapped[str] = mapped_column(String(66), index=True)
+    payment_reference: Mapped[str] = mapped_column(String(18), index=True)
     transaction_hash: Mapped[str] = mapped_column(String(66), index=True)
+    key: Mapped[str] = mapped_column(String(64), index=True)
+    invoice_currency: Mapped[str] = mapped_column(String(80))
+    payment_currency: Mapped[str] = mapped_column(String(80))
     paid_at: Mapped[float] = mapped_column(index=True)
     outcome: Mapped[str | None] = mapped_column(String(40))
     decided: Mapped[str | None] = mapped_column(String(40))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from payerkit.onchain.currencies import Currency
 from payerkit.service.money import Rates
@@ -50,6 +50,29 @@ def set_holding(store: Store, currency: Currency, units: Mapping[str, int]) -> H
         changes = {name: str(value) for name, value in units.items()}
         _save(store, HoldingRow, currency, changes, {"balance": str(first.balance), "allowance": str(first.allowance)})
     return read_holdings(store, [currency])[currency.id]
+
+
+def change_holdings(
+    connection: Connection,
+    store: Store,
+    currencies: Iterable[Currency],
+    change: Callable[[dict[str, Holding]], Mapping[str, Holding]],
+) -> None:
+    """Change what the wallet holds of currencies, within a transaction; nobody else changes it meanwhile.
+
+    change: takes and returns holdings by currency ids. Raises IntegrityError if somebody stored one for the first time.
+    """
+    first = {each.id: _first_holding(each) for each in currencies}
+    there = (HoldingRow.world_id == store.world_id) & HoldingRow.currency.in_(list(first))
+    query = select(HoldingRow.currency, HoldingRow.balance, HoldingRow.allowance).where(there).with_for_update()
+    stored = {row.currency: Holding(int(row.balance), int(row.allowance)) for row in connection.execute(query)}
+    for currency, holding in change(first | stored).items():
+        columns = {"balance": str(holding.balance), "allowance": str(holding.allowance)}
+        if currency in stored:
+            this = (HoldingRow.world_id == store.world_id) & (HoldingRow.currency == currency)
+            connection.execute(update(HoldingRow).where(this), columns)
+        else:
+            connection.execute(insert(HoldingRow), {"world_id": store.world_id, "currency": currency, **columns})
 
 
 def _first_holding(currency: Currency) -> Holding:

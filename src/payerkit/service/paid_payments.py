@@ -1,0 +1,215 @@
+"""What was paid: the list of payments, and the state of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, func, select, update
+
+from payerkit.onchain.currencies import find_currency
+from payerkit.service.clock import format_time
+from payerkit.service.errors import Problem
+from payerkit.service.execution import Bill, exact, read_payment_bill
+from payerkit.service.money import format_units
+from payerkit.service.payout_requests import find_payout_request, in_usd, listed_id, total_in_usd
+from payerkit.service.payout_states import Transition, payout_transitions
+from payerkit.service.settings import Settings
+from payerkit.service.store import Store
+from payerkit.service.stored_rows import PaidRow, PaymentRow, RequestRow
+from payerkit.service.wallet import read_rates
+
+_PAID = PaidRow.__table__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaymentFilter:
+    """Which payments are listed: those that have all that is given."""
+
+    tx_hash: str | None = None
+    wallet: str | None = None
+    payment_reference: str | None = None
+    request_id: str | None = None
+    reference: str | None = None
+    payment_type: str | None = None
+    invoice_currency: str | None = None
+    payment_currency: str | None = None
+    from_date: str | None = None
+    to_date: str | None = None
+
+    def condition(self, store: Store) -> ColumnElement[bool]:
+        """Return the condition of the rows. Raises Problem for a time that is none."""
+        found = PaidRow.world_id == store.world_id
+        same: list[tuple[Any, str | None]] = [
+            (PaidRow.transaction_hash, self.tx_hash and self.tx_hash.lower()),
+            (PaidRow.key, self.wallet and store.lookup_key(f"wallet {self.wallet.lower()}")),
+            (PaidRow.payment_reference, self.payment_reference and self.payment_reference.lower()),
+            (PaidRow.request_id, self.request_id),
+            (func.lower(PaidRow.invoice_currency), self.invoice_currency and self.invoice_currency.lower()),
+            (func.lower(PaidRow.payment_currency), self.payment_currency and listed_id(self.payment_currency).lower()),
+        ]
+        for column, wanted in same:
+            if wanted is not None:
+                found &= column == wanted
+        if self.reference is not None:
+            key = store.lookup_key(f"reference {self.reference}")
+            found &= PaidRow.request_id.in_(select(RequestRow.request_id).where(RequestRow.key == key))
+        if self.payment_type not in {None, "direct"}:  # the only type that the sandbox has
+            found &= PaidRow.id < 0
+        if self.from_date is not None:
+            found &= PaidRow.paid_at >= _read_time(self.from_date, "fromDate")
+        if self.to_date is not None:
+            found &= PaidRow.paid_at <= _read_time(self.to_date, "toDate")
+        return found
+
+
+def _read_time(text: str, field: str) -> float:
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.timestamp()
+    except (ValueError, OverflowError):
+        pass
+    raise Problem.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
+
+
+def list_paid(store: Store, wanted: PaymentFilter, limit: int, offset: int) -> dict[str, Any]:
+    """Return a page of payments and what it is a part of."""
+    condition = wanted.condition(store)
+    with store.database.read() as connection:
+        total = connection.scalar(select(func.count(PaidRow.id)).where(condition)) or 0
+        query = select(_PAID).where(condition).order_by(PaidRow.id).limit(limit).offset(offset)
+        rows = connection.execute(query).all()
+    bills = {request_id: find_bill_of(store, request_id) for request_id in {row.request_id for row in rows}}
+    paid = {request_id: is_paid(store, request_id) for request_id in bills}
+    return {
+        "payments": [_payment(store, row, bills[row.request_id], has_been_paid=paid[row.request_id]) for row in rows],
+        "pagination": {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(rows) < total},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBill:
+    """A payment or a request, with what the user sent beside the order."""
+
+    bill: Bill
+    reference: str | None = None
+    customer: Mapping[str, Any] | None = None
+
+
+def find_bill_of(store: Store, request_id: str) -> FoundBill:
+    """Return the payment or the request with an id. Raises Problem (404) if there is none."""
+    request = find_payout_request(store, request_id)
+    if request is not None:
+        bill = Bill(request_id, request.payment_reference, request.order, is_payout=True)
+        return FoundBill(bill, request.body.get("reference"), request.body.get("customerInfo"))
+    there = (PaymentRow.request_id == request_id) & (PaymentRow.world_id == store.world_id)
+    found = read_payment_bill(store, there)
+    if found is None:
+        raise Problem(404, f"Request {request_id} not found")
+    return FoundBill(found)
+
+
+def paid_rows(store: Store, request_id: str) -> list[Row[Any]]:
+    """Return the rows of a request's payments, in their order."""
+    there = (PaidRow.request_id == request_id) & (PaidRow.world_id == store.world_id)
+    with store.database.read() as connection:
+        return list(connection.execute(select(_PAID).where(there).order_by(PaidRow.id)).all())
+
+
+def is_paid(store: Store, request_id: str) -> bool:
+    """Return True if a request is paid in full."""
+    records = [paid_record(store, row) for row in paid_rows(store, request_id)]
+    return bool(records) and sum(int(each["amount"]) for each in records) >= int(records[0]["requested"])
+
+
+def paid_record(store: Store, row: Row[Any]) -> dict[str, Any]:
+    """Return what is sealed in a payment's row."""
+    return dict(store.database.cipher.unseal(f"paid {row.paid_id}", row.sealed))
+
+
+def read_request_state(store: Store, request_id: str) -> dict[str, Any]:
+    """Return what is known of a request or a payment. Raises Problem (404) if there is none with this id."""
+    found = find_bill_of(store, request_id)
+    order, rows = found.bill.order, paid_rows(store, request_id)
+    done = is_paid(store, request_id)
+    payments = [_payment(store, row, found, has_been_paid=done) for row in rows]
+    currency = find_currency(order["paymentCurrency"])
+    units = sum(int(paid_record(store, row)["amount"]) for row in rows)
+    return {
+        "requestId": request_id,
+        "paymentReference": found.bill.payment_reference,
+        "reference": found.reference,
+        "hasBeenPaid": done,
+        "status": "paid" if done else "partially_paid" if rows else "pending",
+        "isListening": not done,
+        "isCryptoToFiatAvailable": found.bill.is_payout,
+        "txHash": rows[0].transaction_hash if rows else None,
+        "requestAmount": order["amount"],
+        "paidAmount": format_units(units, currency) if currency else str(units),
+        "amountInUsd": total_in_usd(order, read_rates(store)),
+        "conversionRate": None,
+        "payments": payments,
+        "fees": [fee for payment in payments for fee in payment["fees"]],
+        "customerInfo": found.customer,
+    }
+
+
+def _payment(store: Store, row: Row[Any], found: FoundBill, *, has_been_paid: bool) -> dict[str, Any]:
+    """Return a payment as listed."""
+    record, currency = paid_record(store, row), find_currency(row.payment_currency)
+    if currency is None:  # the token list is part of the program, and does not lose an entry
+        raise Problem(500, "A payment is in a currency that the sandbox does not know")
+    fee = {
+        "type": "protocol",
+        "stage": "sending",
+        "provider": "request-network",
+        "amount": format_units(int(record["fee"]), currency),
+        "amountInUSD": in_usd(exact(record["fee"], currency.decimals), currency, read_rates(store)),
+        "currency": currency.id,
+        "receiverAddress": record["feeAddress"],
+        "network": currency.network,
+    }
+    return {
+        "id": row.paid_id,
+        "amount": format_units(int(record["amount"]), currency),
+        "sourceNetwork": currency.network,
+        "destinationNetwork": currency.network,
+        "sourceTxHash": row.transaction_hash,
+        "destinationTxHash": None,
+        "timestamp": format_time(row.paid_at),
+        "type": "direct",
+        "currency": row.invoice_currency,
+        "paymentCurrency": row.payment_currency,
+        "fees": [fee] if int(record["fee"]) else [],
+        "request": {
+            "requestId": row.request_id,
+            "paymentReference": row.payment_reference,
+            "hasBeenPaid": has_been_paid,
+            "customerInfo": found.customer,
+            "reference": found.reference,
+        },
+    }
+
+
+def payout_history(row: Row[Any], settings: Settings) -> list[Transition]:
+    """Return the states of a payment's payout, the later ones still to come; none if it pays a wallet."""
+    if row.outcome is None:
+        return []
+    return payout_transitions(row.paid_at, row.outcome, settings.payout_delay, row.decided, row.decided_at)
+
+
+def decide_payouts(store: Store, request_id: str, state: str, reason: str | None) -> None:
+    """Set the state of a request's payouts for good. Raises Problem (404) if nothing is paid out for it yet."""
+    now = store.now()
+    rows = [row for row in paid_rows(store, request_id) if row.outcome is not None]
+    if not rows:
+        raise Problem(404, f"Request {request_id} has no payout; pay it first")
+    cipher = store.database.cipher
+    with store.database.write() as connection:
+        for row in rows:
+            sealed = cipher.seal(f"paid {row.paid_id}", paid_record(store, row) | {"reason": reason})
+            changes = {"decided": state, "decided_at": now, "sealed": sealed}
+            connection.execute(update(PaidRow).where(PaidRow.id == row.id), changes)

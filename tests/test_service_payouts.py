@@ -1,0 +1,434 @@
+"""The sandbox's payouts: requests, their transactions, what a wallet pays, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import payerkit
+from payerkit.client import Call, Client, RequestBody
+from payerkit.errors import InvalidInput, NotFound, Refused
+from payerkit.models import Payment, PaymentRequest
+from payerkit.service.money import Rates
+from payerkit.service.payout_requests import total_in_usd
+from payerkit.service.payout_states import payout_outcome, payout_transitions
+from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
+
+USER = PAYER["clientUserId"]
+BODY = PUBLISHED["payout_orders"]["sepolia"]
+WALLET = ORDER["payee"]
+
+
+@pytest.fixture(scope="module")
+def module_client() -> Iterator[payerkit.SandboxClient]:
+    """Give a sandbox with a compliant payer and an approved account, for tests that change nothing but by paying."""
+    with payerkit.sandbox(seed=1, clock="manual", decide_after=0) as client:
+        on_board(client)
+        yield client
+
+
+@pytest.fixture
+def client() -> Iterator[payerkit.SandboxClient]:
+    """Give a sandbox of its own with a compliant payer and an approved account."""
+    with payerkit.sandbox(seed=1, clock="manual", accounts_after=0, payouts_after=60) as client:
+        on_board(client)
+        yield client
+
+
+def on_board(client: payerkit.SandboxClient) -> None:
+    """Register a payer who is compliant, and store an account."""
+    payerkit.create_payer(client, PAYER)
+    payerkit.update_agreement(client, USER)
+    client.sandbox.complete_kyc(USER)
+    payerkit.create_payment_detail(client, USER, BANK_DETAILS)
+
+
+def account_of(client: Client, place: int = 0) -> str:
+    """Return the id of the payer's account at a place."""
+    return str(payerkit.list_payment_details(client, USER)["id"][place])
+
+
+def new_request(client: Client, **changes: Any) -> PaymentRequest:
+    """Create the published request, with changes."""
+    order = {name: value for name, value in BODY.items() if name != "isCryptoToFiatAvailable"}
+    return payerkit.create_request(client, order | changes)
+
+
+def new_payment(client: Client, **changes: Any) -> Payment:
+    """Create the published request, with changes, and return its transactions."""
+    return payerkit.request_payment(
+        client,
+        new_request(client, **changes),
+        client_user_id=USER,
+        payment_details_id=account_of(client),
+        wallet=WALLET,
+    )
+
+
+def call(client: Client, method: str, route: str, **query: str) -> Any:
+    """Return the parsed response to a call."""
+    return client.send(Call(operation="call", method=method, route=route, query=query, read=lambda content: content))
+
+
+def payments(client: Client, **query: str) -> dict[str, Any]:
+    """Return the response to a list of payments."""
+    return dict(call(client, "GET", "/v2/payments", **query))
+
+
+def test_the_whole_journey(client: payerkit.SandboxClient) -> None:
+    """A request is paid by the wallet, seen by its reference, and sent to the bank."""
+    before = client.sandbox.wallet("fUSDC-sepolia")["balance"]
+    request = new_request(client, reference="invoice-001")
+    payment = payerkit.request_payment(
+        client, request, client_user_id=USER, payment_details_id=account_of(client), wallet=WALLET
+    )
+    unpaid = payerkit.get_request(client, str(request.request_id))
+    assert (False, "pending", None) == (unpaid.has_been_paid, unpaid.status, unpaid.tx_hash)
+    assert [] == payments(client, reference="invoice-001")["payments"]
+
+    transaction = client.sandbox.pay(payment)
+    paid = payerkit.get_request(client, str(request.request_id))
+    (listed,) = payments(client, reference="invoice-001")["payments"]
+
+    assert (True, "paid", transaction) == (paid.has_been_paid, paid.status, paid.tx_hash)
+    assert (Decimal("25.50"), Decimal("25.50")) == (paid.request_amount, paid.paid_amount)
+    assert ("25.500000", transaction, "invoice-001") == (
+        listed["amount"],
+        listed["sourceTxHash"],
+        listed["request"]["reference"],
+    )
+    assert before - Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]  # with the fee of 0.1 %
+
+
+def test_the_operator_is_paid(module_client: payerkit.SandboxClient) -> None:
+    """The calldata names one address for all payouts, which only a control of the sandbox tells."""
+    row = payerkit.decode_transactions(new_payment(module_client)).iloc[-1]
+
+    assert module_client.sandbox.operator_address == row["recipient"]
+    assert str(row["amount"]) == "25.500000"
+
+
+def test_a_payment_to_a_wallet_can_be_paid_too(module_client: payerkit.SandboxClient) -> None:
+    """POST /v1/pay: native coins, without a payout."""
+    payment = payerkit.initiate_payment(module_client, ORDER)
+    transaction = module_client.sandbox.pay(payment)
+    state = payerkit.get_request(module_client, str(payment.request_id))
+
+    assert (True, False, transaction) == (state.has_been_paid, state.is_crypto_to_fiat_available, state.tx_hash)
+
+
+def test_who_pays_twice_pays_twice(client: payerkit.SandboxClient) -> None:
+    """As on a blockchain: the contracts do not prevent it."""
+    payment = new_payment(client)
+    hashes = {client.sandbox.pay(payment) for _ in range(2)}
+    found = payments(client, requestId=str(payment.request_id))
+
+    assert hashes == {each["sourceTxHash"] for each in found["payments"]}
+    assert Decimal("51.00") == payerkit.get_request(client, str(payment.request_id)).paid_amount
+
+
+def test_a_wallet_without_enough_pays_nothing(client: payerkit.SandboxClient) -> None:
+    """All transactions are made, or none."""
+    payment = new_payment(client)
+    client.sandbox.set_wallet("fUSDC-sepolia", balance="25.5254")
+    with pytest.raises(Refused, match="does not have enough fUSDC-sepolia for the payment"):
+        client.sandbox.pay(payment)
+
+    assert {"balance": Decimal("25.525400"), "allowance": Decimal(0)} == client.sandbox.wallet("fUSDC-sepolia")
+    client.sandbox.set_wallet("fUSDC-sepolia", balance="100")
+    client.sandbox.set_wallet("ETH-sepolia-sepolia", balance="0.000001")
+    with pytest.raises(Refused, match="does not have enough ETH-sepolia-sepolia for gas"):
+        client.sandbox.pay(payment)
+    assert not payerkit.get_request(client, str(payment.request_id)).has_been_paid
+
+
+def test_an_allowance_is_used_up(client: payerkit.SandboxClient) -> None:
+    """With an allowance no approval is asked for; without it, the payment alone fails."""
+    client.sandbox.set_wallet("fUSDC-sepolia", allowance="25.5255")
+    payment = new_payment(client)
+    client.sandbox.pay(payment)
+
+    assert 1 == len(payment.transactions)
+    assert payment.metadata
+    assert payment.metadata.has_enough_allowance is True
+    with pytest.raises(Refused, match="the allowance of fUSDC-sepolia is too small"):
+        client.sandbox.pay(payment)
+
+
+def changed(payment: Payment, place: int, **members: Any) -> Payment:
+    """Return a payment with other members of a transaction."""
+    content = payment.to_dict(reveal=True)
+    content["transactions"][place] |= members
+    return Payment.read(content, order=payment.order, payout=payment.payout)
+
+
+OTHER = "0x00000000000000000000000000000000000000Aa"
+WRONG: dict[str, tuple[Callable[[Payment], Payment], str]] = {
+    "another contract": (lambda payment: changed(payment, 1, to=OTHER), "go to other contracts"),
+    "another token": (lambda payment: changed(payment, 0, to=OTHER), "go to other contracts"),
+    "another payee": (
+        lambda payment: changed(
+            payment, 1, data=str(payment.transactions[1].data).replace("0ff0" * 10, OTHER[2:].lower())
+        ),
+        "pay somebody else",
+    ),
+    "another reference": (
+        lambda payment: changed(
+            payment, 1, data=str(payment.transactions[1].data).replace(str(payment.payment_reference)[2:], "00" * 8)
+        ),
+        "pay no payment or request",
+    ),
+    "no calldata": (lambda payment: changed(payment, 1, data="0x"), "must be calldata"),
+    "cut calldata": (lambda payment: changed(payment, 1, data=str(payment.transactions[1].data)[:80]), "must be call"),
+    "no hexadecimal": (lambda payment: changed(payment, 1, data="0xzz"), "must be calldata"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_transactions_that_were_changed_pay_nothing(module_client: payerkit.SandboxClient, name: str) -> None:
+    """What would pay somebody else, or would not be detected, is refused, and nothing is spent."""
+    change, words = WRONG[name]
+    payment = new_payment(module_client)
+    before = module_client.sandbox.wallet("fUSDC-sepolia")
+    with pytest.raises(Refused, match=words):
+        module_client.sandbox.pay(change(payment))
+
+    assert before == module_client.sandbox.wallet("fUSDC-sepolia")
+    assert not payerkit.get_request(module_client, str(payment.request_id)).has_been_paid
+
+
+@pytest.mark.parametrize("bad", [None, 5, "payment.json", {}])
+def test_only_a_payment_is_paid(module_client: payerkit.SandboxClient, bad: Any) -> None:
+    """Anything else is refused before anything is sent."""
+    with pytest.raises(InvalidInput, match="payment: give a Payment"):
+        module_client.sandbox.pay(bad)
+
+
+REFUSED = [
+    ({"amount": "0"}, "amount"),
+    ({"amount": "1e3"}, "amount"),
+    ({"invoiceCurrency": "nonsense"}, "invoiceCurrency"),
+    ({"paymentCurrency": "ETH-sepolia-sepolia"}, "paymentCurrency"),  # only USDC is paid out
+    ({"paymentCurrency": "nonsense"}, "paymentCurrency"),
+    ({"reference": "x" * 256}, "reference"),
+    ({"isCryptoToFiatAvailable": False}, "isCryptoToFiatAvailable"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field"), REFUSED)
+def test_a_request_that_cannot_be_paid_out_is_refused(
+    module_client: payerkit.SandboxClient, changes: dict[str, Any], field: str
+) -> None:
+    """With the field and the reason."""
+    post = Call(operation="x", method="POST", route="/v2/request", body=RequestBody(BODY | changes), read=lambda _: 0)
+    with pytest.raises(Refused) as caught:
+        module_client.send(post)
+
+    assert [field] == [payerkit.wire.wire_name(problem.field) for problem in caught.value.fields]
+
+
+def test_what_is_missing_is_named(client: payerkit.SandboxClient) -> None:
+    """An unknown request, payer or account; an account that is not approved; a payer who is not compliant."""
+    request_id, account = str(new_request(client).request_id), account_of(client)
+    pay = f"/v2/request/{request_id}/pay"
+    with pytest.raises(NotFound, match="Request 01 not found"):
+        call(client, "GET", "/v2/request/01/pay", clientUserId=USER, paymentDetailsId=account)
+    with pytest.raises(NotFound, match="not found"):
+        call(client, "GET", pay, clientUserId="nobody", paymentDetailsId=account)
+    with pytest.raises(NotFound, match="Payment detail nothing not found"):
+        call(client, "GET", pay, clientUserId=USER, paymentDetailsId="nothing")
+    with pytest.raises(Refused) as caught:
+        call(client, "GET", pay)
+    assert ["client_user_id", "payment_details_id"] == [problem.field for problem in caught.value.fields]
+    with pytest.raises(Refused, match="wallet: must be an address"):
+        call(client, "GET", pay, clientUserId=USER, paymentDetailsId=account, wallet="0x12")
+
+    client.sandbox.decide(account, status="failed")
+    with pytest.raises(Refused, match="only an approved account can be paid"):
+        call(client, "GET", pay, clientUserId=USER, paymentDetailsId=account)
+    client.sandbox.complete_kyc(USER, status="pending")
+    with pytest.raises(Refused) as refused:
+        call(client, "GET", pay, clientUserId=USER, paymentDetailsId=account)
+    assert refused.value.code == "not_yet_passed_kyc_kyb"
+
+
+@pytest.mark.parametrize(
+    ("currency", "rails", "amount", "is_enough"),
+    [
+        ("usd", "local", "1", True),
+        ("usd", "local", "0.99", False),
+        ("usd", "swift", "29.99", False),
+        ("usd", "swift", "30", True),
+        ("eur", "local", "1.10", True),  # 1 EUR, at the sandbox's rate
+        ("eur", "local", "1.09", False),
+        ("gbp", "local", "1", False),
+    ],
+)
+def test_the_least_amount_is_that_of_the_account(
+    module_client: payerkit.SandboxClient, currency: str, rails: str, amount: str, is_enough: bool
+) -> None:
+    """Compared in the account's currency, by its rails."""
+    detail = payerkit.create_payment_detail(module_client, USER, BANK_DETAILS | {"currency": currency, "rails": rails})
+    request = str(new_request(module_client, amount=amount).request_id)
+    query = {"clientUserId": USER, "paymentDetailsId": str(detail.id)}
+    if is_enough:
+        assert call(module_client, "GET", f"/v2/request/{request}/pay", **query)["transactions"]
+        return
+    with pytest.raises(Refused) as caught:
+        call(module_client, "GET", f"/v2/request/{request}/pay", **query)
+    assert ["below_currency_limit"] == [problem.code for problem in caught.value.fields]
+
+
+def test_without_a_wallet_nothing_is_said_of_it(module_client: payerkit.SandboxClient) -> None:
+    """Balance and allowance are those of a wallet."""
+    query = {"clientUserId": USER, "paymentDetailsId": account_of(module_client)}
+    route = f"/v2/request/{new_request(module_client).request_id}/pay"
+    without, given = (call(module_client, "GET", route, **query, **extra) for extra in ({}, {"wallet": WALLET}))
+
+    missing = {"hasEnoughAllowance", "hasEnoughBalance", "hasEnoughGas"}
+    assert missing == given["metadata"].keys() - without["metadata"].keys()
+    assert 2 == len(without["transactions"])
+
+
+def test_a_quote_ends_by_a_wall_clock() -> None:
+    """Who checks a quote compares it with real time, which a manual clock does not have."""
+    with payerkit.sandbox(decide_after=0) as client:
+        on_board(client)
+        payment = new_payment(client)
+        assert payment.metadata
+        assert payment.metadata.quote_expires_at
+        left = payment.metadata.quote_expires_at - client.sandbox.now()
+
+    assert 880 < left.total_seconds() <= 900
+
+
+def test_payments_are_filtered_and_paged(client: payerkit.SandboxClient) -> None:
+    """Every documented filter restricts the list; pages do not overlap."""
+    paid = {}
+    for number in range(5):
+        payment = new_payment(client, reference=f"invoice-{number}")
+        paid[f"invoice-{number}"] = (payment, client.sandbox.pay(payment))
+        client.sandbox.advance(hours=1)
+    payment, transaction = paid["invoice-2"]
+    filters = {
+        "txHash": transaction,
+        "paymentReference": str(payment.payment_reference),
+        "requestId": str(payment.request_id),
+        "reference": "invoice-2",
+    }
+    for name, value in filters.items():
+        found = payments(client, **{name: value})
+        assert (1, transaction) == (found["pagination"]["total"], found["payments"][0]["sourceTxHash"]), name
+    for query, total in [
+        ({"walletAddress": WALLET}, 5),
+        ({"walletAddress": OTHER}, 0),
+        ({"invoiceCurrency": "usd"}, 5),
+        ({"invoiceCurrency": "EUR"}, 0),
+        ({"paymentCurrency": "USDC-sepolia"}, 5),
+        ({"type": "direct"}, 5),
+        ({"type": "conversion"}, 0),
+        ({"type": "direct", "fromDate": "2026-01-01T01:30:00Z", "toDate": "2026-01-01T03:00:00Z"}, 2),
+    ]:
+        assert total == payments(client, **query)["pagination"]["total"], query
+
+    pages = [payments(client, type="direct", limit="2", offset=str(offset)) for offset in (0, 2, 4)]
+    assert [True, True, False] == [page["pagination"]["hasMore"] for page in pages]
+    assert [f"invoice-{number}" for number in range(5)] == [
+        each["request"]["reference"] for page in pages for each in page["payments"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"fromDate": "2026-01-01T00:00:00Z"}, {"type": "x"}, {"type": "direct", "fromDate": "yesterday"}]
+)
+def test_a_list_without_a_filter_is_refused(module_client: payerkit.SandboxClient, query: dict[str, str]) -> None:
+    """At least one filter is needed, and a time has its zone."""
+    with pytest.raises(Refused):
+        payments(module_client, **query)
+
+
+@pytest.mark.parametrize(
+    ("bank", "outcome"),
+    [
+        ("Chase", "fiat_sent"),
+        ("Example Bank payout bounced", "bounced"),
+        (" example bank PAYOUT failed ", "failed"),
+        ("Example Bank bounced", "fiat_sent"),
+    ],
+)
+def test_the_name_of_the_bank_says_how_payouts_end(bank: str, outcome: str) -> None:
+    """Test values, as for bank details."""
+    assert outcome == payout_outcome(bank)
+
+
+def test_payouts_follow_the_clock_and_the_hand() -> None:
+    """In equal parts; a state that is set by hand is the last one."""
+    steps = payout_transitions(100.0, "bounced", 60)
+    by_hand = payout_transitions(100.0, "fiat_sent", 60, "ongoing_checks", 140.0)
+
+    assert [(100.0, "pending_internal_assessment"), (130.0, "sending_fiat"), (160.0, "bounced")] == [
+        (each.time, each.state) for each in steps
+    ]
+    assert ["pending_internal_assessment", "sending_fiat", "ongoing_checks"] == [each.state for each in by_hand]
+    assert [(5.0, "pending_internal_assessment"), (5.0, "failed")] == [
+        (each.time, each.state) for each in payout_transitions(5.0, "failed", 0)
+    ]
+
+
+def test_payouts_are_decided_by_hand(client: payerkit.SandboxClient) -> None:
+    """Once something is paid; the words are those of the operator."""
+    payment = new_payment(client)
+    with pytest.raises(NotFound, match="has no payout; pay it first"):
+        client.sandbox.decide_payout(str(payment.request_id), status="bounced")
+    client.sandbox.pay(payment)
+    client.sandbox.decide_payout(str(payment.request_id), status="bounced", reason="The name does not match.")
+    with pytest.raises(Refused, match="status"):
+        client.sandbox.decide_payout(str(payment.request_id), status="arrived")
+
+
+def test_other_keys_see_no_requests() -> None:
+    """Each key has a world of its own: its requests and payments, too."""
+    keys = {"alice": "key-of-alice-0001", "bob": "key-of-bob-00000001"}
+    with (
+        payerkit.sandbox(api_keys=keys, decide_after=0) as alice,
+        payerkit.connect(alice.base_url, api_key=keys["bob"]) as bob,
+    ):
+        on_board(alice)
+        payment = new_payment(alice, reference="invoice-001")
+        alice.sandbox.pay(payment)
+        with pytest.raises(NotFound):
+            payerkit.get_request(bob, str(payment.request_id))
+
+        assert 0 == payments(bob, reference="invoice-001")["pagination"]["total"]
+        assert 1 == payments(alice, reference="invoice-001")["pagination"]["total"]
+
+
+@pytest.mark.slow
+def test_payments_at_once_spend_what_is_there(client: payerkit.SandboxClient) -> None:
+    """Of two payments that the wallet can pay only once, one is made."""
+    client.sandbox.set_wallet("fUSDC-sepolia", balance="60")
+    pending = [new_payment(client) for _ in range(6)]
+
+    def pay(payment: Payment) -> bool:
+        try:
+            client.sandbox.pay(payment)
+        except Refused:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(pay, pending))
+
+    assert 2 == sum(made)
+    assert Decimal(60) - 2 * Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]
+    assert 2 == payments(client, type="direct")["pagination"]["total"]
+
+
+def test_amounts_in_dollars_are_exact() -> None:
+    """Rounded down to cents."""
+    assert "11.00" == total_in_usd({"amount": "10", "invoiceCurrency": "EUR"}, Rates({}))
+    assert "0.00" == total_in_usd({"amount": "0.009", "invoiceCurrency": "USD"}, Rates({}))
