@@ -102,8 +102,9 @@ class InvalidSignature(InvalidInput):
     """The signature of an event does not match its body: anybody may have sent it, so nothing in it can be believed."""
 
     advice = (
-        "Verify the raw bytes of the body as they arrived: a body that was parsed and written again has another "
-        "signature. If these were the raw bytes, the secret is that of another webhook, or somebody else sent them."
+        "Verify the raw bytes of the body as they arrived, such as request.get_data() in Flask or await request.body() "
+        "in FastAPI: a body that was parsed and written again has another signature. If these were the raw bytes, the "
+        "secret is that of another webhook, or somebody else sent them."
     )
 
 

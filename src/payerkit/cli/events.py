@@ -35,11 +35,7 @@ def run(options: Namespace) -> int:
     try:
         listening = listen(_HOST, options.listen)
     except SetupError as error:
-        problem = InvalidInput(str(error).replace("port:", "--listen:"))
-    else:
-        problem = None
-    if problem is not None:
-        raise problem
+        raise InvalidInput(str(error).replace("port:", "--listen:")) from None
     receiver = EventReceiver(file, secret, _show)
     url = f"http://{_HOST}:{listening.getsockname()[1]}"
     lines = [

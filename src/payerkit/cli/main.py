@@ -349,10 +349,10 @@ def _refusals(text: str) -> int | None:
     return int(text)
 
 
-_EVENTS = """Receive events (webhooks) on this machine until you press Ctrl+C; this is beyond the specification. Each one
-is verified with the secret in PAYERKIT_EVENTS_SECRET, or one that you type, and appended to a file before the service
-is told that it arrived. One with a wrong signature is refused with 401. The service reaches the port through a tunnel
-or proxy of yours. payerkit.read_events(FILE) reads the file."""
+_EVENTS = """Receive events (webhooks) on this machine until you press Ctrl+C; this is beyond the specification. Each
+one is verified with the secret in PAYERKIT_EVENTS_SECRET, or one that you type, and appended to a file before the
+service is told that it arrived. One with a wrong signature is refused with 401. The service reaches the port through a
+tunnel or proxy of yours. payerkit.read_events(FILE) reads the file."""
 
 
 def _add_events(parser: argparse.ArgumentParser) -> None:

@@ -130,7 +130,7 @@ class _Row:
 
     def cells(self, *, reveal: bool) -> dict[str, Any]:
         """Return the columns that have a value."""
-        cells: dict[str, Any] = {"signature": self.signature, "deliveries": self.deliveries}
+        cells: dict[str, Any] = {"amount": None, "signature": self.signature, "deliveries": self.deliveries}
         if self.first is not None:
             cells |= {"delivery": self.first.delivery_id, "received_at": _pandas_time(self.first.received_at)}
             cells |= {"retry_count": self.retry_count, "is_test": self.first.is_test}
@@ -191,7 +191,7 @@ def _read_event(body: bytes) -> Event:
     try:
         return Event.read(parse_json(body))
     except ValueError:
-        return Event()
+        return Event.read({})
 
 
 def _keys(delivery: Delivery, event: Event) -> list[str]:

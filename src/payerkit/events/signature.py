@@ -18,11 +18,6 @@ Secret = str | bytes | Iterable[str | bytes]
 _DIGITS = re.compile("(?:sha256=)?([0-9a-fA-F]{64})")
 """A signature in hexadecimal digits; some write what it is in front."""
 
-_REWRITTEN = (
-    "body: not what was signed: it was parsed and written again. Verify the raw bytes as they arrived, such as "
-    "request.get_data() in Flask or await request.body() in FastAPI."
-)
-
 
 @without_internal_frames
 def verify_event(body: bytes, signature: str, secret: Secret) -> Event:
@@ -97,7 +92,7 @@ def _explain(body: bytes, signature: object, secrets: tuple[bytes, ...]) -> str:
     if not isinstance(signature, str) or _DIGITS.fullmatch(signature.strip()) is None:
         return "signature: not 64 hexadecimal digits, as in the header x-request-network-signature."
     if is_signed(_compact(body), signature, secrets):
-        return _REWRITTEN
+        return "body: not what was signed: it was parsed and written again."
     if any(secret != secret.strip() for secret in secrets):
         return "signature: does not match. The secret begins or ends with a blank or a line break: remove it."
     return "signature: does not match the body."
