@@ -71,12 +71,16 @@ def mask_text(text: str) -> str:
 
     Names of people cannot be told from other words, so they stay.
     """
-    shown = visible(" ".join(_PRIVATE.sub(MASK, text[: 10 * _MAX_LENGTH]).split()))
+    shown = visible(" ".join(_PRIVATE.sub(MASK, text[: 2 * _MAX_LENGTH]).split()))
     return shown if len(shown) <= _MAX_LENGTH else shown[:_MAX_LENGTH] + "…"
 
 
-_PRIVATE = re.compile(r"[^\s@<>(),;:\"']+@[^\s@<>(),;:\"']+|(?:[A-Z]{2}[ -]?)?[0-9](?:[ .-]?[0-9A-Z]){4,}[0-9]")
-"""An e-mail address, or a number of six digits or more, such as an IBAN, however it is grouped."""
+_PRIVATE = re.compile(
+    r"[^\s@<>(),;:\"']+@[^\s@<>(),;:\"']+"  # an e-mail address
+    r"|[A-Z]{2}[0-9]{2}(?:[ -]?[0-9A-Z]){8,}"  # an IBAN, however it is grouped
+    r"|[0-9](?:[ .-]?[0-9]){5,}"  # a number of six digits or more, however it is grouped
+)
+"""What a text must not show."""
 
 
 def holds_email(text: str) -> bool:

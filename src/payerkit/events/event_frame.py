@@ -70,9 +70,9 @@ _YEARS = range(1678, 2262)
 def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bool = False) -> pd.DataFrame:
     """Return the events in files, each one once: **beyond the specification**.
 
-    An event may be delivered several times, and the service sends some of them in variants, too, such as
-    "payment.confirmed.checkout". Both are counted in the row of the event. The same event through two webhooks, with
-    the same body and a time in it, is one row.
+    An event may be delivered several times, and the service sends some in variants, too, such as
+    "payment.confirmed.checkout". The row of the event counts its deliveries and names its variants. If it came through
+    two webhooks, with the same body and a time in it, it is one row as well.
 
     Args:
         source: A file that `payerkit events` wrote; a folder, of which all .jsonl and .json files are read; or a list
