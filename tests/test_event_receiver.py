@@ -230,6 +230,17 @@ def test_a_half_line_is_cut_off(path: Path, left: bytes, stays: bytes) -> None:
     assert (stays, stays + LINE) == (at_start, path.read_bytes())
 
 
+def test_a_line_may_be_cut_anywhere(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was written of the second line, the first one and the next one are whole."""
+    monkeypatch.setattr(events_file, "sync_file", lambda _: None)
+    file = EventsFile(path)
+    for cut in range(len(LINE) - 1):
+        path.write_bytes(LINE + LINE[:cut])
+        file.append(LINE)
+
+        assert LINE * 2 == path.read_bytes()
+
+
 @pytest.mark.parametrize("content", [b"notes of mine", b"{", b'{"event":"x"}', b"\n", b"\0"])
 def test_another_file_is_left_alone(path: Path, content: bytes) -> None:
     """What is no file of events is refused, and nothing of it is cut off; except what may be the start of one."""
