@@ -19,7 +19,7 @@ import payerkit
 PACKAGE = Path(payerkit.__file__).parent
 MODULES: dict[str, str] = vars(payerkit)["_MODULES"]
 FLOORS = [
-    {"errors", "html", "wording", "_tsv"},
+    {"errors", "html", "wording", "disk", "_tsv"},
     {"wire", "findings", "retry", "explanations"},
     {"checks", "onchain"},
     {"policy"},
@@ -27,7 +27,7 @@ FLOORS = [
     {"signing"},
     {"masking"},
     {"models"},
-    {"frames", "client", "sample_payments", "tables", "widgets"},
+    {"frames", "client", "events", "sample_payments", "tables", "widgets"},
     {"endpoints", "sandbox_controls"},
     {"payouts"},
     {"bulk", "forms"},
@@ -119,7 +119,7 @@ def test_every_part_has_its_floor() -> None:
     assert parts == {name for names in FLOORS for name in names}
 
 
-@pytest.mark.parametrize("folder", ["bulk", "forms", "policy", "review", "signing", "tables", "widgets"])
+@pytest.mark.parametrize("folder", ["bulk", "events", "forms", "policy", "review", "signing", "tables", "widgets"])
 def test_every_module_is_in_the_map_of_its_folder(folder: str) -> None:
     """A reader finds each module of a large folder by its subject, and none that is gone."""
     named = re.findall(

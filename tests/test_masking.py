@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from payerkit import masking
 from payerkit.checks.schema import MASK, SCHEMAS
-from payerkit.masking import ApiKey, mask_account, redact
+from payerkit.masking import ApiKey, mask, mask_account, mask_text, redact
 
 SECRET = "sk_live_51H8_not_a_real_key"
 
@@ -115,3 +115,30 @@ def test_looking_first_whether_a_value_is_there_changes_nothing(
         expected = redact(text, values)
 
     assert expected == redact(text, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Beneficiary name mismatch", "Beneficiary name mismatch"),
+        ("Account 253009233489 is closed.", "Account •••• is closed."),
+        ("12-34-56 12345678", "••••"),
+        ("IBAN DE89 3704 0044 0532 0130 00: wrong", "IBAN ••••: wrong"),
+        ("Ask <zoe@example.com>, (q+x@a.example.org) or 'x@y'", "Ask <••••>, (••••) or '••••'"),
+        ("Wait 5 days, then send 30 USD 10 times (code 12345)", "Wait 5 days, then send 30 USD 10 times (code 12345)"),
+        ("two\nlines\u202e", "two lines\\u202e"),
+        ("x" * 600, "x" * 500 + "…"),
+        ("", ""),
+    ],
+)
+def test_texts_of_others_hide_what_is_personal(text: str, shown: str) -> None:
+    """E-mail addresses and long numbers go; words, small numbers and names stay, in one visible line."""
+    assert shown == mask_text(text) == mask("rejection_message", text)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1], '{"a": 1}'])
+def test_what_others_define_is_masked_as_a_whole(value: object) -> None:
+    """Nobody knows which of its members are personal."""
+    assert {"rawPayload": MASK, "x": {"customerInfo": MASK}} == mask(
+        "", {"rawPayload": value, "x": {"customerInfo": value}}
+    )

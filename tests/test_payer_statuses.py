@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ COLUMNS = {
     "account_statuses": "string",
     "whose_move": "string",
     "what_to_do": "string",
+    "reason": "string",
     "since": "datetime64[ns, UTC]",
     "checked_at": "datetime64[ns, UTC]",
     "error": "string",
@@ -388,6 +390,8 @@ def test_a_payer_who_was_not_read_has_no_history(read: Read) -> None:
         (["user-1"], {"rate": 0}, "rate: "),
         (["user-1"], {"accounts": "no"}, "accounts: expected True or False"),
         (["user-1"], {"previous": "last-week.csv"}, "previous: expected an earlier result"),
+        (["user-1"], {"events": "events.jsonl"}, "events: expected a result of read_events"),
+        (["user-1"], {"events": pd.DataFrame({"event": []})}, "events: expected a result of read_events"),
         (
             ["user-1"],
             {"previous": pd.DataFrame({"client_user_id": ["user-1"]})},
@@ -418,3 +422,158 @@ def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Clie
 
     assert list(one) == list(again)
     assert 4 == len({*one, *other})
+
+
+FAILED_ACCOUNT = {
+    "event": "payment_detail.updated",
+    "status": "failed",
+    "paymentDetailsId": "1",
+    "rejectionMessage": "Beneficiary name mismatch",
+}
+
+
+def compliance(kyc: str, time: str, name: str = "user-1", *, compliant: bool = False) -> dict[str, Any]:
+    """Return an event about the statuses of a payer who has signed."""
+    statuses = {"kycStatus": kyc, "agreementStatus": "completed", "isCompliant": compliant}
+    return {"event": "compliance.updated", "clientUserId": name, "timestamp": time, **statuses}
+
+
+def detail(status: str, time: str | None, account_id: str = "1", **more: str) -> dict[str, Any]:
+    """Return an event about the status of an account."""
+    event = {"event": "payment_detail.updated", "paymentDetailsId": account_id, "status": status, "timestamp": time}
+    return {name: value for name, value in (event | more).items() if value is not None}
+
+
+SINCE = [
+    # statuses of payer and accounts, events -> since
+    (REVIEW, [], [compliance("pending", "2026-01-05T08:00:00Z")], "2026-01-05T08:00:00Z"),
+    (
+        REVIEW,
+        [],
+        [
+            compliance("pending", "2026-01-06T08:00:00Z"),
+            compliance("initiated", "2026-01-05T08:00:00Z"),  # earlier, wherever it stands
+            compliance("pending", "2026-01-04T08:00:00Z"),
+            compliance("pending", "2026-01-07T08:00:00Z"),  # no change
+        ],
+        "2026-01-06T08:00:00Z",
+    ),
+    (REVIEW, [], [compliance("approved", "2026-01-05T08:00:00Z")], None),  # it changed again, and no event says when
+    (REVIEW, [], [compliance("pending", "2026-01-05T08:00:00Z", "user-2")], None),  # another payer
+    (REVIEW, [], [compliance("pending", "2999-01-05T08:00:00Z")], None),  # the future
+    (REVIEW, [], [detail("failed", "2026-01-05T08:00:00Z")], None),  # of an account that is not there
+    (
+        READY,
+        [account("failed")],
+        [compliance("approved", "2026-01-05T08:00:00Z", compliant=True), detail("failed", "2026-01-06T08:00:00Z")],
+        "2026-01-06T08:00:00Z",
+    ),
+    (READY, [account("failed")], [compliance("approved", "2026-01-05T08:00:00Z", compliant=True)], None),
+    (
+        REVIEW,  # the payer is stuck, whatever happened to an account
+        [account("failed")],
+        [compliance("pending", "2026-01-05T08:00:00Z"), detail("failed", "2026-01-06T08:00:00Z")],
+        "2026-01-05T08:00:00Z",
+    ),
+    (REVIEW | {"updatedAt": "2026-01-02T00:00:00Z"}, [], [compliance("pending", "2026-01-05")], "2026-01-02T00:00:00Z"),
+]
+
+
+@pytest.mark.parametrize(("status", "accounts", "events", "expected"), SINCE)
+def test_since_is_what_events_say(
+    read: Read, status: dict[str, Any], accounts: list[Any], events: list[Any], expected: str | None
+) -> None:
+    """The first event since the last change tells it, if the last one says what holds now."""
+    with StatusService({"user-1": status}, {"user-1": accounts}) as service:
+        since = read(service, events=payerkit.read_events(events))["since"]
+
+    assert ([] if expected is None else [pd.Timestamp(expected)]) == list(since.dropna())
+
+
+def test_without_a_time_an_event_holds_since_it_arrived(read: Read) -> None:
+    """The status was there by then."""
+    arrival = "2026-01-05T08:00:00Z"
+    line = {"received_at": arrival, "headers": {}, "body": json.dumps(compliance("pending", ""))}
+    with StatusService({"user-1": REVIEW}) as service:
+        assert pd.Timestamp(arrival) == cell(read(service, events=payerkit.read_events([line])), "since")
+
+
+REASONS = [
+    # accounts, events -> reason
+    ([account("failed")], [FAILED_ACCOUNT], "Beneficiary name mismatch"),
+    ([account("failed")], [], None),
+    ([account("approved")], [FAILED_ACCOUNT], None),  # it failed once
+    ([account("failed"), account("approved", id="2")], [FAILED_ACCOUNT], None),  # replaced
+    (
+        [account("failed")],  # once more, and no event says why
+        [FAILED_ACCOUNT | {"timestamp": "2026-01-04"}, detail("approved", "2026-01-05")],
+        None,
+    ),
+    (
+        [account("failed"), account("rejected", "Other Payee", id="2")],
+        [FAILED_ACCOUNT, detail("rejected", None, "2", rejectionMessage="Account closed")],
+        "Beneficiary name mismatch; Account closed",
+    ),
+    (
+        [account("failed"), account("failed", "Other Payee", id="2")],
+        [FAILED_ACCOUNT, FAILED_ACCOUNT | {"paymentDetailsId": "2"}],
+        "Beneficiary name mismatch",
+    ),
+]
+
+
+@pytest.mark.parametrize("status", [READY, REVIEW])
+@pytest.mark.parametrize(("accounts", "events", "expected"), REASONS)
+def test_the_reason_stands_in_events(
+    read: Read, status: dict[str, Any], accounts: list[Any], events: list[Any], expected: str | None
+) -> None:
+    """Why an account that counts was rejected, as long as it is."""
+    said = [{**event, "place": place} for place, event in enumerate(events)]  # each of them another one
+    with StatusService({"user-1": status}, {"user-1": accounts}) as service:
+        reasons = read(service, events=payerkit.read_events(said))["reason"]
+
+    assert ([] if expected is None else [expected]) == list(reasons.dropna())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"headers": {"x-request-network-test": "true"}}, {"headers": {"x-request-network-signature": "0" * 64}}],
+)
+def test_tests_and_forgeries_say_nothing(read: Read, more: dict[str, Any]) -> None:
+    """They are in the frame of events, and in no payer's reason."""
+    line = {"body": json.dumps(FAILED_ACCOUNT), **more}
+    is_forged = "x-request-network-signature" in more["headers"]
+    events = payerkit.read_events([line], secret="secret" if is_forged else None)
+    with StatusService({"user-1": READY}, {"user-1": [account("failed")]}) as service:
+        assert cell(read(service, events=events), "reason") is pd.NA
+
+
+def test_events_of_ids_that_are_masked_cannot_be_told(read: Read) -> None:
+    """An id that is an e-mail address is masked in both frames, so the events have to be read with `reveal=True`."""
+    events = [compliance("pending", "2026-01-05T08:00:00Z", "zoe@example.com")]
+    with StatusService({"zoe@example.com": REVIEW, "user-1": REVIEW}) as service:
+        with pytest.raises(InvalidInput, match="events: ids that are e-mail addresses are masked"):
+            read(service, events=payerkit.read_events(events))
+        assert [] == service.asked
+        others = read(service, ["user-1"], events=payerkit.read_events(events))
+        told = read(service, events=payerkit.read_events(events, reveal=True))
+
+    assert others["since"].isna().all()
+    assert (pd.Timestamp("2026-01-05T08:00:00Z"), "••••") == (cell(told, "since"), cell(told, "client_user_id"))
+
+
+def test_events_may_come_from_a_file(read: Read, tmp_path: Path) -> None:
+    """Saved as CSV and read as text, they say the same."""
+    events = [
+        compliance("approved", "2026-01-05T08:00:00Z", compliant=True),
+        detail("failed", "2026-01-06"),
+        FAILED_ACCOUNT,
+    ]
+    payerkit.read_events(events).to_csv(tmp_path / "events.csv", index=False)
+    with StatusService({"user-1": READY}, {"user-1": [account("failed")]}) as service:
+        frame = read(service, events=pd.read_csv(tmp_path / "events.csv", dtype=str))
+
+    assert ("Beneficiary name mismatch", pd.Timestamp("2026-01-06", tz="UTC")) == (
+        cell(frame, "reason"),
+        cell(frame, "since"),
+    )

@@ -122,14 +122,16 @@ def test_glossary_has_each_word_once_in_order() -> None:
     assert sorted(set(words), key=str.lower) == words
 
 
-COMMANDS = sorted(set(re.findall(r"payerkit (lab|demo|sandbox|onboard|inspect)(?: [\w.]+)?( --[a-z-]+)?", README)))
+COMMANDS = sorted(
+    set(re.findall(r"payerkit (lab|demo|sandbox|onboard|events|inspect)(?: [\w.]+)?( --[a-z-]+)?", README))
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_exist(command: tuple[str, str]) -> None:
     """Every command and option that the README names exists."""
     name, option = command[0], command[1].strip()
-    has_value = option in {"--db", "--html", "--policy"}
+    has_value = option in {"--db", "--html", "--policy", "--to"}
     arguments = [
         name,
         *(["x"] if name == "inspect" else []),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from payerkit.events.event import Event
 from payerkit.models import (
     AgreementUpdate,
     Payer,
@@ -110,11 +111,12 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-NAMES = sorted({field.alias or "" for model, _ in MODELS for field in model.model_fields.values()} | {"status"})
+READ = [model for model, _ in MODELS] + [Event]
+NAMES = sorted({field.alias or "" for model in READ for field in model.model_fields.values()} | {"status"})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [PayerStatus, AgreementUpdate, PaymentDetail, Payment])
+@pytest.mark.parametrize("model", [PayerStatus, AgreementUpdate, PaymentDetail, Payment, Event])
 @given(answer=st.dictionaries(st.sampled_from(NAMES) | st.text(), JSON, max_size=6))
 def test_every_response_is_read_and_shown(model: type[Response], answer: dict[str, Any]) -> None:
     """Any JSON object is read, kept and shown."""

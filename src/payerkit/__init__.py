@@ -4,7 +4,7 @@ All public names are listed here once. Each is loaded on first use, so that `imp
 
 The modules, from the ground up; each imports only from its own line and the lines above it (a test holds this):
 
-    errors, html, wording           what callers may catch; HTML fragments; words for counts and lists
+    errors, html, wording, disk     what callers may catch; HTML fragments; words for counts; waiting for the disk
     wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
     explanations                    what each status means, and whose move it is
     checks, onchain                 check records before they are sent; decode calldata; tables of contracts and tokens
@@ -14,6 +14,7 @@ The modules, from the ground up; each imports only from its own line and the lin
     masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
     client, frames                  HTTP, and what each failure proves; DataFrames of records
+    events                          what the service reports by itself, verified and read; a receiver
     sample_payments                 example payments, an honest one and bad ones
     widgets                         what every widget is made of: one model, its code sent once a page
     tables                          spreadsheets and text files, as people have them, to tables named by field
@@ -41,6 +42,7 @@ _MODULES = {
     "BankDetailsForm": "forms",
     "Client": "client",
     "DeclaredFee": "models",
+    "Event": "events.event",
     "Explanation": "explanations",
     "FieldProblem": "errors",
     "Finding": "findings",
@@ -48,6 +50,7 @@ _MODULES = {
     "InterruptedCall": "errors",
     "InterruptedRun": "errors",
     "InvalidInput": "errors",
+    "InvalidSignature": "errors",
     "KnownAddress": "policy.address_book",
     "Mapping": "tables.mapping",
     "MappingForm": "forms.mapping_form",
@@ -115,6 +118,7 @@ _MODULES = {
     "plan_onboarding": "bulk.plan",
     "propose_mapping": "tables.mapping",
     "read_bank_details": "tables.read",
+    "read_events": "events.event_frame",
     "read_payers": "tables.read",
     "read_payment": "models.files",
     "request_payment": "payouts.request_calls",
@@ -124,6 +128,7 @@ _MODULES = {
     "statuses": "explanations",
     "template": "tables.template",
     "update_agreement": "endpoints",
+    "verify_event": "events.signature",
     "wait_for": "bulk.wait_for",
     "write_clear_signing": "signing.clear_signing_descriptors",
     "write_safe_files": "bulk.safe_files",

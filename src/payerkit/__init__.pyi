@@ -58,6 +58,7 @@ from payerkit.errors import (
     InterruptedCall as InterruptedCall,
     InterruptedRun as InterruptedRun,
     InvalidInput as InvalidInput,
+    InvalidSignature as InvalidSignature,
     NotFound as NotFound,
     NotSent as NotSent,
     PayeeWarning as PayeeWarning,
@@ -71,6 +72,9 @@ from payerkit.errors import (
     UnreadableAnswer as UnreadableAnswer,
     WrongKey as WrongKey,
 )
+from payerkit.events.event import Event as Event
+from payerkit.events.event_frame import read_events as read_events
+from payerkit.events.signature import verify_event as verify_event
 from payerkit.explanations import (
     Explanation as Explanation,
     explain as explain,

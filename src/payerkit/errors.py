@@ -2,6 +2,7 @@
 
     PayerkitError
     ├── InvalidInput          found here, nothing was sent: correct the fields that it names
+    │   └── InvalidSignature  an event that anybody may have sent: believe nothing in it
     ├── NotSent               the request never left: check the address and the network, then call again
     ├── Refused               the service read the request and refused it: nothing happened
     │   ├── WrongKey          401, and 403 unless its code is about the payer: check the key
@@ -95,6 +96,16 @@ def _rebuilt(kind: type[PayerkitError], message: str, state: dict[str, Any]) -> 
 
 class InvalidInput(PayerkitError, ValueError):  # noqa: N818 - named after what a caller did
     """An argument cannot be used; found here, before anything was sent. `fields` names every invalid field."""
+
+
+class InvalidSignature(InvalidInput):
+    """The signature of an event does not match its body: anybody may have sent it, so nothing in it can be believed."""
+
+    advice = (
+        "Verify the raw bytes of the body as they arrived, such as request.get_data() in Flask or await request.body() "
+        "in FastAPI: a body that was parsed and written again has another signature. If these were the raw bytes, the "
+        "secret is that of another webhook, or somebody else sent them."
+    )
 
 
 class NotSent(PayerkitError):  # noqa: N818

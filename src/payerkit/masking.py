@@ -18,6 +18,9 @@ _MASKING = {wire_name(name): field.masking for schema in SCHEMAS.values() for na
 _PERSONAL_OBJECTS = {"customerInfo", "rawPayload"}
 """Objects in responses and events that are masked as a whole: what others put into them is not known."""
 
+_TEXTS = {"failureReason", "rejectionMessage"}
+"""Texts of the service about a person's data, which may repeat some of it."""
+
 _MAX_LENGTH = 500
 """Characters of a redacted text that a message shows."""
 
@@ -33,7 +36,7 @@ def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
     An account holder is shown if it is a business, else as initials. An id or a link is hidden if it contains an
     e-mail address. Any spelling of a name is accepted.
     """
-    if isinstance(value, dict | list) and value and wire_name(name) in _PERSONAL_OBJECTS:
+    if isinstance(value, dict | list | str) and value and wire_name(name) in _PERSONAL_OBJECTS:
         return MASK
     if isinstance(value, dict):
         holder = value.get("beneficiaryType", value.get("beneficiary_type"))
@@ -43,6 +46,8 @@ def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
     if value is None or value == "" or hasattr(value, "get_secret_value"):  # empty, or masked by its type
         return value
     name, masking = wire_name(name), masking_of(name)
+    if name in _TEXTS:
+        return mask_text(str(value))
     if masking == "account":
         return mask_account(str(value))
     if masking == "holder":
@@ -59,6 +64,23 @@ def mask_account(number: str) -> str:
 def mask_name(name: str) -> str:
     """Return a person's name as initials."""
     return " ".join(word[0] + MASK for word in name.split()) or MASK
+
+
+def mask_text(text: str) -> str:
+    """Return a text that others wrote, safe to show: without e-mail addresses and long numbers, in one visible line.
+
+    Names of people cannot be told from other words, so they stay.
+    """
+    shown = visible(" ".join(_PRIVATE.sub(MASK, text[: 2 * _MAX_LENGTH]).split()))
+    return shown if len(shown) <= _MAX_LENGTH else shown[:_MAX_LENGTH] + "…"
+
+
+_PRIVATE = re.compile(
+    r"[^\s@<>(),;:\"']+@[^\s@<>(),;:\"']+"  # an e-mail address
+    r"|[A-Z]{2}[0-9]{2}(?:[ -]?[0-9A-Z]){8,}"  # an IBAN, however it is grouped
+    r"|[0-9](?:[ .-]?[0-9]){5,}"  # a number of six digits or more, however it is grouped
+)
+"""What a text must not show."""
 
 
 def holds_email(text: str) -> bool:

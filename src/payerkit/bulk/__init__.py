@@ -47,6 +47,6 @@ The modules, by subject (a test holds that each is named):
 
     Many payers, without sending
         list_many                their accounts
-        payer_statuses           their statuses; snapshots: how these are read
+        payer_statuses           their statuses; snapshots: how these are read; payer_events: what events add
         wait_for                 wait until they are approved
 """

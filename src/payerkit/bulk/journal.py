@@ -27,6 +27,7 @@ from typing import Any, Literal, Self
 
 from pydantic_core import from_json, to_json
 
+from payerkit.disk import sync_folder
 from payerkit.errors import InvalidInput
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting", "duplicate"]
@@ -445,7 +446,7 @@ def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         if durable:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         file = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
     except OSError as error:
         raise InvalidInput(f"journal: {path.name} cannot be opened ({error.strerror}).") from None
@@ -476,16 +477,6 @@ def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit. Use another file.")
     file.close()
     raise problem
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until the name of a new file is on the disk; Windows does so by itself."""
-    if os.name != "nt":
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
 
 
 def _check_application(file: sqlite3.Connection) -> bool:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from payerkit.bulk.list_many import distinct_ids
 from payerkit.bulk.options import Options
+from payerkit.bulk.payer_events import PayerEvents
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.snapshots import Snapshot, take_snapshots
 from payerkit.bulk.workers import INTERRUPTED
@@ -31,6 +32,7 @@ _DTYPES = {
     "account_statuses": "string",
     "whose_move": "string",
     "what_to_do": "string",
+    "reason": "string",
     "since": _TIME,
     "checked_at": _TIME,
     "error": "string",
@@ -49,6 +51,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     *,
     accounts: bool = True,
     previous: pd.DataFrame | None = None,
+    events: pd.DataFrame | None = None,
     workers: int = 32,
     rate: float | None = None,
     progress: bool = True,
@@ -64,6 +67,8 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         ids: Client user ids, such as a column; duplicates are requested once.
         accounts: False to leave out the accounts, and with them one of the two requests.
         previous: An earlier result for the same payers, perhaps of last week, from which `since` is taken over.
+        events: From `read_events`, for `reason` and `since`; this is beyond the specification. If ids are e-mail
+            addresses, read them with `reveal=True`.
         workers: Calls at the same time, 1 to 256.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
@@ -75,13 +80,14 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         three), the number of accounts; `accounts_approved`, `accounts_open` and `accounts_failed`, without those that
         are deactivated or replaced (a failed account is replaced by an account in the same currency with the same
         holder or number that has not failed); `account_statuses`, such as "1 approved, 1 pending"; `whose_move`: payer,
-        payee, you, service or nobody; `what_to_do`; `since`, the time from which these statuses are known to hold, if
-        the service tells it or `previous` has the same statuses; `checked_at`; `error`, why a payer could not be read;
-        `payer_key`, which is the same for the same payer and key. Text has dtype `string`, times are in UTC.
+        payee, you, service or nobody; `what_to_do`; `reason`, why the payer or an account was rejected, which only
+        `events` say; `since`, the time from which these statuses are known to hold, if the service or an event tells
+        it, or `previous` has the same statuses; `checked_at`; `error`, why a payer could not be read; `payer_key`,
+        which is the same for the same payer and key. Text has dtype `string`, times are in UTC.
 
     Raises:
-        InvalidInput: For ids that cannot be sent, options out of range and anything but such a frame as `previous`.
-            Nothing was sent.
+        InvalidInput: For ids that cannot be sent, options out of range, and anything but such a frame as `previous`
+            or `events`. Nothing was sent.
         KeyboardInterrupt: After Ctrl+C; nothing was changed, so call again.
 
     Example:
@@ -97,26 +103,31 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     options = Options(workers, rate)
     if not isinstance(accounts, bool):
         raise InvalidInput("accounts: expected True or False.")
-    known = earlier_times(previous)
+    known, said, wanted = earlier_times(previous), PayerEvents.read(events), distinct_ids(ids)
+    said.require_ids(wanted)
     limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
-    found = take_snapshots(client, distinct_ids(ids), options, limiter, accounts=accounts, progress=progress)
+    found = take_snapshots(client, wanted, options, limiter, accounts=accounts, progress=progress)
     if limiter.stop.reason == INTERRUPTED:
         raise KeyboardInterrupt
-    return with_earlier_times(snapshots_frame(found, client.account_secret, reveal=reveal is True), known)
+    return with_earlier_times(snapshots_frame(found, client.account_secret, said, reveal=reveal is True), known)
 
 
-def snapshots_frame(found: Mapping[str, Snapshot], secret: bytes, *, reveal: bool) -> pd.DataFrame:
-    """Return snapshots by client user id as `payer_statuses` returns them."""
+def snapshots_frame(
+    found: Mapping[str, Snapshot], secret: bytes, said: PayerEvents | None = None, *, reveal: bool
+) -> pd.DataFrame:
+    """Return snapshots by client user id as `payer_statuses` returns them. said: what events say of the payers."""
+    said = said or PayerEvents.read(None)
     table = pd.DataFrame(
-        [_row(client_user_id, snapshot, secret, reveal=reveal) for client_user_id, snapshot in found.items()],
+        [_row(client_user_id, snapshot, secret, said, reveal=reveal) for client_user_id, snapshot in found.items()],
         columns=list(_DTYPES),
         dtype=object,
     )
     return table.astype(_DTYPES)
 
 
-def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, *, reveal: bool) -> dict[str, Any]:
+def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, said: PayerEvents, *, reveal: bool) -> dict[str, Any]:
     read, groups = snapshot.accounts is not None, snapshot.groups
+    times = [time for time in (snapshot.since, said.since(client_user_id, snapshot)) if time is not None]
     return {
         "client_user_id": client_user_id if reveal else mask("clientUserId", client_user_id),
         "kyc_status": snapshot.status and snapshot.status.kyc_status,
@@ -127,7 +138,8 @@ def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, *, reveal: bool
         "account_statuses": snapshot.account_statuses,
         "whose_move": snapshot.explanation.whose_move,
         "what_to_do": snapshot.explanation.what_to_do,
-        "since": snapshot.since,
+        "reason": said.reason(client_user_id, snapshot),
+        "since": min(times, default=None),
         "checked_at": snapshot.checked_at,
         "error": snapshot.problem or None,
         "payer_key": hashlib.blake2b(client_user_id.encode(), key=secret, digest_size=8).hexdigest(),

@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
     _add_sandbox(add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES))
     _add_onboard(add("onboard", help="send a table of payers and bank details, or resume a run", description=_ONBOARD))
+    _add_events(add("events", help="receive what the service reports by itself", description=_EVENTS))
     _add_inspect(add("inspect", help="show and check the transactions of a saved payment", description=_INSPECT))
     return parser
 
@@ -352,6 +353,24 @@ def _refusals(text: str) -> int | None:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError("expected a whole number, 1 or more, or none")
     return int(text)
+
+
+_EVENTS = """Receive events (webhooks) on this machine until you press Ctrl+C; this is beyond the specification. Each
+one is verified with the secret in PAYERKIT_EVENTS_SECRET, or one that you type, and appended to a file before the
+service is told that it arrived. One with a wrong signature is refused with 401. The service reaches the port through a
+tunnel or proxy of yours. payerkit.read_events(FILE) reads the file."""
+
+
+def _add_events(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--listen", type=int, default=8766, metavar="PORT", help="port to listen on (default: 8766; 0: any free port)")
+    add(
+        "--to",
+        type=Path,
+        default=Path("events.jsonl"),
+        metavar="FILE",
+        help="file to append to (default: events.jsonl), one line of JSON per delivery, with its raw body",
+    )
 
 
 _INSPECT = """Show whether to sign a saved payment: what its transactions do, what is not ok, and what could not be

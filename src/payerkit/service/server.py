@@ -122,7 +122,7 @@ class Service:
         self.api_key_location = "" if file is None else f"in the file {key_file(file, 'api-key')}"
         # Whatever fails, the stack closes what is open by then; without a failure it lives as long as the service.
         with ExitStack() as resources:
-            self._socket = resources.enter_context(_listen(host, port))
+            self._socket = resources.enter_context(listen(host, port))
             if db is None:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
@@ -140,7 +140,7 @@ class Service:
             app = create_app(worlds, settings)
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
-        self._server = _Server(_uvicorn_config(app))
+        self._server = _Server(uvicorn_config(app))
 
     def run(self, on_started: Callable[[], object] | None = None) -> None:
         """Serve until a signal or `stop()`; `on_started` is called once the service accepts calls."""
@@ -174,10 +174,11 @@ class Service:
 
 def check_address(host: str, port: int) -> None:
     """Raise SetupError if no service can listen there, for one does already."""
-    _listen(host, port).close()
+    listen(host, port).close()
 
 
-def _uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    """Return the settings of a server that bounds its connections and logs nothing about them."""
     return uvicorn.Config(
         app,
         http=BoundedProtocol,
@@ -200,7 +201,8 @@ def _is_local(host: str) -> bool:
         return host == "localhost"
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there. Raises SetupError if it cannot."""
     given: Any = port
     if not isinstance(given, int) or not 0 <= port < 65536:
         raise SetupError("port: expected a number from 0 to 65535.")

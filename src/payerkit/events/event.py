@@ -1,0 +1,129 @@
+"""What an event says, by the members that the service documents; beyond the specification."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, Strict, StrictBool
+
+from payerkit import html
+from payerkit.explanations import Explanation, explain_payer, explain_word
+from payerkit.models.payment_requests import Amount
+from payerkit.models.responses import Response
+from payerkit.wire import first, read_time
+
+VARIANTS = (".client_id", ".checkout")
+"""Endings of events that the service sends beside the event itself: they report the same thing once more."""
+
+_SPELLINGS = {
+    "requestId": ("requestId", "requestID", "request_id"),
+    "paymentDetailsId": ("paymentDetailsId", "paymentAccountId", "payment_details_id"),
+}
+"""Members that the service spells in several ways."""
+
+
+def _read_time(value: Any) -> Any:
+    time = read_time(value)
+    return value if time is None else time
+
+
+class Event(Response):
+    """What the service reports by itself (a webhook); **beyond the specification**. A field is None if it is not there.
+
+    Events with other members are read, too: those are attributes by their wire names.
+
+    Attributes:
+        event: What happened, such as "compliance.updated", "payment_detail.updated" or "payment.processing".
+        timestamp: When, in UTC.
+        client_user_id: Your id of the payer.
+        kyc_status, agreement_status, is_compliant: The payer's statuses.
+        payment_details_id: The service's id of a bank account.
+        status: The status of that account.
+        rejection_message: Why the account was rejected.
+        request_id, payment_reference: The request that is paid.
+        offramp_id: The operator's id of the payout.
+        sub_status: The off-ramp status: how far the payout is. The bank has the money once it is "fiat_sent".
+        failure_reason: Why a payment failed.
+        amount, total_amount_paid, expected_amount: What was paid, in all so far, and what should be.
+        currency, payment_currency, network, tx_hash, payer_address: In what, where and from which wallet.
+        is_crypto_to_fiat: Whether the payment is paid out to a bank account.
+        refunded_to, refund_amount: Who got how much back.
+        raw_payload: What the operator reported, as received; it may have personal data and is masked.
+
+    Example:
+        >>> event = Event.read({"event": "payment.processing", "subStatus": "bounced", "rawPayload": {"name": "A. B."}})
+        >>> event.kind, event.sub_status, event.explain().whose_move
+        ('payment.processing', 'bounced', 'payee')
+        >>> event.to_dict()["rawPayload"]
+        '••••'
+    """
+
+    event: str | None = Field(None, title="Event")
+    timestamp: Annotated[datetime | None, Strict(), BeforeValidator(_read_time)] = Field(None, title="Time")
+    client_user_id: str | None = Field(None, title="Client user id")
+    kyc_status: str | None = Field(None, title="Identity check")
+    agreement_status: str | None = Field(None, title="Agreement")
+    is_compliant: StrictBool | None = Field(None, title="Compliant")
+    payment_details_id: str | None = Field(None, title="Account id")
+    status: str | None = Field(None, title="Status")
+    rejection_message: str | None = Field(None, title="Rejected, since")
+    request_id: str | None = Field(None, title="Request id")
+    payment_reference: str | None = Field(None, title="Payment reference")
+    offramp_id: str | None = Field(None, title="Off-ramp id")
+    sub_status: str | None = Field(None, title="Off-ramp status")
+    failure_reason: str | None = Field(None, title="Failed, since")
+    amount: Amount = Field(None, title="Amount")
+    total_amount_paid: Amount = Field(None, title="Paid so far")
+    expected_amount: Amount = Field(None, title="Expected")
+    currency: str | None = Field(None, title="Currency")
+    payment_currency: str | None = Field(None, title="Paid in")
+    network: str | None = Field(None, title="Network")
+    tx_hash: str | None = Field(None, title="Transaction")
+    payer_address: str | None = Field(None, title="Paid from")
+    is_crypto_to_fiat: StrictBool | None = Field(None, title="Paid out to a bank")
+    refunded_to: str | None = Field(None, title="Refunded to")
+    refund_amount: Amount = Field(None, title="Refunded")
+    raw_payload: Any = Field(None, title="As the operator reports it", repr=False)
+
+    @classmethod
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, from any of their spellings; an empty text, as services send it, is left out."""
+        spelt = {name: found for name, names in _SPELLINGS.items() if (found := first(content, *names)) is not None}
+        return {name: value for name, value in {**content, **spelt}.items() if value != ""}
+
+    @property
+    def kind(self) -> str:
+        """What happened, without the ending of a variant: "payment.confirmed" for "payment.confirmed.checkout"."""
+        return (self.event or "").removesuffix(self.variant)
+
+    @property
+    def variant(self) -> str:
+        """The ending of an event that is sent beside the event itself, ".client_id" or ".checkout"; else ""."""
+        return next((each for each in VARIANTS if (self.event or "").endswith(each)), "")
+
+    @property
+    def reason(self) -> str | None:
+        """Why an account was rejected or a payment failed, in the service's words; None if it does not say."""
+        return self.rejection_message or self.failure_reason
+
+    def explain(self) -> Explanation:
+        """Return what the event's status means, whose move it is, and what to do.
+
+        Returns:
+            The explanation of the payer's statuses, of the account's status, or of the off-ramp status.
+
+        Example:
+            >>> Event.read({"event": "payment_detail.updated", "status": "failed"}).explain().whose_move
+            'payee'
+        """
+        if self.kyc_status or self.agreement_status:
+            return explain_payer(self.kyc_status, self.agreement_status, self.is_compliant)
+        if self.kind.startswith("payment_detail."):
+            return explain_word(self.status, "account")
+        return explain_word(self.sub_status, "payment")
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the titles and values of a table, with the next step first if there is a status."""
+        has_status = self.kyc_status or self.agreement_status or self.status or self.sub_status
+        return ([("Next", html.escape(self.explain().next_step))] if has_status else []) + super().rows()

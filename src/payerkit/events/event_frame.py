@@ -1,0 +1,227 @@
+"""Events as a DataFrame: each one once, however often it was delivered, and nothing that is not proven."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from payerkit.errors import without_internal_frames
+from payerkit.events.event import Event
+from payerkit.events.event_lines import Delivery
+from payerkit.events.event_sources import EventSource, read_deliveries
+from payerkit.events.signature import Secret, is_signed, read_secrets
+from payerkit.masking import mask
+from payerkit.wire import parse_json, wire_name
+
+_TIME: Final = "datetime64[ns, UTC]"
+
+_DTYPES = {
+    "delivery": "string",
+    "event": "string",
+    "received_at": _TIME,
+    "timestamp": _TIME,
+    "client_user_id": "string",
+    "payment_details_id": "string",
+    "request_id": "string",
+    "payment_reference": "string",
+    "kyc_status": "string",
+    "agreement_status": "string",
+    "is_compliant": "boolean",
+    "sub_status": "string",
+    "status": "string",
+    "amount": "object",
+    "currency": "string",
+    "payment_currency": "string",
+    "tx_hash": "string",
+    "network": "string",
+    "reason": "string",
+    "retry_count": "Int64",
+    "is_test": "boolean",
+    "signature": "string",
+    "deliveries": "Int64",
+    "variants": "string",
+}
+"""Columns and their dtypes."""
+
+_OF_EVENT = (
+    *("client_user_id", "payment_details_id", "request_id", "payment_reference", "kyc_status", "agreement_status"),
+    *("is_compliant", "sub_status", "status", "currency", "payment_currency", "tx_hash", "network"),
+)
+"""Columns that are members of the event as they are."""
+
+_SAME = (
+    *("client_user_id", "payment_details_id", "request_id", "payment_reference", "kyc_status", "agreement_status"),
+    *("sub_status", "status", "amount", "tx_hash"),
+)
+"""What an event and its variants have in common; their times may differ by a moment."""
+
+SignatureState = Literal["valid", "unchecked", "invalid", "unreadable"]
+
+_YEARS = range(1678, 2262)
+"""Those that pandas has times of."""
+
+
+@without_internal_frames
+def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bool = False) -> pd.DataFrame:
+    """Return the events in files, each one once: **beyond the specification**.
+
+    An event may be delivered several times, and the service sends some in variants, too, such as
+    "payment.confirmed.checkout". The row of the event counts its deliveries and names its variants. If it came through
+    two webhooks, with the same body and a time in it, it is one row as well.
+
+    Args:
+        source: A file that `payerkit events` wrote; a folder, of which all .jsonl and .json files are read; or a list
+            of lines, bodies or dicts, such as `client.sandbox.events()`.
+        secret: The secret of the webhook, by which each signature is checked; of several webhooks, a list.
+        reveal: Show ids that are e-mail addresses, and the whole text of reasons.
+
+    Returns:
+        One row per event, in the order in which they happened. Columns: `delivery`, the id of the first delivery;
+        `event`; `received_at` and `timestamp` (UTC); `client_user_id`, `payment_details_id`, `request_id`,
+        `payment_reference`, `kyc_status`, `agreement_status`, `is_compliant` (boolean), `sub_status`, `status`,
+        `amount` (Decimal), `currency`, `payment_currency`, `tx_hash`, `network`; `reason`, why an account was rejected
+        or a payment failed; `retry_count` (Int64), `is_test` (boolean); `signature`: valid, or unchecked without a
+        secret; `deliveries` (Int64), how often it came; `variants`, such as ".checkout". Text has dtype `string`.
+        Last come deliveries whose signature is "invalid", or missing although a secret is given, and lines that are
+        "unreadable": of these, nothing is believed, so what they say is missing.
+
+    Raises:
+        InvalidInput: For anything but such a source, and for an empty secret.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> frame = read_events([{"event": "compliance.updated", "clientUserId": "user-123", "kycStatus": "approved"}])
+        >>> frame[["event", "client_user_id", "kyc_status", "signature", "deliveries"]]
+                        event client_user_id kyc_status  signature  deliveries
+        0  compliance.updated       user-123   approved  unchecked           1
+    """
+    secrets = None if secret is None else read_secrets(secret)
+    rows = _rows(read_deliveries(source), secrets)
+    table = pd.DataFrame([row.cells(reveal=reveal is True) for row in rows], columns=list(_DTYPES), dtype=object)
+    return table.astype(_DTYPES)
+
+
+@dataclass(slots=True)
+class _Row:
+    """One event, with what its deliveries have in common. event: None if nothing is believed."""
+
+    first: Delivery | None
+    event: Event | None
+    signature: SignatureState
+    deliveries: int = 1
+    retry_count: int | None = None
+    variants: list[str] = field(default_factory=list)
+
+    @property
+    def time(self) -> datetime:
+        """When it happened, or else arrived, for the order; what has no time comes last."""
+        received_at = None if self.first is None else self.first.received_at
+        return (self.event and self.event.timestamp) or received_at or datetime.max.replace(tzinfo=UTC)
+
+    def count(self, delivery: Delivery) -> None:
+        """Count a delivery of the same event."""
+        self.deliveries += 1
+        self.retry_count = max(filter(None, (self.retry_count, delivery.retry_count)), default=self.retry_count)
+
+    def cells(self, *, reveal: bool) -> dict[str, Any]:
+        """Return the columns that have a value."""
+        cells: dict[str, Any] = {"amount": None, "signature": self.signature, "deliveries": self.deliveries}
+        if self.first is not None:
+            cells |= {"delivery": self.first.delivery_id, "received_at": _pandas_time(self.first.received_at)}
+            cells |= {"retry_count": self.retry_count, "is_test": self.first.is_test}
+        if self.event is not None:
+            cells |= _event_cells(self.event, reveal=reveal)
+            cells["variants"] = " ".join(self.variants) or None
+        return cells
+
+
+def _event_cells(event: Event, *, reveal: bool) -> dict[str, Any]:
+    """Return the columns of what an event says, masked unless revealed."""
+    said = {name: getattr(event, name) for name in _OF_EVENT}
+    reason = event.reason if reveal else mask("rejectionMessage", event.reason)
+    shown = said if reveal else {name: mask(wire_name(name), value) for name, value in said.items()}
+    return shown | {
+        "event": event.kind or None,
+        "timestamp": _pandas_time(event.timestamp),
+        "amount": event.amount if event.amount is not None else event.refund_amount,
+        "reason": reason,
+    }
+
+
+def _pandas_time(time: datetime | None) -> datetime | None:
+    return time if time is not None and time.year in _YEARS else None
+
+
+def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None) -> list[_Row]:
+    """Return a row per event, in the order in which they happened, then those of which nothing is believed."""
+    believed: dict[str, _Row] = {}
+    others: list[_Row] = []
+    for delivery in deliveries:
+        state = _signature_state(delivery, secrets)
+        if delivery is None or state == "invalid":
+            others.append(_Row(delivery, None, state, retry_count=delivery.retry_count if delivery else None))
+            continue
+        event = _read_event(delivery.body)
+        keys = _keys(delivery, event)
+        known = next((believed[key] for key in keys if key in believed), None)
+        if known is None:
+            known = _Row(delivery, event, state, retry_count=delivery.retry_count)
+        else:
+            known.count(delivery)
+        believed.update(dict.fromkeys(keys, known))
+    rows = list({id(row): row for row in believed.values()}.values())
+    return [*sorted(_merge_variants(rows), key=lambda row: row.time), *others]
+
+
+def _signature_state(delivery: Delivery | None, secrets: Sequence[bytes] | None) -> SignatureState:
+    if delivery is None:
+        return "unreadable"
+    if secrets is None:
+        return "unchecked"
+    return "valid" if is_signed(delivery.body, delivery.signature, secrets) else "invalid"
+
+
+def _read_event(body: bytes) -> Event:
+    """Return what a body says; nothing if it is not a JSON object."""
+    try:
+        return Event.read(parse_json(body))
+    except ValueError:
+        return Event.read({})
+
+
+def _keys(delivery: Delivery, event: Event) -> list[str]:
+    """Return what tells an event from others: the id of its delivery, and its body, if that names a time.
+
+    Without a time, two events may have the same body: an account that fails twice.
+    """
+    content = f"body {hashlib.sha256(delivery.body).hexdigest()}"
+    if delivery.delivery_id is None:
+        return [content]
+    return [f"delivery {delivery.delivery_id}", *([content] if event.timestamp is not None else [])]
+
+
+def _merge_variants(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the rows without those of variants, which are named in the row of their event, or in that of the first."""
+    plain = [row for row in rows if row.event is None or not row.event.variant]
+    waiting: dict[tuple[Any, ...], list[_Row]] = {}
+    for row in plain:
+        waiting.setdefault(_identity(row), []).append(row)
+    for row in rows:
+        if row.event is None or not row.event.variant:
+            continue
+        same = waiting.setdefault(_identity(row), [])
+        known = next((each for each in same if row.event.variant not in each.variants), None)
+        if known is None:
+            same.append(known := row)
+            plain.append(row)
+        known.variants.append(row.event.variant)
+    return plain
+
+
+def _identity(row: _Row) -> tuple[Any, ...]:
+    return () if row.event is None else (row.event.kind, *(getattr(row.event, name) for name in _SAME))
