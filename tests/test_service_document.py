@@ -104,6 +104,8 @@ STATUSES = {
     "sandbox_execute": {200, 403, 404, 409} | ANY | BODY,
     "sandbox_get_operator": {200} | ANY,
     "sandbox_decide_payout": {200, 404} | ANY | BODY,
+    "sandbox_fire_events": {200} | ANY | BODY,
+    "sandbox_get_events_secret": {200} | ANY,
     "sandbox_get_clock": {200} | ANY,
     "sandbox_advance_clock": {200} | ANY | BODY,
     "sandbox_set_faults": {200} | ANY | BODY,

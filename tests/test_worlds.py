@@ -277,13 +277,13 @@ def test_every_row_has_the_time_of_its_storing(tmp_path: Path) -> None:
     currency = token_list()["fusdc-sepolia"]
     set_rate(store, currency, "1")
     set_holding(store, currency, {"balance": 1, "allowance": 0})
-    number, of_world = "0x" + 64 * "0", {"world_id": store.world_id, "sealed": b"", "key": "x"}
-    request = {**of_world, "request_id": "01", "payment_reference": "0x01"}
+    number, event = "0x" + 64 * "0", {"world_id": store.world_id, "sealed": b""}
+    request = {**event, "key": "x", "request_id": "01", "payment_reference": "0x01"}
     paid = {**request, "paid_id": "1", "transaction_hash": number, "paid_at": 0.0}
     with store.database.write() as connection:
         connection.execute(insert(RequestRow), request)
         connection.execute(insert(PaidRow), paid | {"invoice_currency": "USD", "payment_currency": "USD"})
-        connection.execute(insert(EventRow), {**of_world, "delivery_id": "1", "fired_at": 0.0})
+        connection.execute(insert(EventRow), {**event, "delivery_id": "1", "fired_at": 0.0})
     tables = [each for each in Base.metadata.sorted_tables if each is not VersionRow.__table__]
     with store.database.read() as connection:
         times = {each.name: connection.scalars(select(each.c.created_at)).all() for each in tables}

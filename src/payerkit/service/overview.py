@@ -118,7 +118,7 @@ def _show_paid(row: Any, _cipher: RecordCipher, _now: float) -> tuple[str, ...]:
 
 def _show_event(row: Any, cipher: RecordCipher, _now: float) -> tuple[str, ...]:
     event = cipher.unseal(f"event {row.delivery_id}", row.sealed)
-    return row.delivery_id, event["event"], format_time(row.fired_at), str(row.attempts)
+    return row.delivery_id, event["event"], format_time(row.fired_at)
 
 
 def _show_entry(row: Any, cipher: RecordCipher, _now: float) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ _SOURCES: Mapping[Kind, _Source] = {
     "events": _Source(
         select(EventRow.__table__),
         EventRow.number,
-        ("Delivery", "Event", "Fired, by the sandbox's clock", "Times sent"),
+        ("Delivery", "Event", "Fired, by the sandbox's clock"),
         _show_event,
     ),
     "ledger": _Source(

@@ -211,5 +211,5 @@ def decide_payouts(store: Store, request_id: str, state: str, reason: str | None
     with store.database.write() as connection:
         for row in rows:
             sealed = cipher.seal(f"paid {row.paid_id}", paid_record(store, row) | {"reason": reason})
-            changes = {"decided": state, "decided_at": now, "sealed": sealed}
+            changes = {"decided": state, "decided_at": now, "sealed": sealed, "settled": False}
             connection.execute(update(PaidRow).where(PaidRow.id == row.id), changes)

@@ -23,6 +23,10 @@ TEST_BANKS = {"Example Bank payout bounced": "bounced", "Example Bank payout fai
 """Test values: how payouts to an account at a bank with such a name end."""
 
 
+PAYOUT_FAILED = frozenset({"bounced", "failed", "insufficient_funds", "retry_required"})
+"""States in which the bank has no money."""
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
     """The state of a payout from a time on."""

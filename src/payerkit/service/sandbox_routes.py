@@ -15,6 +15,7 @@ from payerkit.service.clock import ClockKind, format_time
 from payerkit.service.document import ANY_CALL, WRITE, describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
+from payerkit.service.fired_events import events_secret, fire_due, list_events
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.routes import ClientUserId, PathId, SettingsDep, StoreDep, api_key_header, from_state
 from payerkit.service.schemas import Address, Amount, AnyText, Uuid
@@ -134,6 +135,35 @@ class FaultsRequest(TypedDict):
 
 MAX_NUMBER = 2**53 - 1
 """The largest number of a ledger entry that may be asked for: what every JSON parser reads exactly."""
+
+
+class EventsRequest(TypedDict):
+    """After which event to begin; 0 for all."""
+
+    after: Annotated[int, Field(ge=0, le=MAX_NUMBER, strict=True, examples=[0])]
+
+
+class FiredEvent(TypedDict):
+    """An event as it is first delivered: the body, byte by byte, and what its headers say."""
+
+    number: int
+    event: str
+    firedAt: Annotated[str, Field(examples=["2026-01-01T00:02:00Z"])]
+    deliveryId: Annotated[str, Field(json_schema_extra={"pattern": "^[0-9A-HJKMNP-TV-Z]{26}$"})]
+    signature: Annotated[str, Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
+    body: str
+
+
+class EventsResponse(TypedDict):
+    """Events, in the order in which they were fired."""
+
+    events: list[FiredEvent]
+
+
+class EventsSecretResponse(TypedDict):
+    """The secret of a world's events."""
+
+    secret: str
 
 
 class LedgerEntry(TypedDict):
@@ -272,6 +302,20 @@ async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, from_
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
     faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
     return body
+
+
+@router.post("/events", operation_id="sandbox_fire_events", summary="Fire the events that are due", responses=WRITE)
+def post_events(body: EventsRequest, store: StoreDep, settings: SettingsDep) -> EventsResponse:
+    """Fire what is due by the clock, and return the events after a number, at most 1,000 per call."""
+    fire_due(store, settings)
+    events: Any = list_events(store, body["after"], 1000)
+    return {"events": events}
+
+
+@router.get("/events/secret", operation_id="sandbox_get_events_secret", summary="Read the secret of the events")
+def get_events_secret(store: StoreDep) -> EventsSecretResponse:
+    """Return the secret that signs the events of the world."""
+    return {"secret": events_secret(store)}
 
 
 @router.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was stored")

@@ -174,8 +174,10 @@ class Store:
         """Change columns of a payer whose step is open; in one statement, so that of two at once only one does."""
         key = self.lookup_key(client_user_id)
         with self.database.write() as connection:
-            changed = connection.execute(update(PayerRow).where(PayerRow.key == key, is_open), columns).rowcount
-            row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
+            now = self._now(connection)
+            change = update(PayerRow).where(PayerRow.key == key, is_open)
+            changed = connection.execute(change, {**columns, "changed_at": now}).rowcount
+            row = self._payer_row(connection, client_user_id, key)
         return _stored_payer(client_user_id, row, now) if changed else None
 
     def _update_payer(
@@ -184,8 +186,9 @@ class Store:
         """Change columns of a payer, and record it in the ledger if an entry is given; return the payer."""
         key = self.lookup_key(client_user_id)
         with self.database.write() as connection:
-            connection.execute(_CHANGE_PAYER, {"wanted": key, **columns})
-            row, now = self._payer_row(connection, client_user_id, key), self._now(connection)
+            now = self._now(connection)
+            connection.execute(_CHANGE_PAYER, {"wanted": key, **columns, "changed_at": now})
+            row = self._payer_row(connection, client_user_id, key)
             if entry is not None:
                 connection.execute(_ADD_ENTRY, entry)
         return _stored_payer(client_user_id, row, now)
@@ -251,7 +254,7 @@ class Store:
         """Set the state of bank details for good. Raises Problem (404) if they are unknown."""
         with self.database.write() as connection:
             there = (DetailRow.detail_id == detail_id) & (DetailRow.world_id == self.world_id)
-            columns = {"state": state, "following": None, "due": None}
+            columns = {"state": state, "following": None, "due": None, "changed_at": self._now(connection)}
             if not connection.execute(update(DetailRow).where(there), columns).rowcount:
                 raise Problem(404, f"Payment detail {detail_id} not found")
 

@@ -19,6 +19,9 @@ VERSION = "0003"
 _Created = Annotated[datetime | None, mapped_column(DateTime(timezone=True), default=lambda: datetime.now(UTC))]
 """When a row was stored, in real time; None in rows from before this column."""
 
+_Changed = Annotated[float | None, mapped_column()]
+"""When a state was changed, by the world's clock, if no event was fired for it yet."""
+
 _Id = Annotated[int, mapped_column(primary_key=True)]
 _Token = Annotated[str, mapped_column(String(64), unique=True)]
 _State = Annotated[str, mapped_column(String(40))]
@@ -77,6 +80,7 @@ class PayerRow(Base):
     kyc_page: Mapped[_Token]
     agreement_page: Mapped[_Token]
     created_at: Mapped[_Created]
+    changed_at: Mapped[_Changed]
 
 
 class DetailRow(Base):
@@ -93,6 +97,7 @@ class DetailRow(Base):
     following: Mapped[str | None] = mapped_column(String(40))
     due: Mapped[float | None]
     created_at: Mapped[_Created]
+    changed_at: Mapped[_Changed]
 
 
 class PaymentRow(Base):
@@ -130,7 +135,7 @@ class PaidRow(Base):
     """A payment that a wallet made, for a payment or a request. `key` is the lookup key of the wallet.
 
     paid_at: by the world's clock. outcome: how its payout ends by itself; None without a payout. decided, decided_at:
-    the payout's state set by hand, and when.
+    the payout's state set by hand, and when. fired: how many of its events were fired. settled: whether all were.
     """
 
     __tablename__ = "paid"
@@ -148,26 +153,21 @@ class PaidRow(Base):
     outcome: Mapped[str | None] = mapped_column(String(40))
     decided: Mapped[str | None] = mapped_column(String(40))
     decided_at: Mapped[float | None]
+    fired: Mapped[int] = mapped_column(default=0)
+    settled: Mapped[bool] = mapped_column(default=False, index=True)
     sealed: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[_Created]
 
 
 class EventRow(Base):
-    """An event that was fired. `key` is the lookup key of what happened, which is fired once.
-
-    fired_at: by the world's clock. attempts: how often it was sent. next_at: when it is sent, or sent again, in real
-    time; None if that is over, or if nobody receives it.
-    """
+    """An event that was fired, at a time of the world's clock."""
 
     __tablename__ = "events"
 
     number: Mapped[_Id]
     world_id: Mapped[_World]
     delivery_id: Mapped[str] = mapped_column(String(26), unique=True)
-    key: Mapped[_Token]
     fired_at: Mapped[float]
-    attempts: Mapped[int] = mapped_column(default=0)
-    next_at: Mapped[float | None] = mapped_column(index=True)
     sealed: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[_Created]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from alembic import op
-from sqlalchemy import Column, DateTime, Double, ForeignKey, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy import Boolean, Column, DateTime, Double, ForeignKey, Integer, LargeBinary, MetaData, String, Table
 
 revision = "0003"
 down_revision = "0002"
@@ -61,6 +61,8 @@ _PAID = Table(
     _text("outcome", 40, nullable=True),
     _text("decided", 40, nullable=True),
     Column("decided_at", Double),
+    Column("fired", Integer, nullable=False),
+    Column("settled", Boolean, nullable=False, index=True),
     _sealed(),
     _created(),
 )
@@ -70,17 +72,16 @@ _EVENTS = Table(
     _id("number"),
     _world(),
     _text("delivery_id", 26, unique=True),
-    _text("key", 64, unique=True),
     Column("fired_at", Double, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("next_at", Double, index=True),
     _sealed(),
     _created(),
 )
 
 
 def upgrade() -> None:
-    """Add the tables, and the column."""
+    """Add the tables, and the columns."""
     _TABLES.create_all(op.get_bind(), tables=[_REQUESTS, _PAID, _EVENTS], checkfirst=False)
     op.add_column("payments", _text("payment_reference", 18, nullable=True))
+    for table in ("payers", "payment_details"):
+        op.add_column(table, Column("changed_at", Double))
     op.create_index("ix_payments_payment_reference", "payments", ["payment_reference"])

@@ -1,0 +1,248 @@
+"""The events that a live service sends by itself: what is due by the world's clock, fired once, and signed.
+
+A change marks its row, or stands there with the time at which it is due. Events are made of that when somebody asks
+for them, so a sandbox whose events nobody reads does no work for them; several changes of one payer before that are one
+event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, insert, or_, select, update
+
+from payerkit.onchain.currencies import find_currency
+from payerkit.service.clock import format_time
+from payerkit.service.money import format_units
+from payerkit.service.paid_payments import find_bill_of, paid_record, paid_rows, payout_history
+from payerkit.service.payout_states import PAYOUT_FAILED
+from payerkit.service.settings import Settings
+from payerkit.service.states import is_compliant
+from payerkit.service.store import Store
+from payerkit.service.stored_rows import DetailRow, EventRow, PaidRow, PayerRow
+
+_BATCH = 500
+"""How many rows are fired in one transaction."""
+
+_ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""The digits of a ULID: Crockford's base 32."""
+
+_FAILURES = {
+    "bounced": "The bank returned the money.",
+    "failed": "The payment was rejected.",
+    "insufficient_funds": "The wallet does not hold enough.",
+    "retry_required": "The payout has to be tried again.",
+}
+"""Reasons of the sandbox's own, where none was given by hand."""
+
+_REJECTED = "The account did not pass its checks."
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event to fire: its name, its time by the world's clock, and the members of its body."""
+
+    name: str
+    time: float
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Firing:
+    """Events of one row, and the change that marks them as fired; made only if the row is as it was read."""
+
+    rows: Any
+    unchanged: ColumnElement[bool]
+    changes: Mapping[str, Any]
+    events: list[_Event]
+
+
+def fire_due(store: Store, settings: Settings) -> None:
+    """Fire what is due by the clock of a world; what was fired is not fired again."""
+    while batch := list(_due(store, settings)):
+        for firing in batch:
+            sealed = [_event_row(store, event) for event in firing.events]
+            with store.database.write() as connection:
+                changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
+                if changed and sealed:
+                    connection.execute(insert(EventRow), sealed)
+
+
+def list_events(store: Store, after: int, limit: int) -> list[dict[str, Any]]:
+    """Return the events of a world after a number, each with the headers of its first delivery."""
+    there = (EventRow.world_id == store.world_id) & (EventRow.number > after)
+    with store.database.read() as connection:
+        rows = connection.execute(select(EventRow.__table__).where(there).order_by(EventRow.number).limit(limit)).all()
+    secret = events_secret(store).encode()
+    return [_listed(row, store.database.cipher.unseal(f"event {row.delivery_id}", row.sealed), secret) for row in rows]
+
+
+def events_secret(store: Store) -> str:
+    """Return the secret that signs the events of a world; the first call makes it."""
+    new = store.identifiers.token_bytes(24, "events secret").hex()
+    return store.database.get_or_add_sealed(f"events_secret_{store.world_id}", new)
+
+
+def _listed(row: Row[Any], record: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
+    body = str(record["body"])
+    return {
+        "number": row.number,
+        "event": record["event"],
+        "firedAt": format_time(row.fired_at),
+        "deliveryId": row.delivery_id,
+        "signature": hmac.new(secret, body.encode(), hashlib.sha256).hexdigest(),
+        "body": body,
+    }
+
+
+def _event_row(store: Store, event: _Event) -> dict[str, Any]:
+    """Return an event as a row. Its body is written once, since its bytes are signed."""
+    body = json.dumps({"event": event.name, **event.body}, ensure_ascii=False, separators=(",", ":"))
+    delivery = _ulid(event.time, store.identifiers.token_bytes(10, "delivery", event.time, body))
+    sealed = store.database.cipher.seal(f"event {delivery}", {"event": event.name, "body": body})
+    return {"world_id": store.world_id, "delivery_id": delivery, "fired_at": event.time, "sealed": sealed}
+
+
+def _ulid(time: float, random: bytes) -> str:
+    """Return a ULID: 48 bits of milliseconds, then 80 random bits."""
+    number = (int(time * 1000) << 80) | int.from_bytes(random)
+    return "".join(_ULID[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
+    """Yield what is due, at most a batch of each kind."""
+    now = store.now()
+    with store.database.read() as connection:
+        due = (PayerRow.kyc_due <= now) & PayerRow.kyc_following.is_not(None)
+        query = select(PayerRow.__table__).where(PayerRow.world_id == store.world_id)
+        payers = connection.execute(query.where(or_(due, PayerRow.changed_at.is_not(None))).limit(_BATCH)).all()
+        due = (DetailRow.due <= now) & DetailRow.following.is_not(None)
+        query = select(DetailRow.__table__, PayerRow.key.label("payer_key"), PayerRow.sealed.label("payer_sealed"))
+        query = query.join(PayerRow, PayerRow.id == DetailRow.payer_id).where(DetailRow.world_id == store.world_id)
+        details = connection.execute(query.where(or_(due, DetailRow.changed_at.is_not(None))).limit(_BATCH)).all()
+        query = select(PaidRow.__table__).where(PaidRow.world_id == store.world_id, PaidRow.settled.is_(False))
+        paid = connection.execute(query.order_by(PaidRow.id).limit(_BATCH)).all()
+    yield from (_of_payer(store, row, now) for row in payers)
+    yield from (_of_detail(store, row, now) for row in details)
+    yield from (firing for row in paid if (firing := _of_paid(store, row, now, settings)) is not None)
+
+
+def _of_payer(store: Store, row: Row[Any], now: float) -> _Firing:
+    client_user_id = store.database.cipher.unseal(f"payer {row.key}", row.sealed)["clientUserId"]
+    states = [(row.changed_at, row.kyc)] if row.changed_at is not None else []
+    changes: dict[str, Any] = {"changed_at": None}
+    if row.kyc_following is not None and row.kyc_due <= now:
+        states.append((row.kyc_due, row.kyc_following))
+        changes |= {"kyc": row.kyc_following, "kyc_following": None, "kyc_due": None}
+    events = [
+        _Event(
+            "compliance.updated",
+            time,
+            {
+                "clientUserId": client_user_id,
+                "kycStatus": kyc,
+                "agreementStatus": row.agreement,
+                "isCompliant": is_compliant(kyc, row.agreement),
+                "timestamp": format_time(time),
+                "rawPayload": {},
+            },
+        )
+        for time, kyc in states
+    ]
+    same = [(PayerRow.changed_at, row.changed_at), (PayerRow.kyc_due, row.kyc_due), (PayerRow.kyc, row.kyc)]
+    return _Firing(PayerRow, _unchanged(PayerRow.id == row.id, same), changes, events)
+
+
+def _of_detail(store: Store, row: Row[Any], now: float) -> _Firing:
+    client_user_id = store.database.cipher.unseal(f"payer {row.payer_key}", row.payer_sealed)["clientUserId"]
+    states = [(row.changed_at, row.state)] if row.changed_at is not None else []
+    changes: dict[str, Any] = {"changed_at": None}
+    if row.following is not None and row.due <= now:
+        states.append((row.due, row.following))
+        changes |= {"state": row.following, "following": None, "due": None}
+    events = [
+        _Event(
+            "payment_detail.updated",
+            time,
+            {
+                "paymentDetailsId": row.detail_id,
+                "clientUserId": client_user_id,
+                "status": state,
+                "rejectionMessage": _REJECTED if state in {"failed", "rejected"} else None,
+                "timestamp": format_time(time),
+                "rawPayload": {},
+            },
+        )
+        for time, state in states
+    ]
+    same = [(DetailRow.changed_at, row.changed_at), (DetailRow.due, row.due), (DetailRow.state, row.state)]
+    return _Firing(DetailRow, _unchanged(DetailRow.id == row.id, same), changes, events)
+
+
+def _of_paid(store: Store, row: Row[Any], now: float, settings: Settings) -> _Firing | None:
+    """Return the events of a payment from the ones that were fired on; None if none is due."""
+    history = payout_history(row, settings)
+    events = list(_events_of_paid(store, row, settings))[row.fired :]
+    due = [event for event in events if event.time <= now]
+    is_settled = len(due) == len(events) and (not history or history[-1].time <= now)
+    if not due and not is_settled:
+        return None
+    changes = {"fired": row.fired + len(due), "settled": is_settled}
+    same = [(PaidRow.fired, row.fired), (PaidRow.decided_at, row.decided_at)]
+    return _Firing(PaidRow, _unchanged(PaidRow.id == row.id, same), changes, due)
+
+
+def _events_of_paid(store: Store, row: Row[Any], settings: Settings) -> Iterator[_Event]:
+    """Yield all events of a payment, those to come too: it is confirmed, then its payout takes its steps."""
+    record, currency = paid_record(store, row), find_currency(row.payment_currency)
+    found = find_bill_of(store, row.request_id)
+    ids = {"requestId": row.request_id, "requestID": row.request_id, "paymentReference": row.payment_reference}
+    earlier = [each for each in paid_rows(store, row.request_id) if each.id <= row.id]
+    total = sum(int(paid_record(store, each)["amount"]) for each in earlier)
+
+    def decimal(units: int | str) -> str:
+        return str(units) if currency is None else format_units(int(units), currency)
+
+    yield _Event(
+        "payment.confirmed" if total >= int(record["requested"]) else "payment.partial",
+        row.paid_at,
+        {
+            **ids,
+            "reference": found.reference,
+            "amount": decimal(record["amount"]),
+            "totalAmountPaid": decimal(total),
+            "expectedAmount": decimal(record["requested"]),
+            "txHash": row.transaction_hash,
+            "network": "" if currency is None else currency.network,
+            "currency": row.invoice_currency,
+            "paymentCurrency": row.payment_currency,
+            "isCryptoToFiat": row.outcome is not None,
+            "payerAddress": record["wallet"],
+            "fees": [],
+            "timestamp": format_time(row.paid_at),
+        },
+    )
+    for step in payout_history(row, settings):
+        of_step = {**ids, "subStatus": step.state, "timestamp": format_time(step.time)}
+        if step.state in PAYOUT_FAILED:
+            reason = record.get("reason") or _FAILURES[step.state]
+            yield _Event("payment.failed", step.time, {**of_step, "failureReason": reason, "retryAfter": None})
+        else:
+            processing = {"offrampId": row.paid_id, "paymentProcessor": "sandbox", "rawPayload": {}}
+            yield _Event("payment.processing", step.time, of_step | processing)
+        if step.state == "failed":
+            refund = {"refundedTo": record["wallet"], "refundAmount": decimal(record["amount"])}
+            of_refund = {**ids, **refund, "currency": row.payment_currency, "timestamp": format_time(step.time)}
+            yield _Event("payment.refunded", step.time, of_refund)
+
+
+def _unchanged(this: ColumnElement[bool], same: list[tuple[Any, Any]]) -> ColumnElement[bool]:
+    """Return the condition that a row still has these values."""
+    for column, value in same:
+        this &= column.is_(None) if value is None else column == value
+    return this

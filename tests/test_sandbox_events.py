@@ -1,0 +1,316 @@
+"""The events that a sandbox fires: what, when, how they are signed, and how they reach a receiver."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import payerkit
+from far_end import FarEnd, reply
+from payerkit.errors import InvalidInput
+from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE
+from payerkit.sandbox_events import EventSender, fetch_events
+from published import BANK_DETAILS, ORDER, PAYER
+from test_service_payouts import USER, account_of, new_payment, on_board
+
+
+@pytest.fixture
+def client() -> Iterator[payerkit.SandboxClient]:
+    """Give a sandbox whose clock stands still: accounts take a minute, payouts two."""
+    with payerkit.sandbox(seed=1, clock="manual", kyc_after=60, accounts_after=60, payouts_after=120) as client:
+        yield client
+
+
+def fired(client: payerkit.SandboxClient) -> list[dict[str, Any]]:
+    """Return the bodies of all events."""
+    return [json.loads(each["body"]) for each in client.sandbox.events()]
+
+
+def words(client: payerkit.SandboxClient, *names: str) -> list[tuple[Any, ...]]:
+    """Return some members of each event, by its name first."""
+    return [(each["event"], *(each.get(name) for name in names)) for each in fired(client)]
+
+
+def test_a_payer_who_only_registered_fires_nothing(client: payerkit.SandboxClient) -> None:
+    """What the caller was told in a response is no event."""
+    payerkit.create_payer(client, PAYER)
+    payerkit.create_payment_detail(client, USER, BANK_DETAILS)
+
+    assert [] == fired(client)
+
+
+def test_an_identity_check_follows_the_clock(client: payerkit.SandboxClient) -> None:
+    """Pending when it is submitted, approved when its time has come; each once, at its own time."""
+    payerkit.create_payer(client, PAYER)
+    client.sandbox.submit_kyc(USER)
+    client.sandbox.advance(minutes=2)
+    payerkit.update_agreement(client, USER)
+    found = fired(client)
+
+    assert [("pending", False), ("approved", True)] == [(each["kycStatus"], each["isCompliant"]) for each in found[:2]]
+    assert ["2026-01-01T00:02:00Z", "2026-01-01T00:01:00Z"] == [each["timestamp"] for each in found]
+    assert {USER} == {each["clientUserId"] for each in found}
+    assert found == fired(client)
+
+
+def test_states_set_by_hand_are_told(client: payerkit.SandboxClient) -> None:
+    """The last of several changes before somebody asks, and each that follows."""
+    payerkit.create_payer(client, PAYER)
+    for status in ("pending", "rejected"):
+        client.sandbox.complete_kyc(USER, status=status)
+    client.sandbox.events()
+    client.sandbox.complete_agreement(USER, status="failed")
+
+    assert [
+        ("compliance.updated", "rejected", "not_started"),
+        ("compliance.updated", "rejected", "failed"),
+    ] == words(client, "kycStatus", "agreementStatus")
+
+
+@pytest.mark.parametrize(
+    ("bank", "status", "has_reason"), [("Chase", "approved", False), ("Example Bank failed", "failed", True)]
+)
+def test_an_account_is_told_when_it_is_decided(
+    client: payerkit.SandboxClient, bank: str, status: str, has_reason: bool
+) -> None:
+    """With the reason where it is refused, since no call tells it."""
+    payerkit.create_payer(client, PAYER)
+    detail = payerkit.create_payment_detail(client, USER, BANK_DETAILS | {"bankName": bank})
+    client.sandbox.advance(seconds=59)
+    assert [] == fired(client)
+    client.sandbox.advance(seconds=1)
+    (told,) = fired(client)
+
+    assert ("payment_detail.updated", detail.id, status, has_reason) == (
+        told["event"],
+        told["paymentDetailsId"],
+        told["status"],
+        told["rejectionMessage"] is not None,
+    )
+
+
+def paid(client: payerkit.SandboxClient, bank: str = "Chase") -> str:
+    """Pay a request out to an account at a bank; return the request's id."""
+    on_board(client)
+    if bank != "Chase":
+        payerkit.create_payment_detail(client, USER, BANK_DETAILS | {"bankName": bank})
+    client.sandbox.advance(minutes=1)
+    client.sandbox.events()
+    request = payerkit.create_request(client, amount="25.50", invoice_currency="USD", payment_currency="fUSDC-sepolia")
+    place = 0 if bank == "Chase" else 1
+    payment = payerkit.request_payment(
+        client, request, client_user_id=USER, payment_details_id=account_of(client, place), wallet=ORDER["payee"]
+    )
+    client.sandbox.pay(payment)
+    return str(request.request_id)
+
+
+PAYOUTS = {
+    "Chase": ["pending_internal_assessment", "sending_fiat", "fiat_sent"],
+    "Example Bank payout bounced": ["pending_internal_assessment", "sending_fiat", "bounced"],
+    "Example Bank payout failed": ["pending_internal_assessment", "failed"],
+}
+
+
+@pytest.mark.parametrize("bank", PAYOUTS)
+def test_a_payout_follows_the_clock(client: payerkit.SandboxClient, bank: str) -> None:
+    """Confirmed when it is paid, then a step at a time; a failure has its reason, and the money goes back."""
+    request_id = paid(client, bank)
+    before = len(fired(client))
+    client.sandbox.advance(minutes=2)
+    told = [each for each in fired(client) if each["event"].startswith("payment.")]
+    steps = [each for each in told if "subStatus" in each]
+
+    assert fired(client)[before - 1]["event"] == "payment.processing"  # the assessment begins at once
+    assert ("payment.confirmed", "25.500000", True) == (told[0]["event"], told[0]["amount"], told[0]["isCryptoToFiat"])
+    assert PAYOUTS[bank] == [each["subStatus"] for each in steps]
+    assert ["payment.failed" if bank != "Chase" else "payment.processing"] == [steps[-1]["event"]]
+    assert ("failureReason" in steps[-1], bank.endswith("payout failed")) == (
+        bank != "Chase",
+        told[-1]["event"] == "payment.refunded",
+    )
+    assert {request_id} == {each["requestId"] for each in told}
+
+
+def test_a_payout_that_is_decided_by_hand_is_told(client: payerkit.SandboxClient) -> None:
+    """With the reason that was given."""
+    request_id = paid(client)
+    client.sandbox.decide_payout(request_id, status="bounced", reason="The name does not match.")
+    client.sandbox.advance(hours=1)
+    last = fired(client)[-1]
+
+    assert ("payment.failed", "bounced", "The name does not match.") == (
+        last["event"],
+        last["subStatus"],
+        last["failureReason"],
+    )
+
+
+def test_paying_less_is_partial(client: payerkit.SandboxClient) -> None:
+    """Two payments, the first of which is not enough, add up."""
+    on_board(client)
+    client.sandbox.advance(minutes=1)
+    payment = new_payment(client)
+    content = payment.to_dict(reveal=True)
+    whole, half = f"{25_500_000:064x}", f"{12_750_000:064x}"
+    content["transactions"][1]["data"] = content["transactions"][1]["data"].replace(whole, half)
+    less = payerkit.Payment.read(content, order=payment.order, payout=payment.payout)
+    for _ in range(2):
+        client.sandbox.pay(less)
+    told = [each for each in fired(client) if each["event"] in {"payment.partial", "payment.confirmed"}]
+
+    assert [("payment.partial", "12.750000"), ("payment.confirmed", "25.500000")] == [
+        (each["event"], each["totalAmountPaid"]) for each in told
+    ]
+
+
+def test_events_are_signed_as_published(client: payerkit.SandboxClient) -> None:
+    """With the secret that the control tells; a changed body is not."""
+    paid(client)
+    secret = client.sandbox.reveal_events_secret()
+    lines = client.sandbox.events()
+
+    assert ["valid"] * len(lines) == payerkit.read_events(lines, secret=secret)["signature"].to_list()
+    body, signature = lines[-1]["body"].encode(), lines[-1]["headers"][SIGNATURE]
+    assert payerkit.verify_event(body, signature, secret).kind == "payment.processing"
+    with pytest.raises(InvalidInput):
+        payerkit.verify_event(body + b" ", signature, secret)
+
+
+def test_with_a_seed_everything_is_the_same(client: payerkit.SandboxClient) -> None:
+    """Delivery ids and the secret, too; each delivery has an id of its own."""
+    paid(client)
+    ids = [each["headers"][DELIVERY] for each in client.sandbox.events()]
+    with payerkit.sandbox(seed=1, clock="manual", kyc_after=60, accounts_after=60, payouts_after=120) as again:
+        payerkit.create_payer(again, PAYER)
+        assert client.sandbox.reveal_events_secret() == again.sandbox.reveal_events_secret()
+
+    assert all(len(each) == 26 for each in ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_other_keys_have_other_events() -> None:
+    """Events and their secret belong to a world."""
+    keys = {"alice": "key-of-alice-0001", "bob": "key-of-bob-00000001"}
+    with payerkit.sandbox(api_keys=keys) as alice, payerkit.connect(alice.base_url, api_key=keys["bob"]) as bob:
+        payerkit.create_payer(alice, PAYER)
+        payerkit.update_agreement(alice, USER)
+        of_bob = payerkit.SandboxControls(bob)
+
+        assert (1, []) == (len(alice.sandbox.events()), of_bob.events())
+        assert alice.sandbox.reveal_events_secret() != of_bob.reveal_events_secret()
+
+
+def test_some_deliveries_come_twice(client: payerkit.SandboxClient) -> None:
+    """The same ones each time, with the same id; reading counts them once."""
+    paid(client)
+    client.sandbox.advance(minutes=2)
+    lines = client.sandbox.events(duplicates=1)
+
+    assert 2 * len(client.sandbox.events()) == len(lines)
+    assert ["0", "1"] == [each["headers"][RETRY_COUNT] for each in lines[:2]]
+    assert {2} == set(payerkit.read_events(lines)["deliveries"])
+    assert client.sandbox.events(duplicates=0.5) == client.sandbox.events(duplicates=0.5)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, True, "half", None])
+def test_a_share_is_from_0_to_1(client: payerkit.SandboxClient, share: Any) -> None:
+    """Anything else is refused."""
+    with pytest.raises(InvalidInput, match="duplicates: give a share from 0 to 1"):
+        client.sandbox.events(duplicates=share)
+
+
+def test_a_file_gets_what_it_does_not_have(client: payerkit.SandboxClient, tmp_path: Path) -> None:
+    """As often as it is asked for."""
+    file = tmp_path / "events.jsonl"
+    request_id = paid(client)
+    first = client.sandbox.save_events(file)
+    client.sandbox.advance(minutes=2)
+    second = client.sandbox.save_events(file)
+
+    assert (len(client.sandbox.events()), 2, 0) == (first + second, second, client.sandbox.save_events(file))
+    frame = payerkit.read_events(file, secret=client.sandbox.reveal_events_secret())
+    assert "fiat_sent" == frame[frame["request_id"] == request_id]["sub_status"].iloc[-1]
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Return when something is true; fail after 10 s."""
+    deadline = time.monotonic() + 10
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_receiver_gets_what_is_fired(client: payerkit.SandboxClient) -> None:
+    """From the first event on, with its headers; a refused delivery comes again, with the same id."""
+    payerkit.create_payer(client, PAYER)
+    payerkit.update_agreement(client, USER)
+    with FarEnd([reply(500), reply(200)]) as receiver:
+        sender = EventSender(client, receiver.url, waits=(0.01, 0.01, 0.01))
+        wait_until(lambda: sender.delivered == 1)
+        client.sandbox.complete_kyc(USER, status="approved")
+        wait_until(lambda: sender.delivered == 2)
+        sender.stop()
+
+    first, again, second = receiver.ledger
+    assert ("POST", "0", "1", "0") == (first.method, *(each.headers[RETRY_COUNT] for each in (first, again, second)))
+    assert first.headers[DELIVERY] == again.headers[DELIVERY] != second.headers[DELIVERY]
+    secret = client.sandbox.reveal_events_secret()
+    for each in receiver.ledger:
+        assert payerkit.verify_event(each.body, each.headers[SIGNATURE], secret).kind == "compliance.updated"
+
+
+def test_a_delivery_is_dropped_in_the_end(client: payerkit.SandboxClient) -> None:
+    """After three retries; later events are delivered."""
+    payerkit.create_payer(client, PAYER)
+    payerkit.update_agreement(client, USER)
+    with FarEnd([reply(503)] * 4 + [reply(204)]) as receiver:
+        sender = EventSender(client, receiver.url, waits=(0.01, 0.01, 0.01))
+        wait_until(lambda: sender.dropped == 1)
+        client.sandbox.complete_kyc(USER, status="approved")
+        wait_until(lambda: sender.delivered == 1)
+        sender.stop()
+
+    assert ["0", "1", "2", "3", "0"] == [each.headers[RETRY_COUNT] for each in receiver.ledger]
+
+
+def test_deliveries_end(client: payerkit.SandboxClient) -> None:
+    """With None, with another receiver, and with the client."""
+    with FarEnd([reply(200)]) as one, FarEnd([reply(200)]) as other:
+        client.sandbox.send_events(one.url)
+        client.sandbox.send_events(other.url)
+        payerkit.create_payer(client, PAYER)
+        payerkit.update_agreement(client, USER)
+        wait_until(lambda: len(other.ledger) == 1)
+        client.sandbox.send_events(None)
+        client.sandbox.complete_kyc(USER)
+
+        assert [] == one.ledger
+        assert 1 == len(other.ledger)
+
+
+@pytest.mark.parametrize("to", ["events.jsonl", "ftp://127.0.0.1/", "http://example.com/", "http:///x", 5, ""])
+def test_a_receiver_is_a_url(client: payerkit.SandboxClient, to: Any) -> None:
+    """On this machine, or with https."""
+    with pytest.raises(InvalidInput, match="to: "):
+        client.sandbox.send_events(to)
+
+
+@pytest.mark.slow
+def test_many_events_are_fired_once() -> None:
+    """More than one batch and one page of them."""
+    with payerkit.sandbox(seed=1, clock="manual", accounts_after=60) as client:
+        payerkit.create_payer(client, PAYER)
+        for _ in range(1203):
+            payerkit.create_payment_detail(client, USER, BANK_DETAILS)
+        client.sandbox.advance(minutes=1)
+        found = fetch_events(client)
+
+        assert 1203 == len({each.delivery.delivery_id for each in found})
+        assert [each.number for each in found] == sorted(each.number for each in found)
+        assert found == fetch_events(client)
