@@ -51,14 +51,17 @@ def _check_reference(review: PaymentReview, transaction: DecodedTransaction, pay
     if len(payment.reference) != 8:
         yield finding("reference_malformed", transaction)
         return
-    order = review.order_of(payment)
-    asked = None if order is None else order.payment_reference
-    told = review.payment.payment_reference
-    found = f"0x{payment.reference.hex()}"
-    if asked is not None:
-        is_match = found == asked.lower()
-        yield finding("reference_matches.order" if is_match else "reference_differs.order", transaction)
-    if told is not None:
-        yield finding("reference_matches" if found == told.lower() else "reference_differs", transaction)
-    elif asked is None:
+    order, payout = review.order_of(payment), review.payment.payout
+    asked = {
+        ".order": None if order is None else order.payment_reference,
+        ".request": None if payout is None else payout.payment_reference,
+        "": review.payment.payment_reference,
+    }
+    if asked[""] == asked[".request"]:  # the response to such a payment need not have one
+        del asked[""]
+    known = {key: reference.lower() for key, reference in asked.items() if reference is not None}
+    for key, reference in known.items():
+        is_match = reference == f"0x{payment.reference.hex()}"
+        yield finding(f"reference_matches{key}" if is_match else f"reference_differs{key}", transaction)
+    if not known:
         yield finding("reference_unchecked", transaction)
