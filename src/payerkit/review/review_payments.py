@@ -52,16 +52,17 @@ def _check_reference(review: PaymentReview, transaction: DecodedTransaction, pay
         yield finding("reference_malformed", transaction)
         return
     order, payout = review.order_of(payment), review.payment.payout
-    asked = {
-        ".order": None if order is None else order.payment_reference,
-        ".request": None if payout is None else payout.payment_reference,
-        "": review.payment.payment_reference,
-    }
-    if asked[""] == asked[".request"]:  # the response to such a payment need not have one
-        del asked[""]
-    known = {key: reference.lower() for key, reference in asked.items() if reference is not None}
-    for key, reference in known.items():
-        is_match = reference == f"0x{payment.reference.hex()}"
-        yield finding(f"reference_matches{key}" if is_match else f"reference_differs{key}", transaction)
-    if not known:
+    ordered = None if order is None else order.payment_reference
+    requested = None if payout is None else payout.payment_reference
+    told = review.payment.payment_reference
+    sources = [
+        (ordered, "reference_matches.order", "reference_differs.order"),
+        (requested, "reference_matches.request", "reference_differs.request"),
+        (None if told == requested else told, "reference_matches", "reference_differs"),
+    ]
+    for reference, matches, differs in sources:
+        if reference is not None:
+            is_match = reference.lower() == f"0x{payment.reference.hex()}"
+            yield finding(matches if is_match else differs, transaction)
+    if all(reference is None for reference, *_ in sources):
         yield finding("reference_unchecked", transaction)

@@ -65,8 +65,8 @@ def review_response(review: PaymentReview) -> Iterator[Finding]:
     for name in review.payment.repeated:
         yield finding("member_repeated", field=shown(name))
     for path in review.whole.typed_messages:
-        is_intent = plain_name(path.rpartition(".")[2]) == "paymentintent"
-        yield finding("typed_message.intent" if is_intent else "typed_message", field=shown(path))
+        is_alone = plain_name(path) == "paymentintent" and not review.transactions
+        yield finding("typed_message.intent" if is_alone else "typed_message", field=shown(path))
     read = {transaction.origin for transaction in review.payment.transactions}
     for transaction in review.transactions:
         if transaction.origin not in read:

@@ -44,7 +44,7 @@ def _rows(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 def _text(path: str, value: Any) -> str:
     """Return a value if it is an address, a number or the kind of the message; else only what it is."""
     if isinstance(value, bool) or value is None:
-        return str(value).lower()
+        return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, int | float):
         return str(int(value)) if abs(value) <= _LAST_EXACT and value == int(value) else "a number, not shown"
     if not isinstance(value, str) or not (path in _NAMED or _PLAIN.fullmatch(value)):
