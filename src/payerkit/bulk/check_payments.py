@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.client import Client
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.html import visible
@@ -24,6 +23,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import KnowsPaid
 from payerkit.review.review_many import compare_reviews, unreadable
 
 _COLUMNS = {
@@ -52,7 +52,7 @@ def check_payments(
     policy: PaymentPolicy | None = None,
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
-    client: Client | None = None,
+    client: KnowsPaid | None = None,
 ) -> pd.DataFrame:
     """Check many payments as `check_payment` does, each with its own order, and compare them with each other.
 
@@ -108,7 +108,7 @@ def checked_payments(
     policy: PaymentPolicy | None = None,
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
-    client: Client | None = None,
+    client: KnowsPaid | None = None,
 ) -> tuple[pd.Index[Any], list[CheckedPayment]]:
     """Return payments with their findings, also those of comparing them, and a label for each."""
     labels, sources = _labelled(payments)

@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 
 from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
-from payerkit.client import Client
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.onchain.addresses import read_address
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import KnowsPaid
 from payerkit.signing.builder_file import builder_file, write_builder_file
 from payerkit.signing.safe_calls import SafeCall, chain_id_of
 from payerkit.signing.safe_payment import calls_of
@@ -35,7 +35,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     policy: PaymentPolicy | None = None,
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
-    client: Client | None = None,
+    client: KnowsPaid | None = None,
     created_at: datetime | None = None,
     anyway: bool = False,
 ) -> pd.DataFrame:

@@ -166,10 +166,10 @@ def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[Payou
         yield PayoutWarning(f"{payout}: {status.meaning} {status.what_to_do}".replace("the account", "The account", 1))
     least = None if order is None else least_above(order.amount, order.invoice_currency, payout)
     if order is not None and least is not None:
-        shown_least = f"{format_number(least)} {(payout.currency or '').upper()}"
+        amount, needed = f"{order.amount} {order.invoice_currency}", f"{format_number(least)} {payout.currency}".upper()
         yield PayoutWarning(
-            f"The amount is {order.amount} {order.invoice_currency}, but the operator pays out at least {shown_least} to "
-            "such an account. Create a request for at least that much: the service may refuse less, or not pay it out."
+            f"The amount is {amount}, but the operator pays out at least {needed} to such an account. Create a request "
+            "for at least that much: the service may refuse less, or not pay it out."
         )
 
 

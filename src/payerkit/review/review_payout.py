@@ -36,8 +36,8 @@ def _compare_currencies(order: ExpectedPayment, payout: PayoutLike, policy: Paym
     if _worth(order.invoice_currency, policy) != currency:
         yield finding("account_currency", invoice=invoice, currency=currency)
     elif (least := least_above(order.amount, order.invoice_currency, payout, policy)) is not None:
-        words = {"least": f"{format_number(least)} {currency}", "amount": f"{shown(order.amount)} {invoice}"}
-        yield finding("amount_least", **words, rails=f" by {shown(payout.rails)}" if payout.rails else "")
+        amount, rails = f"{shown(order.amount)} {invoice}", f" by {shown(payout.rails)}" if payout.rails else ""
+        yield finding("amount_least", least=f"{format_number(least)} {currency}", amount=amount, rails=rails)
 
 
 def least_above(
