@@ -26,6 +26,7 @@ from payerkit.payouts.request_calls import payout_warnings
 from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.payment_policy import AgreedFee
 from payerkit.review.protocols import KnowsPaid
+from published import BANK_DETAILS, PAYER
 
 KEY = "key-of-a-test-of-payouts"
 REQUEST_ID = "01" + "c1" * 32
@@ -487,3 +488,22 @@ def test_inspect_shows_the_account(tmp_path: Path, capsys: pytest.CaptureFixture
 
     assert 3 == main(["inspect", str(tmp_path / "payment.json")])
     assert "at Chase (USD, local)" in capsys.readouterr().out
+
+
+def test_a_payment_of_the_sandbox_is_ok_until_it_is_paid(shared: Client) -> None:
+    """With the sandbox's policy, and its operator in the address book; a second payment of the request is stopped."""
+    user = "payer-of-a-review"
+    payerkit.create_payer(shared, {**PAYER, "clientUserId": user})
+    shared.sandbox.submit_kyc(user)
+    payerkit.update_agreement(shared, user)
+    detail = payerkit.create_payment_detail(shared, user, BANK_DETAILS)
+    request = payerkit.create_request(shared, ORDER)
+    payment = payerkit.request_payment(shared, request, client_user_id=user, payment_details_id=str(detail.id))
+    operator = KnownAddress(address=shared.sandbox.operator_address, name="Operator", network="sepolia")
+    policy = replace(shared.sandbox.policy(), addresses=AddressBook([operator]))
+    before = payment.card(policy=policy, client=shared)
+    shared.sandbox.pay(payment)
+    after = check_payment(payment, policy=policy, client=shared)
+
+    assert ("ok", "stop", {"paid_already"}) == (before.verdict, after.verdict, codes(after, "error"))
+    assert f"to 0x0ff0...0Ff0 (Operator) for {NAMED}, no fee" in before.sentence
