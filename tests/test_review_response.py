@@ -298,7 +298,7 @@ STATEMENTS = [
     ("steps without end", {"metadata": {"stepsRequired": 10**5000}}, "type_unexpected", "look"),
     ("a balance as text", {"metadata": {"hasEnoughBalance": "false"}}, "type_unexpected", "look"),
     ("an expiry that is no time", {"metadata": {"quoteExpiresAt": "soon"}}, "type_unexpected", "look"),
-    ("an expired quote", {"metadata": {"quoteExpiresAt": "2026-11-22T11:59:59Z"}}, "quote_expired", "look"),
+    ("an expired quote", {"metadata": {"quoteExpiresAt": "2026-11-22T11:59:59Z"}}, "quote_expired", "stop"),
     ("no allowance", {"metadata": {"hasEnoughAllowance": False}, "transactions": [as_json(TOKEN_PAYMENT)]},
      "wallet_short", "look"),
 ]  # fmt: skip

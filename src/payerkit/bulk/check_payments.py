@@ -23,6 +23,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import KnowsPaid
 from payerkit.review.review_many import compare_reviews, unreadable
 
 _COLUMNS = {
@@ -30,6 +31,7 @@ _COLUMNS = {
     "network": "string",
     "payee": "string",
     "payee_name": "string",
+    "account": "string",
     "amount": "object",
     "token": "string",
     "fee": "object",
@@ -50,6 +52,7 @@ def check_payments(
     policy: PaymentPolicy | None = None,
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
+    client: KnowsPaid | None = None,
 ) -> pd.DataFrame:
     """Check many payments as `check_payment` does, each with its own order, and compare them with each other.
 
@@ -64,6 +67,8 @@ def check_payments(
         rate: The price of one unit of the payment currency in the invoice currency, if it is the same for all;
             otherwise, the rates of the policy.
         now: The time to compare with, for responses that expire; by default, the clock's.
+        client: From `connect()` or `sandbox()`. The service is then asked of each payment whether it is paid already,
+            one call a payment, as `check_payment` does it.
 
     Returns:
         One row per payment, in the same order. The index has the labels of a Series or dict, the paths of files, or
@@ -73,6 +78,7 @@ def check_payments(
         - network, payee, payee_name, token (string), amount, fee (object, Decimal): what the transactions pay, by
           their bytes; missing if they pay several, or none. payee_name is that of the policy's address book; fee is
           the sum of all fees
+        - account (string): the bank account that is paid out to, masked; missing if the payment pays a wallet
         - payments (int64): how many payments the transactions make
         - request_id, payment_reference (string): as the response has them
         - findings (string): the errors and warnings, with their codes
@@ -80,7 +86,7 @@ def check_payments(
         A file that cannot be read is a row with the verdict "stop".
 
     Raises:
-        InvalidInput: `payments` is or has something else, or the rate is not positive.
+        InvalidInput: `payments` is or has something else, the rate is not positive, or `client` is not a client.
 
     Example:
         >>> samples["honest"].save("monday.json")
@@ -91,7 +97,7 @@ def check_payments(
         >>> check_payments(["monday.json"])["verdict"].to_dict()
         {'monday.json': 'ok'}
     """
-    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now)
+    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
     frame = pd.DataFrame([each.row() for each in checked], columns=list(_COLUMNS), dtype="object", index=labels)
     return frame.astype(_COLUMNS)
 
@@ -102,10 +108,11 @@ def checked_payments(
     policy: PaymentPolicy | None = None,
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
+    client: KnowsPaid | None = None,
 ) -> tuple[pd.Index[Any], list[CheckedPayment]]:
     """Return payments with their findings, also those of comparing them, and a label for each."""
     labels, sources = _labelled(payments)
-    checked = [_check(source, policy=policy, rate=rate, now=now) for source in sources]
+    checked = [_check(source, policy=policy, rate=rate, now=now, client=client) for source in sources]
     read = [(each, each.review, str(label)) for each, label in zip(checked, labels, strict=True) if each.review]
     for place, found in compare_reviews([review for _, review, _ in read], [label for *_, label in read]):
         read[place][0].findings.append(found)
@@ -133,7 +140,7 @@ class CheckedPayment:
             response = self.review.payment
             told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
             row |= {name: value and visible(value) for name, value in told.items()}
-            row |= {"network": self.review.network}
+            row |= {"network": self.review.network, "account": _account(self.review)}
             row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
         return row
 
@@ -187,6 +194,11 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
         "amount": to_units(payment.amount, decimals),
         "fee": to_units(fee, decimals),
     }
+
+
+def _account(review: PaymentReview) -> str | None:
+    """Return the bank account, such as "••••3489 at Chase (USD, local)"; None if a wallet is paid."""
+    return review.account.removeprefix("the account ") or None
 
 
 def _text(found: PaymentFindings) -> str:

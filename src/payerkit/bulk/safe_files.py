@@ -16,6 +16,7 @@ from payerkit.onchain.addresses import read_address
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import KnowsPaid
 from payerkit.signing.builder_file import builder_file, write_builder_file
 from payerkit.signing.safe_calls import SafeCall, chain_id_of
 from payerkit.signing.safe_payment import calls_of
@@ -34,6 +35,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     policy: PaymentPolicy | None = None,
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
+    client: KnowsPaid | None = None,
     created_at: datetime | None = None,
     anyway: bool = False,
 ) -> pd.DataFrame:
@@ -46,7 +48,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         payments: Payments, or paths of saved ones, or their folder, as `check_payments` takes them.
         folder: Where to write `safe-NETWORK.json`; it is made if it does not exist.
         safe: The address of the Safe that pays; a dict by network if it is not the same on each.
-        policy, rate, now: What the payments are compared with, as `check_payments` takes them.
+        policy, rate, now, client: What the payments are compared with, as `check_payments` takes them.
         created_at: The time that the files name, with its time zone; by default, the clock's.
         anyway: Write them although the verdict of a payment is "stop".
 
@@ -63,7 +65,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         >>> write_safe_files(["monday.json"], "safe", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")["path"][0]
         'safe/safe-sepolia.json'
     """
-    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now)
+    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
     if not checked:
         raise InvalidInput("payments: there are none.")
     batches: dict[str, list[tuple[SafeCall, ...]]] = {}

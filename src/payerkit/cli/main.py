@@ -381,7 +381,7 @@ the file or an option is unusable."""
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("file", type=Path, help="file that payment.save(path) wrote, or a response of POST /v1/pay as JSON")
+    add("file", type=Path, help="file that payment.save(path) wrote, or a saved response as JSON")
     add("--payee", metavar="0x...", help="wallet that should be paid")
     add("--amount", help="amount of the order, in the invoice currency")
     add("--invoice-currency", metavar="ID", help="invoice currency, such as USD")

@@ -30,7 +30,7 @@ from payerkit.client.transport import (
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
 from payerkit.masking import ApiKey
 from payerkit.retry import Retries
-from payerkit.wire import is_loopback
+from payerkit.wire import check_id, is_loopback
 
 if TYPE_CHECKING:
     import requests
@@ -296,6 +296,21 @@ class Client:
         result = outcome.result()
         raise result if isinstance(result, PayerkitError) else AssertionError
 
+    def has_been_paid(self, request_id: str) -> bool | None:
+        """Return whether the service calls a request paid on the blockchain; None if it does not say it.
+
+        `GET /v2/request/{requestId}`, **beyond the specification**. Raises InvalidInput for an id that cannot be sent,
+        and otherwise the PayerkitError that says what happened.
+        """
+        call = Call(
+            operation="has_been_paid",
+            method="GET",
+            route="/v2/request/{requestId}",
+            ids={"requestId": check_id(request_id, "request_id")},
+            read=_read_paid,
+        )
+        return self.send(call)
+
     def close(self) -> None:
         """Close the connections; calls with this client raise InvalidInput from now on."""
         self._is_closed = True
@@ -327,6 +342,12 @@ class Client:
 
     def __reduce__(self) -> Never:
         raise TypeError("a client cannot be pickled: make one in each process, with connect()")
+
+
+def _read_paid(response: Any) -> bool | None:
+    """Return what a response says; None for anything but true or false."""
+    paid = response.get("hasBeenPaid") if isinstance(response, dict) else None
+    return paid if isinstance(paid, bool) else None
 
 
 def check_client(client: object) -> None:

@@ -43,6 +43,7 @@ from payerkit.wire import first, is_loopback, read_time, repeated_names
 if TYPE_CHECKING:
     from payerkit.policy.payment_policy import PaymentPolicy
     from payerkit.review.orders import AnyOrder, Orders
+    from payerkit.review.protocols import KnowsPaid
     from payerkit.signing.card import PaymentCard
     from payerkit.signing.safe_hashes import SafeHashes
     from payerkit.signing.safe_payment import CheckOptions
@@ -611,7 +612,8 @@ class Payment(Response):
             safe: The address of the Safe that pays.
             created_at: The time that the file names, with its time zone; by default, the clock's.
             anyway: Write it although the verdict is "stop".
-            options: `order` or `orders`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
+                them.
 
         Raises:
             InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
@@ -645,7 +647,8 @@ class Payment(Response):
             multi_send: The address of MultiSendCallOnly that the Safe app shows for a batch, if it is not the usual
                 one of this version.
             anyway: Return them although the verdict is "stop".
-            options: `order` or `orders`, `rate`, `network`, `policy` and `now`, as `check_payment` takes them.
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
+                them.
 
         Returns:
             The hashes of domain, message and transaction, and the call that the Safe makes.
@@ -664,7 +667,7 @@ class Payment(Response):
         return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
 
     @without_internal_frames
-    def card(
+    def card(  # noqa: PLR0913 - what a payment is compared with, each by name
         self,
         order: AnyOrder | None = None,
         *,
@@ -673,6 +676,7 @@ class Payment(Response):
         network: str | None = None,
         policy: PaymentPolicy | None = None,
         now: datetime | None = None,
+        client: KnowsPaid | None = None,
     ) -> PaymentCard:
         """Return what a person needs to decide whether to sign; the arguments are those of `check_payment`.
 
@@ -683,6 +687,7 @@ class Payment(Response):
             network: The network that the transactions are for, if there is no order.
             policy: What you agreed to once, for all payments.
             now: The time to compare with, for a response that expires.
+            client: From `connect()` or `sandbox()`, to ask whether the request is paid already.
 
         Returns:
             The card: a notebook shows it, `print` writes it as text, and `.save(path)` as a page.
@@ -699,7 +704,9 @@ class Payment(Response):
         from payerkit.review.payment_review import PaymentReview  # noqa: PLC0415
         from payerkit.signing.card import PaymentCard  # noqa: PLC0415 - loaded on first use
 
-        review = PaymentReview.of(self, order, orders=orders, rate=rate, network=network, policy=policy, now=now)
+        review = PaymentReview.of(
+            self, order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+        )
         is_given = order is not None or orders is not None
         return PaymentCard.of(review, order_source="given" if is_given else self.order_source)
 

@@ -13,7 +13,9 @@ from payerkit.endpoints import endpoint, payment_details_call
 from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
 from payerkit.explanations import explain_word
 from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
+from payerkit.onchain.amounts import format_number
 from payerkit.onchain.real_money import real_money_note
+from payerkit.review.review_payout import least_above
 from payerkit.wire import check_id
 
 _UNKNOWN_REQUEST = "No request has this id with this key, or the service does not offer this call, which is beyond the "
@@ -118,7 +120,7 @@ def request_payment(
         **known,
     )
     order = request.order if isinstance(request, PaymentRequest) else None
-    for warning in payout_warnings(payout):
+    for warning in payout_warnings(payout, order):
         warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
     return client.send(request_payment_call(payout, order, client.environment))
 
@@ -157,11 +159,18 @@ def with_reference(order: PayoutOrder) -> PayoutOrder:
     return order if order.reference else order.replace(reference=f"payerkit-{uuid.uuid4().hex}")
 
 
-def payout_warnings(payout: Payout) -> Iterator[PayoutWarning]:
-    """Yield what to warn of before a payment is requested: an account that cannot be paid."""
+def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[PayoutWarning]:
+    """Yield what to warn of before a payment is requested: an account that cannot be paid, and too small an amount."""
     status = explain_word(payout.status, "account")
     if not status.is_passed:
         yield PayoutWarning(f"{payout}: {status.meaning} {status.what_to_do}".replace("the account", "The account", 1))
+    least = None if order is None else least_above(order.amount, order.invoice_currency, payout)
+    if order is not None and least is not None:
+        amount, needed = f"{order.amount} {order.invoice_currency}", f"{format_number(least)} {payout.currency}".upper()
+        yield PayoutWarning(
+            f"The amount is {amount}, but the operator pays out at least {needed} to such an account. Create a request "
+            "for at least that much: the service may refuse less, or not pay it out."
+        )
 
 
 def request_call(order: PayoutOrder, environment: str) -> Call[PaymentRequest]:

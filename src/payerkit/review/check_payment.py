@@ -16,13 +16,14 @@ from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview, finding, in_place
-from payerkit.review.protocols import PaymentLike
+from payerkit.review.protocols import KnowsPaid, PaymentLike
 from payerkit.review.review_approvals import review_approval
 from payerkit.review.review_fees import review_fees
 from payerkit.review.review_metadata import review_metadata
 from payerkit.review.review_orders import review_orders
 from payerkit.review.review_payee import review_order_payees
 from payerkit.review.review_payments import review_fee_leg, review_payment
+from payerkit.review.review_payout import review_payout
 from payerkit.review.review_response import review_members, review_response
 from payerkit.review.review_tokens import review_order_currencies, review_token_contract
 from payerkit.review.review_value import review_value
@@ -48,8 +49,9 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
     network: str | None = None,
     policy: PaymentPolicy | None = None,
     now: datetime | None = None,
+    client: KnowsPaid | None = None,
 ) -> PaymentFindings:
-    """Compare the transactions of a payment with its order before anyone signs; works offline and sends nothing.
+    """Compare the transactions of a payment with its order before anyone signs; works offline, without a client.
 
     It cannot know who controls an address, whether the wallet has enough money, and whether a contract has changed.
 
@@ -67,6 +69,9 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
             one that the response names.
         policy: What you agreed to once, for all payments: fees, allowances, known addresses, rates and tokens.
         now: The time to compare with, for a response that expires; by default, the clock's.
+        client: From `connect()` or `sandbox()`. The service is then asked whether the request is paid already, by
+            `GET /v2/request/{requestId}`, **beyond the specification**: if it is, the verdict is "stop"; if that is
+            not known, "look".
 
     Returns:
         All findings, those about the whole payment first, then by transaction. `.verdict` is "ok" if everything that
@@ -74,7 +79,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
 
     Raises:
         InvalidInput: An argument has another type than described, the order has a member that is not compared, the
-            rate is not positive, the network is not known, or `now` has no time zone.
+            rate is not positive, the network is not known, `now` has no time zone, or `client` is not a client.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -87,7 +92,9 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
           ask for a new payment; if not, give a newer one.  [amount_differs: order]
     """
     return review_findings(
-        PaymentReview.of(payment, order, orders=orders, rate=rate, network=network, policy=policy, now=now)
+        PaymentReview.of(
+            payment, order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+        )
     )
 
 
@@ -99,7 +106,12 @@ def review_findings(review: PaymentReview) -> PaymentFindings:
     if effects > MAX_EFFECTS:
         return PaymentFindings([finding("too_many.effects", count=effects, limit=MAX_EFFECTS)])
     of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
-    of_response = (*_check_whole(review), *review_response(review), *review_metadata(review))
+    of_response = (
+        *_check_whole(review),
+        *review_payout(review),
+        *review_response(review),
+        *review_metadata(review),
+    )
     return PaymentFindings(sorted([*of_response, *of_transactions, *review_fees(review)], key=_place))
 
 

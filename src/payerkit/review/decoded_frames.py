@@ -92,7 +92,7 @@ def decode_transactions(
         - amount_base, fee_base, allowance, max_to_spend, value (object, int): in base units, value in wei
         - canonical (boolean): whether the arguments account for every byte of the calldata
         - note (string): where a transaction stands that is not in `transactions`; why a call is not decoded or not
-          canonical, would be rejected, or is converted
+          canonical, would be rejected, or is converted; and for which bank account it is paid
 
     Raises:
         InvalidInput: `payment` is not a payment, `policy` is not a policy, or the network is not known.
@@ -104,14 +104,12 @@ def decode_transactions(
         0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
     review = PaymentReview.of(payment, network=network, policy=policy)
-    rows = [row for each in review.transactions for row in _transaction_rows(each, review.network, review.policy)]
+    rows = [row for each in review.transactions for row in _transaction_rows(review, each)]
     return pd.DataFrame(rows, columns=list(TRANSACTION_COLUMNS), dtype="object").astype(TRANSACTION_COLUMNS)
 
 
-def _transaction_rows(
-    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy
-) -> list[dict[str, Any]]:
-    call = transaction.call
+def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) -> list[dict[str, Any]]:
+    call, network, policy = transaction.call, review.network, review.policy
     shared = {
         "step": transaction.index,
         "network": network,
@@ -123,8 +121,17 @@ def _transaction_rows(
         "canonical": call.canonical,
         "note": (note := _note(transaction)),
     }
-    effects = [_effect_columns(effect, network, policy, note) for effect in transaction.effects]
+    effects = [
+        _effect_columns(effect, network, policy, f"{_purpose(review, effect)} {note}".strip())
+        for effect in transaction.effects
+    ]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
+
+
+def _purpose(review: PaymentReview, effect: Effect) -> str:
+    """Return for which bank account an effect pays, as the request says; "" if it pays a wallet, or only a fee."""
+    is_payout = review.account and effect.is_payment and not review.is_fee_leg(effect)
+    return f"For {review.account}, by the request." if is_payout else ""
 
 
 def _note(transaction: DecodedTransaction) -> str:

@@ -22,7 +22,8 @@ from payerkit.review.chain_claims import chain_claims, claimed_networks
 from payerkit.review.fees import FeeClaim, Paying, declared_fees, find_fee_legs
 from payerkit.review.order_matching import match_orders
 from payerkit.review.orders import ExpectedPayment, expected_payments
-from payerkit.review.protocols import PaymentLike
+from payerkit.review.paid_status import PaidStatus
+from payerkit.review.protocols import KnowsPaid, PaymentLike
 from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, read_network, resolve_currency
 from payerkit.review.whole_response import Member, WholeResponse
 
@@ -41,7 +42,8 @@ class PaymentReview:
     orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
-    policy: what the user agreed to. now: the time of the check, with its time zone.
+    policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about
+    whether it is paid; None if it was not asked.
     """
 
     payment: PaymentLike
@@ -52,6 +54,7 @@ class PaymentReview:
     rate: Decimal | None
     policy: PaymentPolicy
     now: datetime
+    paid: PaidStatus | None
 
     @classmethod
     def of(  # noqa: PLR0913 - what a payment is compared with, each by name
@@ -64,6 +67,7 @@ class PaymentReview:
         network: str | None = None,
         policy: PaymentPolicy | None = None,
         now: datetime | None = None,
+        client: KnowsPaid | None = None,
     ) -> Self:
         """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
         policy = given_policy(policy)
@@ -81,6 +85,7 @@ class PaymentReview:
             rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
+            paid=None if client is None else PaidStatus.ask(client, payment.request_id),
         )
 
     @cached_property
@@ -110,6 +115,11 @@ class PaymentReview:
     def paying(self) -> list[Paying]:
         """The effects that move money towards a recipient, each with its transaction: payments and fee legs."""
         return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
+
+    @property
+    def account(self) -> str:
+        """The bank account that the payment pays out to, masked; "" if it pays a wallet."""
+        return "" if self.payment.payout is None else shown(str(self.payment.payout), 160)
 
     @property
     def whole(self) -> WholeResponse:
@@ -237,9 +247,9 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
     )
 
 
-def shown(text: str) -> str:
+def shown(text: str, most: int = 80) -> str:
     """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
-    return visible(text)[:80]
+    return visible(text)[:most]
 
 
 def needed_percentage(difference: Decimal) -> Decimal:

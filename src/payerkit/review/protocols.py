@@ -82,6 +82,12 @@ class PayoutLike(Protocol):
     """The bank account that a payment pays out to, as `str` names it; None where it is not known."""
 
     @property
+    def request_id(self) -> str: ...
+    @property
+    def payment_reference(self) -> str | None: ...
+    @property
+    def payment_details_id(self) -> str: ...
+    @property
     def currency(self) -> str | None: ...
     @property
     def rails(self) -> str | None: ...
@@ -120,3 +126,13 @@ class PaymentLike(Protocol):
     def environment(self) -> str | None: ...
     @property
     def payout(self) -> PayoutLike | None: ...
+
+
+@runtime_checkable
+class KnowsPaid(Protocol):
+    """Anything that can be asked whether a request is paid, such as a `Client`.
+
+    None stands for a response that does not say it; a question that fails raises a PayerkitError.
+    """
+
+    def has_been_paid(self, request_id: str) -> bool | None: ...

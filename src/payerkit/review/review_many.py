@@ -39,18 +39,25 @@ def _find_repeated(reviews: Sequence[PaymentReview], labels: Sequence[str]) -> I
             found = (other for identity in shared for other in holders[identity] if other != place)
             others = [*dict.fromkeys(islice(found, MOST_NAMED + 1))]
             named = [labels[other] for other in others[:MOST_NAMED]] + ["others"] * (len(others) > MOST_NAMED)
-            kinds = dict.fromkeys(kind for kind, _ in shared)
-            key = "perhaps_paid.equal" if [*kinds] == [_EQUAL] else "perhaps_paid"
+            kinds = [*dict.fromkeys(kind for kind, _ in shared)]
+            key = _OF_EQUALS.get(kinds[0], "perhaps_paid") if len(kinds) == 1 else "perhaps_paid"
             yield place, finding(key, what=listed(kinds), others=listed(named))
 
 
 _EQUAL = "payee with token and amount"
 """What two payments of one payee may share although each has an invoice of its own."""
 
+_EQUAL_PAYOUT = "account with token and amount"
+"""Likewise of one bank account. All payments to bank accounts have the operator for their recipient."""
+
+_OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account"}
+"""The findings where nothing else is shared."""
+
 
 def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
     """Return what a payment shares only with one that pays the same: its kinds and values, each once."""
-    payments = [payment for _, payment in review.payments]
+    payments, payout = [payment for _, payment in review.payments], review.payment.payout
+    kind, account = (_EQUAL, None) if payout is None else (_EQUAL_PAYOUT, payout.payment_details_id)
     references = [
         review.payment.payment_reference,
         *(f"0x{each.reference.hex()}" for each in payments if each.reference),
@@ -59,7 +66,7 @@ def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
         [("request id", review.payment.request_id)],
         (("reference", reference and reference.lower()) for reference in references),
         (
-            (_EQUAL, (review.network, each.recipient.lower(), each.token, each.amount))
+            (kind, (account, review.network, each.recipient.lower(), each.token, each.amount))
             for each in payments
             if each.recipient
         ),

@@ -55,14 +55,17 @@ def _compare_with_book(
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
     given = review.policy.addresses
     book = AddressBook() if given is None else given
-    if order is not None and order.payee is None and recipient.lower() in review.fee_recipients:
+    is_payout = review.payment.payout is not None
+    names_none = is_payout if order is None else order.payee is None
+    if names_none and recipient.lower() in review.fee_recipients:
         yield finding("payee_unnamed.fee", transaction)
     elif book.find(recipient, review.network):
         yield finding("payee_known", transaction)
     elif alike := book.lookalike(recipient):
         yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike.address)
-    elif order is not None and order.payee is None:
-        yield finding("payee_unnamed", transaction, lines=_lines(review, recipient))
+    elif names_none:
+        key = "payee_operator" if is_payout else "payee_unnamed"
+        yield finding(key, transaction, lines=_lines(review, recipient, "Operator" if is_payout else ""))
     elif given is not None:
         yield _unknown(review, transaction, recipient, is_known_elsewhere=recipient in book)
 
@@ -78,6 +81,6 @@ def _unknown(
     return finding(key, transaction, **words, lines=_lines(review, recipient))
 
 
-def _lines(review: PaymentReview, recipient: str) -> str:
-    """Return the lines that add a recipient to a policy; its name is for the user to fill in."""
-    return "\n" + address_line(recipient, "", review.network)
+def _lines(review: PaymentReview, recipient: str, name: str = "") -> str:
+    """Return the lines that add a recipient to a policy; a person's name is for the user to fill in."""
+    return "\n" + address_line(recipient, name, review.network)

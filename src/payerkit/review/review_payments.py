@@ -51,14 +51,18 @@ def _check_reference(review: PaymentReview, transaction: DecodedTransaction, pay
     if len(payment.reference) != 8:
         yield finding("reference_malformed", transaction)
         return
-    order = review.order_of(payment)
-    asked = None if order is None else order.payment_reference
+    order, payout = review.order_of(payment), review.payment.payout
+    ordered = None if order is None else order.payment_reference
+    requested = None if payout is None else payout.payment_reference
     told = review.payment.payment_reference
-    found = f"0x{payment.reference.hex()}"
-    if asked is not None:
-        is_match = found == asked.lower()
-        yield finding("reference_matches.order" if is_match else "reference_differs.order", transaction)
-    if told is not None:
-        yield finding("reference_matches" if found == told.lower() else "reference_differs", transaction)
-    elif asked is None:
+    sources = [
+        (ordered, "reference_matches.order", "reference_differs.order"),
+        (requested, "reference_matches.request", "reference_differs.request"),
+        (None if told == requested else told, "reference_matches", "reference_differs"),
+    ]
+    for reference, matches, differs in sources:
+        if reference is not None:
+            is_match = reference.lower() == f"0x{payment.reference.hex()}"
+            yield finding(matches if is_match else differs, transaction)
+    if all(reference is None for reference, *_ in sources):
         yield finding("reference_unchecked", transaction)

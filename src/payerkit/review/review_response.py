@@ -24,6 +24,7 @@ _OF_RESPONSE = {
     "transactions",
     "metadata",
     "paymentintent",
+    "paymentintentid",
     "erc20approvaltransactions",
     "batchpaymenttransaction",
     "erc20batchpaymenttransaction",
@@ -64,7 +65,8 @@ def review_response(review: PaymentReview) -> Iterator[Finding]:
     for name in review.payment.repeated:
         yield finding("member_repeated", field=shown(name))
     for path in review.whole.typed_messages:
-        yield finding("typed_message", field=shown(path))
+        is_alone = plain_name(path) == "paymentintent" and not review.transactions
+        yield finding("typed_message.intent" if is_alone else "typed_message", field=shown(path))
     read = {transaction.origin for transaction in review.payment.transactions}
     for transaction in review.transactions:
         if transaction.origin not in read:
@@ -116,10 +118,23 @@ def _check_statements(review: PaymentReview) -> Iterator[Finding]:
         if member.value is not None:
             stated.setdefault(plain_name(member.name), []).append(member)
     yield from _compare_ids(stated)
-    if any(plain_name(each.name) == "hasbeenpaid" and _is_true(each.value) for each in review.whole.members):
-        yield finding("paid_already")
+    yield from _check_paid(review)
     if len(review.orders) == 1:
         yield from _compare_with_order(review.orders[0], stated)
+
+
+def _check_paid(review: PaymentReview) -> Iterator[Finding]:
+    """Tell whether the request is paid already, as the response says, or the service when it was asked."""
+    says_paid = any(plain_name(each.name) == "hasbeenpaid" and _is_true(each.value) for each in review.whole.members)
+    asked = review.paid
+    if says_paid or (asked is not None and asked.has_been_paid):
+        yield finding("paid_already")
+    elif asked is not None and asked.has_been_paid is None:
+        yield finding("paid_unknown", problem=shown(asked.problem, 300))
+    elif asked is not None:
+        yield finding("paid_not_yet")
+    elif review.payment.payout is not None:
+        yield finding("paid_unasked")
 
 
 def _compare_ids(stated: Mapping[str, list[Member]]) -> Iterator[Finding]:

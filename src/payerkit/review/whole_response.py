@@ -52,13 +52,14 @@ class Member(NamedTuple):
 class WholeResponse:
     """What a response holds, not masked; so it does not show itself.
 
-    transactions: those outside the member `transactions`, with their paths. typed_messages: paths of messages to sign.
+    transactions: those outside the member `transactions`, with their paths. typed_messages: messages to sign, by their
+    paths.
     members: of all objects, the outermost first. repeated: names that an object in a text has more than once.
     is_complete: False if it is larger or deeper than is looked at.
     """
 
     transactions: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    typed_messages: list[str] = field(default_factory=list)
+    typed_messages: dict[str, Any] = field(default_factory=dict)
     members: list[Member] = field(default_factory=list)
     repeated: dict[str, None] = field(default_factory=dict)
     is_complete: bool = True
@@ -83,7 +84,7 @@ def _outermost(whole: WholeResponse, raw: Mapping[str, Any]) -> list[Member]:
     """Return the members of a response and those of its transactions, which the model reads."""
     listed = raw.get("transactions")
     items = listed[: MAX_MEMBERS + 1] if isinstance(listed, list) else []
-    whole.typed_messages += [f"transactions[{step}]" for step, item in enumerate(items) if _is_message(item)]
+    whole.typed_messages |= {f"transactions[{step}]": item for step, item in enumerate(items) if _is_message(item)}
     outside = {name: value for name, value in raw.items() if name != "transactions" or not items}
     return _members("", outside, None) + [
         member
@@ -100,7 +101,7 @@ def _enter(whole: WholeResponse, member: Member) -> list[Member]:
         whole.is_complete = False
         return []
     if plain_name(member.name) == "paymentintent" and value is not None:
-        whole.typed_messages.append(member.path)
+        whole.typed_messages[member.path] = value
         return []
     return [] if _note(whole, member.path, value) else _members(member.path, value, member.step)
 
@@ -109,7 +110,7 @@ def _note(whole: WholeResponse, path: str, value: Any) -> bool:
     """Note what an object holds to sign; return True if it is a message."""
     is_message = _is_message(value)
     if is_message:
-        whole.typed_messages.append(path)
+        whole.typed_messages[path] = value
     elif isinstance(value, Mapping) and _is_transaction(value):
         whole.transactions.append((path, value))
     return is_message

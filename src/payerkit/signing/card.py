@@ -13,7 +13,7 @@ from payerkit.findings import PaymentFindings, Verdict
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import OrderSource
-from payerkit.signing.card_content import CardContent, Compared, Point, TransactionToSign, card_content
+from payerkit.signing.card_content import CardContent, Compared, MessageToSign, Point, TransactionToSign, card_content
 from payerkit.signing.card_text import card_text, compared_text
 from payerkit.wording import count_of
 
@@ -131,6 +131,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         _folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
         _folded(content.compared_with, _compared_table(content.compared)),
         _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
+        *(_folded(f"Message to sign: {each.path}", _message_table(each)) for each in content.messages),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
     return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
@@ -188,6 +189,10 @@ def _transaction_table(transaction: TransactionToSign) -> str:
         ("Calldata", html.code(transaction.calldata)),
     ]
     return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
+
+
+def _message_table(message: MessageToSign) -> str:
+    return html.table([(path, html.code(text)) for path, text in message.rows], caption="")
 
 
 def _capital(text: str) -> str:

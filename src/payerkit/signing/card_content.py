@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import islice
 
 from payerkit.findings import Finding, PaymentFindings, Severity, Verdict
+from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.effects import Effect
@@ -23,6 +25,7 @@ from payerkit.review.transactions import DecodedTransaction, contract_name
 from payerkit.signing.calldata_digest import digest_of
 from payerkit.signing.clear_signing import clear_signing_lines
 from payerkit.signing.device import device_lines
+from payerkit.signing.message_rows import message_rows
 from payerkit.signing.payment_sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed
 
@@ -31,6 +34,9 @@ NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, a
 
 OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
 OWN_WORD_ADVICE = "Compare payee and amount with your own records."
+
+OWN_ACCOUNT = "The bank account is the file's own word, and no transaction names it."
+OWN_ACCOUNT_ADVICE = "Compare it with your own records."
 
 WITHOUT_POLICY = (
     "No policy was given. To agree to lines that are shown here, save them in a file, such as policy.toml, and give "
@@ -46,6 +52,9 @@ AFTER_STOP = (
 
 _SOURCES: Mapping[OrderSource, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
 """Where an order comes from, in words."""
+
+_ACCOUNT = "bank account"
+"""The name of what a payment pays out to, among what it was compared with."""
 
 _FIELDS = {"to": "address called"}
 """Fields of a transaction whose names are no words for a person."""
@@ -99,6 +108,14 @@ class TransactionToSign:
     calldata: str
 
 
+@dataclass(frozen=True, slots=True)
+class MessageToSign:
+    """A message to sign. path: the member of the response that holds it. rows: what it says, by the members' paths."""
+
+    path: str
+    rows: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardContent:
     """All that a card says.
@@ -106,7 +123,8 @@ class CardContent:
     sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
     first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked.
     policy_advice: where to put the lines of these points.
-    passed: what is ok. compared: what the payment was compared with; compared_with: the same in short.
+    passed: what is ok. compared: what the payment was compared with; compared_with: the same in short. messages: what
+    else there is to sign, which nobody should because of this card.
     """
 
     verdict: Verdict
@@ -123,6 +141,7 @@ class CardContent:
     compared_with: str
     compared: tuple[Compared, ...]
     transactions: tuple[TransactionToSign, ...]
+    messages: tuple[MessageToSign, ...]
     checked_at: datetime
 
 
@@ -158,6 +177,10 @@ def card_content(
         compared_with=_compared_with(review, compared),
         compared=compared,
         transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
+        messages=tuple(
+            MessageToSign(visible(path)[:80], message_rows(message))
+            for path, message in islice(review.whole.typed_messages.items(), MAX_TRANSACTIONS)
+        ),
         checked_at=review.now,
     )
 
@@ -222,8 +245,9 @@ def _numbered(noun: str, numbers: list[int]) -> str:
 
 
 def _own_word(compared: Iterable[Compared]) -> list[Point]:
-    is_own = any(each.source == _SOURCES["file"] for each in compared)
-    return [Point("info", "Order", OWN_WORD, OWN_WORD_ADVICE)] if is_own else []
+    own = {each.name for each in compared if each.source == _SOURCES["file"]}
+    order = [Point("info", "Order", OWN_WORD, OWN_WORD_ADVICE)] if own - {_ACCOUNT} else []
+    return order + ([Point("info", "Account", OWN_ACCOUNT, OWN_ACCOUNT_ADVICE)] if _ACCOUNT in own else [])
 
 
 def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
@@ -231,7 +255,7 @@ def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
     if not review.orders:
         return "Compared with no order"
     orders = "the order" if len(review.orders) == 1 else f"{len(review.orders)} orders"
-    found = {each.source for each in compared}
+    found = {each.source for each in compared if each.name != _ACCOUNT}
     sources = (source for source in _SOURCES.values() if source in found)
     return f"Compared with {orders} ({', otherwise '.join(sources)})"
 
@@ -241,17 +265,20 @@ def _compared(
 ) -> Iterator[Compared]:
     source = _SOURCES[order_source or "given"]
     if len(review.orders) == 1:
-        for name, value in _members(review.orders[0]).items():
+        for name, value in _members(review, review.orders[0]).items():
             own = sources.get(name.replace(" ", "_"))
             yield Compared(name, value, _SOURCES[own] if own else source)
     for number, order in enumerate(review.orders, 1):
         if len(review.orders) > 1:
-            members = _members(order)
+            members = _members(review, order)
             words = f"{members['amount']} {members['invoice currency']} in {members['payment currency']}"
             reference = f", reference {members['reference']}" if "reference" in members else ""
             yield Compared(f"order {number}", f"{words} to {members['payee']}{reference}", source)
     if not review.orders:
         yield Compared("order", "none", "nothing to compare payee and amount with")
+    if review.account:
+        source = "as sent" if review.payment.environment else _SOURCES["file"]
+        yield Compared(_ACCOUNT, review.account.removeprefix("the account "), source)
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
     yield Compared("policy", review.policy.summary, review.policy.source)
     if len(review.orders) == 1 and (rate := _rate(review, review.orders[0])):
@@ -266,10 +293,11 @@ def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
     return review.rate_of(order) if is_needed else None
 
 
-def _members(order: ExpectedPayment) -> dict[str, str]:
+def _members(review: PaymentReview, order: ExpectedPayment) -> dict[str, str]:
     reference = {"reference": order.payment_reference} if order.payment_reference else {}
+    nobody = "none: the operator is paid" if review.account else "none"
     return reference | {
-        "payee": "none" if order.payee is None else order.payee,
+        "payee": nobody if order.payee is None else order.payee,
         "amount": order.amount,
         "invoice currency": order.invoice_currency,
         "payment currency": order.payment_currency,

@@ -14,7 +14,7 @@ _MARKS = {"error": "x", "warning": "!", "info": "+"}
 
 
 def card_text(content: CardContent) -> str:
-    """Return verdict, sentence, what is not ok, what could not be checked, and the transactions to sign."""
+    """Return verdict, sentence, what is not ok, what could not be checked, and what there is to sign."""
     environment = "" if content.environment is None else f"  [{content.environment}]"
     lines = [
         f"{content.verdict.upper()}  {content.headline}{environment}",
@@ -27,6 +27,7 @@ def card_text(content: CardContent) -> str:
         "",
         f"{count_of(len(content.passed), 'check')} passed.",
         *(line for each in content.transactions for line in ("", *_transaction(each))),
+        *(line for each in content.messages for line in ("", f"Message to sign: {each.path}", *_table(each.rows))),
     ]
     return "\n".join(lines)
 

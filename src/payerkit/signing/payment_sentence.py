@@ -14,14 +14,19 @@ from payerkit.review.payment_review import UNLIMITED, PaymentReview
 from payerkit.review.transactions import contract_at
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NOTHING = "There is nothing to sign."
+_ONLY_MESSAGES = "There is no transaction, but a message to sign, which payerkit cannot judge."
 _TWO_DIGITS = Context(prec=2)
 """The share of a fee is rounded to what a person remembers of it; the findings have it exactly."""
 
 
 def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
-    """Return who is paid what, on which network, with which fee and how many signatures; "would" if it is stopped."""
+    """Return who is paid what, on which network, for which bank account, with which fee and how many signatures.
+
+    It says "would" if the payment is stopped.
+    """
     if not review.transactions:
-        return "There is nothing to sign."
+        return _NOTHING if not review.whole.typed_messages else _ONLY_MESSAGES
     payments = [payment for _, payment in review.payments]
     words = [
         _pays(review, payments, is_stopped=is_stopped),
@@ -45,12 +50,13 @@ def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) ->
         return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
     if _is_unknown_contract(review):
         pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
+    purpose = f" for {review.account}" if review.account else ""
     if len(payments) == 1:
-        return f"{pay} {_amount(review, payments[0])}{where} to {_payee(review, payments[0])}"
+        return f"{pay} {_amount(review, payments[0])}{where} to {_payee(review, payments[0])}{purpose}"
     wallets = len({str(payment.recipient).lower() for payment in payments})
     to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
     total = _sum(review, payments, [payment.amount for payment in payments])
-    return f"{make} {_number(len(payments))} payments{where} to {to}{f', {total} in all' if total else ''}"
+    return f"{make} {_number(len(payments))} payments{where} to {to}{purpose}{f', {total} in all' if total else ''}"
 
 
 def _is_unknown_contract(review: PaymentReview) -> bool:

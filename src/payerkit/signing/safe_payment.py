@@ -14,7 +14,7 @@ from payerkit.onchain.amounts import format_effect_amount
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.protocols import PaymentLike
+from payerkit.review.protocols import KnowsPaid, PaymentLike
 from payerkit.signing.builder_file import builder_file, write_builder_file
 from payerkit.signing.safe_calls import SafeCall, chain_id_of, safe_calls
 from payerkit.signing.safe_hashes import SafeHashes, hash_calls
@@ -32,6 +32,7 @@ class CheckOptions(TypedDict, total=False):
     network: str | None
     policy: PaymentPolicy | None
     now: datetime | None
+    client: KnowsPaid | None
 
 
 @without_internal_frames

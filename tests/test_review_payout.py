@@ -1,0 +1,509 @@
+"""Payments that pay out to a stored bank account: what is checked of the account, and what no transaction shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import payerkit
+from example_payments import APPROVAL, DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN, TOKEN_PAYMENT, codes, data
+from far_end import Behaviour, FarEnd, raw, reply
+from payerkit import PaymentPolicy, check_payment, check_payments
+from payerkit._tsv import rows
+from payerkit.checks.least_amounts import least_amount
+from payerkit.client import Client
+from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, ServiceError
+from payerkit.findings import Finding, PaymentFindings
+from payerkit.models import Payment, Payout, PayoutOrder
+from payerkit.payouts.request_calls import payout_warnings
+from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.payment_policy import AgreedFee
+from payerkit.review.protocols import KnowsPaid
+from published import BANK_DETAILS, PAYER
+
+KEY = "key-of-a-test-of-payouts"
+REQUEST_ID = "01" + "c1" * 32
+NUMBER = "253009233489"
+ACCOUNT = {
+    "bankName": "Chase",
+    "accountNumber": NUMBER,
+    "currency": "usd",
+    "rails": "local",
+    "status": "approved",
+}
+NAMED = "the account ••••3489 at Chase (USD, local)"
+OF_ACCOUNT = Payout.of_account(
+    ACCOUNT,
+    request_id=REQUEST_ID,
+    client_user_id="user-123",
+    payment_details_id="detail-1",
+    payment_reference=f"0x{REFERENCE.hex()}",
+)
+ORDER = PayoutOrder(amount="10", invoice_currency="USD", payment_currency="fUSDC-sepolia")
+TEN = {"transactions": [{"to": to, "data": call, "value": "0"} for to, call, _ in (APPROVAL, TOKEN_PAYMENT)]}
+"""10 fUSDC to `PAYEE`, which is the operator's address here; the response has no ids, as documented."""
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+AGREED = PaymentPolicy(
+    peg_tolerance="1", addresses=AddressBook([KnownAddress(address=PAYEE, name="Operator", network="sepolia")])
+)
+
+
+def paying(order: PayoutOrder | None = ORDER, payout: Payout = OF_ACCOUNT, content: Mapping[str, Any] = TEN) -> Payment:
+    """Return a payment as `request_payment` returns it."""
+    return Payment.read(dict(content), order=order, order_source="sent", environment="sandbox", payout=payout)
+
+
+def found(findings: PaymentFindings, code: str) -> Finding:
+    """Return the only finding with a code."""
+    (one,) = [finding for finding in findings if finding.code == code]
+    return one
+
+
+class Says:
+    """A service that says whether a request is paid, or fails."""
+
+    def __init__(self, paid: bool | PayerkitError | None) -> None:
+        self.paid, self.asked = paid, list[str]()
+
+    def has_been_paid(self, request_id: str) -> bool | None:
+        """Return or raise what it was made with."""
+        self.asked.append(request_id)
+        if isinstance(self.paid, PayerkitError):
+            raise self.paid
+        return self.paid
+
+
+def test_the_operator_is_looked_at_once(tmp_path: Path) -> None:
+    """No order names who is paid: a person looks, adds the lines of the finding, and the next payment is ok."""
+    first = check_payment(paying(), policy=PaymentPolicy(peg_tolerance="1"))
+    hint = found(first, "payee_operator").hint
+    (tmp_path / "policy.toml").write_text('peg_tolerance = "1"\n' + hint.partition(":\n")[2], "utf-8")
+    policy = PaymentPolicy.read(tmp_path / "policy.toml")
+
+    assert ("look", {"payee_operator"}) == (first.verdict, codes(first, "warning"))
+    assert ("ok", "ok") == tuple(check_payment(paying(), policy=each).verdict for each in (policy, AGREED))
+    assert "(Operator)" in paying().card(policy=policy).sentence
+
+
+def test_the_published_currency_reaches_ok(tmp_path: Path) -> None:
+    """USDC-sepolia is newer than the token list; its lines, one after the other, make the payment ok."""
+    payment = paying(ORDER.replace(payment_currency="USDC-sepolia"))
+    path = tmp_path / "policy.toml"
+    path.write_text('peg_tolerance = "1"\n', "utf-8")
+    for code in ("token_renamed", "payee_operator"):
+        hint = found(check_payment(payment, policy=PaymentPolicy.read(path)), code).hint
+        path.write_text(path.read_text("utf-8") + hint.partition(":\n")[2] + "\n", "utf-8")
+
+    assert "ok" == check_payment(payment, policy=PaymentPolicy.read(path)).verdict
+
+
+LOOKALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
+FEES = PaymentPolicy(addresses=AGREED.addresses, peg_tolerance="1", fees=[AgreedFee(address=OTHER, max_percent="1")])
+OPERATORS = [
+    ("not in the address book", OTHER, AGREED, "look", "payee_operator"),
+    ("without an address book", PAYEE, PaymentPolicy(peg_tolerance="1"), "look", "payee_operator"),
+    ("like a known address", LOOKALIKE, AGREED, "stop", "payee_lookalike"),
+    ("a wallet that receives fees", OTHER, FEES, "look",
+     "payee_unnamed"),
+    ("a token", TOKEN, AGREED, "stop", "recipient_contract"),
+    ("a burn address", DEAD, AGREED, "stop", "recipient_burned"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("recipient", "policy", "verdict", "code"), [row[1:] for row in OPERATORS], ids=[row[0] for row in OPERATORS]
+)
+@pytest.mark.parametrize("order", [ORDER, None], ids=["an order", "no order"])
+def test_who_is_paid_is_never_taken_on_trust(
+    recipient: str, policy: PaymentPolicy, verdict: str, code: str, order: PayoutOrder | None
+) -> None:
+    """That nobody names the operator does not make any address the operator's."""
+    call = data("c219a14d", TOKEN, recipient, 10_000_000, REFERENCE, 0, DEAD)
+    content = {"transactions": [{"to": FEE_PROXY, "data": call, "value": "0"}]}
+    findings = check_payment(paying(order, content=content), policy=policy, network=None if order else "sepolia")
+
+    assert (verdict, code) == (findings.verdict, found(findings, code).code)
+
+
+def test_an_order_that_names_a_payee_is_compared() -> None:
+    """Who knows the operator's address may say so in the order, and any other recipient is stopped."""
+    order = {**ORDER.to_dict(reveal=True), "payee": OTHER}
+
+    assert {"payee_differs"} == codes(check_payment(paying(), order, policy=AGREED), "error")
+
+
+CHANGES: list[tuple[str, dict[str, Any], dict[str, str], str, str]] = [
+    ("an approved account", {}, {}, "ok", ""),
+    ("a verified one", {"status": "Verified"}, {}, "ok", ""),
+    ("one that is checked", {"status": "pending"}, {}, "look", "account_status"),
+    ("one that failed", {"status": "failed"}, {}, "look", "account_status"),
+    ("one that is switched off", {"status": "deactivated"}, {}, "look", "account_status"),
+    ("one without a status", {"status": None}, {}, "look", "account_status"),
+    ("one in a word that nobody documents", {"status": "blessed"}, {}, "look", "account_status"),
+    ("one in another currency", {"currency": "eur"}, {}, "look", "account_currency"),
+    ("one in an unknown currency", {"currency": None}, {}, "ok", ""),
+    ("an invoice in another currency", {}, {"invoice_currency": "EUR"}, "look", "account_currency"),
+    ("an invoice in a token of the currency", {}, {"invoice_currency": "fUSDC-sepolia"}, "ok", ""),
+    ("an invoice in a coin", {}, {"invoice_currency": "ETH-sepolia-sepolia"}, "look", "account_currency"),
+    ("the least amount", {"rails": "swift", "currency": "USD"}, {"amount": "30"}, "stop", "amount_differs"),
+    ("less than the least amount", {"rails": "swift"}, {}, "look", "amount_least"),
+    ("rails of which nobody knows the least", {"rails": "wire"}, {}, "ok", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("account", "order", "verdict", "code"), [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES]
+)
+def test_the_account_is_checked(account: dict[str, Any], order: dict[str, str], verdict: str, code: str) -> None:
+    """What stands between the payment and the payee's money is told before anyone signs."""
+    rates = {("fUSDC-sepolia", invoice): "1" for invoice in ("EUR", "ETH-sepolia-sepolia")}
+    policy = PaymentPolicy(addresses=AGREED.addresses, peg_tolerance="1", rates=rates)
+    findings = check_payment(paying(ORDER.replace(**order), replace(OF_ACCOUNT, **account)), policy=policy)
+    told = {each.code for each in (*findings.errors, *findings.warnings)}
+
+    assert (verdict, {code} - {""}) == (findings.verdict, told)
+
+
+LEAST = [
+    ("usd", "local", "1"),
+    ("usd", "swift", "30"),
+    ("usd", "wire", None),  # not documented
+    ("USD", "LOCAL", "1"),
+    ("eur", "swift", "30"),
+    ("idr", "local", "500000"),
+    ("gbp", None, "20"),  # the same for all rails
+    ("usd", None, None),
+    ("xxx", "local", None),
+    (None, None, None),
+]
+
+
+@pytest.mark.parametrize(("currency", "rails", "least"), LEAST)
+def test_the_least_amounts(currency: str | None, rails: str | None, least: str | None) -> None:
+    """They depend on the currency, and in two currencies on the rails."""
+    assert (None if least is None else Decimal(least)) == least_amount(currency, rails)
+
+
+def test_the_table_of_least_amounts_is_whole() -> None:
+    """Each currency and rails stand once, with an amount above zero."""
+    table = list(rows("payerkit.checks", "least_amounts"))
+
+    assert 23 == len({(row["currency"], row["rails"]) for row in table}) == len(table)
+    assert all(Decimal(row["least"]) > 0 and row["currency"].isupper() for row in table)
+
+
+@pytest.mark.parametrize(("amount", "count"), [("0.99", 1), ("1", 0), ("1.00", 0)])
+def test_too_small_an_amount_is_told_before_the_payment_is_requested(amount: str, count: int) -> None:
+    """With the least amount, and what to do."""
+    warnings = [*payout_warnings(OF_ACCOUNT, ORDER.replace(amount=amount))]
+
+    assert count == len(warnings)
+    assert all("at least 1 USD" in str(each) for each in warnings)
+
+
+def test_no_least_amount_is_known_without_an_order() -> None:
+    """A request of another program has no amount here."""
+    assert [] == [*payout_warnings(OF_ACCOUNT, None)]
+
+
+DIFFERENT = [
+    ("another request", {"requestId": "01" + "c2" * 32}, "request_differs"),
+    ("another request, in the other spelling", {"requestID": "x"}, "request_differs"),
+    ("another reference", {"paymentReference": "0x" + "11" * 8}, "reference_differs"),
+]
+
+
+@pytest.mark.parametrize(("members", "code"), [row[1:] for row in DIFFERENT], ids=[row[0] for row in DIFFERENT])
+def test_the_response_is_for_the_request_that_was_asked_for(members: dict[str, str], code: str) -> None:
+    """The service would take a payment of another request for that one."""
+    assert {code} == codes(check_payment(paying(content=TEN | members), policy=AGREED), "error")
+
+
+def test_the_reference_is_that_of_the_request() -> None:
+    """It is known from `create_request`, also if the response repeats another one that fits its transactions."""
+    other = replace(OF_ACCOUNT, payment_reference="0x" + "11" * 8)
+    findings = check_payment(paying(payout=other, content=TEN | {"paymentReference": f"0x{REFERENCE.hex()}"}))
+
+    assert "differs from that of the request" in found(findings, "reference_differs").message
+    matched = [each.message for each in check_payment(paying()) if each.code == "reference_matches"]
+    assert ["The reference matches that of the request."] == matched
+
+
+def test_an_expired_quote_is_stopped() -> None:
+    """Past it, the amounts no longer hold; until then, the time is shown."""
+    content = TEN | {"metadata": {"quoteExpiresAt": int(NOW.timestamp())}}
+    before, after = (
+        check_payment(paying(content=content), policy=AGREED, now=NOW.replace(minute=minute, hour=hour))
+        for hour, minute in ((11, 59), (12, 0))
+    )
+
+    assert (("ok", "stop"), "quote_valid") == ((before.verdict, after.verdict), found(before, "quote_valid").code)
+    assert "2026-11-23 12:00:00 UTC" in found(after, "quote_expired").message
+
+
+FAILED = NotSent("GET /v2/request/{requestId} could not be sent (no network).")
+PAID: list[tuple[str, bool | PayerkitError | None, str, str, str]] = [
+    ("not paid", False, "ok", "paid_not_yet", "is not paid yet"),
+    ("paid", True, "stop", "paid_already", "is paid already"),
+    ("not said", None, "look", "paid_unknown", "The service does not say it."),
+    ("not asked, as the network failed", FAILED, "look", "paid_unknown", "could not be sent"),
+    ("unknown there", NotFound("The service does not know it."), "look", "paid_unknown", "does not know it"),
+]
+
+
+@pytest.mark.parametrize(("paid", "verdict", "code", "words"), [row[1:] for row in PAID], ids=[row[0] for row in PAID])
+def test_whether_it_is_paid_is_asked(paid: bool | PayerkitError | None, verdict: str, code: str, words: str) -> None:
+    """The contracts do not prevent a second payment, so the service is asked before one is signed."""
+    service = Says(paid)
+    findings = check_payment(paying(), policy=AGREED, client=service)
+
+    assert (verdict, [REQUEST_ID]) == (findings.verdict, service.asked)
+    assert words in found(findings, code).message
+    assert verdict == paying().card(policy=AGREED, client=service).verdict
+
+
+def test_a_payment_to_a_wallet_is_asked_for_as_well() -> None:
+    """It has a request id, too; without one there is nothing to ask for, which is no proof."""
+    honest = payerkit.samples["honest"]
+    answer = honest.to_dict(reveal=True)
+    without = payerkit.read_payment({**answer, "requestId": None}, order=honest.order)
+    service = Says(paid=False)
+
+    assert ("ok", [honest.request_id]) == (check_payment(honest, client=service).verdict, service.asked)
+    assert "stop" == check_payment(honest, client=Says(paid=True)).verdict
+    assert "no request id" in found(check_payment(without, client=service), "paid_unknown").message
+    assert "paid_unasked" not in {each.code for each in check_payment(honest)}  # nothing is new without a client
+
+
+def test_what_the_response_says_is_told_once() -> None:
+    """The response and the service say the same: one finding."""
+    findings = check_payment(paying(content=TEN | {"hasBeenPaid": True}), client=Says(paid=True))
+
+    assert {"paid_already"} == codes(findings, "error")
+    assert 1 == len(findings.errors)
+
+
+def test_that_nobody_asked_is_shown() -> None:
+    """Of a payout only: an info among what could not be checked."""
+    asked = found(check_payment(paying(), policy=AGREED), "paid_unasked")
+
+    assert ("info", True) == (asked.severity, asked.unchecked)
+    assert "Whether this request is paid already was not asked." in str(paying().card())
+
+
+@pytest.mark.parametrize("client", [5, "sandbox", object()])
+def test_what_is_no_client_is_refused(client: Any) -> None:
+    """A misuse is no look."""
+    with pytest.raises(InvalidInput, match="client: give a client, from connect"):
+        check_payment(paying(), client=client)
+
+
+SAID: list[tuple[str, bool | None]] = [
+    ('{"hasBeenPaid": true}', True),
+    ('{"hasBeenPaid": false, "status": "paid"}', False),
+    ('{"hasBeenPaid": "true"}', None),  # anything but true and false is not said
+    ('{"hasBeenPaid": 1}', None),
+    ('{"hasBeenPaid": null}', None),
+    ("{}", None),
+    ("[true]", None),
+    ("true", None),
+]
+
+
+@pytest.mark.parametrize(("body", "paid"), SAID)
+def test_a_client_asks_for_one_request(body: str, paid: bool | None) -> None:
+    """Only true and false of JSON are a statement."""
+    with FarEnd([reply(200, body)]) as service, Client(service.url, KEY) as client:
+        assert paid is client.has_been_paid("a/b")
+        assert [("GET", "/v2/request/a%2Fb")] == [(each.method, each.target) for each in service.ledger]
+        assert isinstance(client, KnowsPaid)
+
+
+@pytest.mark.parametrize(
+    ("end", "kind"), [(reply(404, "{}"), NotFound), (raw(b""), ServiceError), (reply(500, "{}"), ServiceError)]
+)
+def test_a_question_that_fails_raises_from_the_client_and_is_a_look(end: Behaviour, kind: type[PayerkitError]) -> None:
+    """The client says what happened; a check goes on, since a person can ask otherwise."""
+    once = payerkit.Retries(attempts=1)
+    with FarEnd([end]) as service, Client(service.url, KEY, retries=once) as client:
+        with pytest.raises(kind):
+            client.has_been_paid(REQUEST_ID)
+        findings = check_payment(paying(), policy=AGREED, client=client)
+
+    assert ("look", {"paid_unknown"}) == (findings.verdict, codes(findings, "warning"))
+    assert KEY not in str(findings)
+
+
+def test_an_id_that_cannot_be_sent_is_not_asked_for() -> None:
+    """It came from a response: the check tells it, and the client refuses it."""
+    with FarEnd([reply(200, "{}")]) as service, Client(service.url, KEY) as client:
+        findings = check_payment(paying(payout=replace(OF_ACCOUNT, request_id="..")), client=client)
+        with pytest.raises(InvalidInput):
+            client.has_been_paid("..")
+
+    assert (set(), []) == (codes(findings, "error"), service.ledger)
+    assert "paid_unknown" in codes(findings, "warning")
+
+
+def test_the_card_names_the_account() -> None:
+    """In the sentence, in what was compared, and among what no check can know; never its whole number."""
+    card = paying().card(policy=AGREED)
+    text, page = str(card), card._repr_html_()
+
+    assert f"Pays 10 fUSDC on Sepolia to 0x6923...C7D7 (Operator) for {NAMED}, no fee, two signatures." == card.sentence
+    assert "bank account      ••••3489 at Chase (USD, local)  (as sent)" in text
+    assert "payee             none: the operator is paid  (as sent)" in text
+    assert "? Account: That the money is paid out to the account ••••3489" in text
+    assert "file's own word" not in text
+    assert all("••••3489 at Chase" in shown and NUMBER not in shown for shown in (text, page))
+
+
+def test_the_account_of_a_file_is_the_files_own_word(tmp_path: Path) -> None:
+    """Whoever wrote the file chose the account, even if the order is given anew."""
+    paying().save(tmp_path / "payment.json")
+    read = payerkit.read_payment(tmp_path / "payment.json")
+    of_file, given = str(read.card()), str(read.card(ORDER))
+
+    assert all("The bank account is the file's own word" in text for text in (of_file, given))
+    assert (True, False) == ("The order is the file's own word" in of_file, "The order is the file's own" in given)
+    assert ("Compared with the order (the file's own word)" in of_file) is ("(as given)" in given) is True
+
+
+def test_text_of_others_cannot_steer_a_card() -> None:
+    """The bank's name comes from the service."""
+    payout = replace(OF_ACCOUNT, bank_name="\x1b[8mBank" + "x" * 500, currency="\x1b", status="\x1b")
+    text = str(paying(payout=payout).card())
+
+    assert "\x1b" not in text
+    assert "x" * 200 not in text
+
+
+def test_a_row_of_calldata_says_for_which_account() -> None:
+    """The payment says it, neither its approval nor its fee."""
+    frame = payerkit.decode_transactions(paying())
+
+    assert ["", f"For {NAMED}, by the request."] == frame["note"].to_list()
+
+
+def test_payouts_in_a_table_of_payments() -> None:
+    """All of them pay the operator, so that equal amounts are no repetition unless the account is the same."""
+    second = Payout.of_account(
+        ACCOUNT | {"accountNumber": "253009231111"},
+        request_id="01" + "c2" * 32,
+        client_user_id="user-124",
+        payment_details_id="detail-2",
+        payment_reference="0x" + "22" * 8,
+    )
+    call = data("c219a14d", TOKEN, PAYEE, 10_000_000, b"\x22" * 8, 0, DEAD)
+    to_second = {"transactions": [{"to": FEE_PROXY, "data": call, "value": "0"}]}
+    again = replace(second, payment_details_id="detail-1")
+    apart = check_payments([paying(), paying(payout=second, content=to_second)], policy=AGREED)
+    alike = check_payments([paying(), paying(payout=again, content=to_second)], policy=AGREED)
+
+    assert (["ok", "ok"], ["stop", "stop"]) == (apart["verdict"].to_list(), alike["verdict"].to_list())
+    assert ["••••3489 at Chase (USD, local)", "••••1111 at Chase (USD, local)"] == apart["account"].to_list()
+    assert "the same bank account, token and amount as 1" in alike["findings"][0]
+    assert check_payments([payerkit.samples["honest"]])["account"].isna().all()
+
+
+def test_many_payments_are_asked_for_one_by_one() -> None:
+    """The one that is paid stops; the others do not."""
+    service = Says(paid=True)
+    frame = check_payments([paying(), payerkit.samples["honest"]], policy=AGREED, client=service)
+
+    assert (["stop", "stop"], 2) == (frame["verdict"].to_list(), len(service.asked))
+    assert frame["findings"].str.contains("paid_already").all()
+
+
+def test_a_paid_request_is_not_handed_to_a_safe(tmp_path: Path) -> None:
+    """What check_payment takes, these take, too."""
+    safe = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
+
+    with pytest.raises(InvalidInput, match="is paid already"):
+        paying().to_safe(tmp_path / "safe.json", safe=safe, policy=AGREED, client=Says(paid=True))
+    with pytest.raises(InvalidInput, match="is paid already"):
+        payerkit.write_safe_files([paying()], tmp_path, safe=safe, policy=AGREED, client=Says(paid=True))
+    assert [] == [*tmp_path.iterdir()]
+
+
+INTENT = {
+    "domain": {"name": "Permit2", "chainId": 137, "verifyingContract": OTHER},
+    "types": {"Order": [{"name": "amount", "type": "uint256"}]},
+    "primaryType": "Order",
+    "message": {"amount": "10000000", "recipient": PAYEE, "memo": "for Jane Example", "steps": [1, 2**80, True, None]},
+}
+SHOWN = [
+    ("domain.name", "Permit2"),
+    ("domain.chainId", "137"),
+    ("domain.verifyingContract", OTHER),
+    ("primaryType", "Order"),
+    ("message.amount", "10000000"),
+    ("message.recipient", PAYEE),
+    ("message.memo", "text, not shown"),
+    ("message.steps[0]", "1"),
+    ("message.steps[1]", "a number, not shown"),
+    ("message.steps[2]", "true"),
+    ("message.steps[3]", "null"),
+]
+
+
+@pytest.mark.parametrize("intent", [INTENT, json.dumps(INTENT)], ids=["an object", "JSON as text"])
+def test_a_payment_intent_is_shown_and_never_ok(intent: object) -> None:
+    """A person sees what a wallet would show, and nothing that may be about people; nobody is told to sign it."""
+    card = paying(content={"paymentIntentId": "intent-1", "paymentIntent": intent}).card(policy=AGREED)
+
+    assert ("stop", SHOWN) == (card.verdict, [*card.content.messages[0].rows])
+    assert "There is no transaction, but a message to sign, which payerkit cannot judge." == card.sentence
+    assert "x paymentIntent: A payment intent" in str(card)
+    assert "members_unknown" not in {each.code for each in card.findings}
+    assert all("Message to sign: paymentIntent" in shown for shown in (str(card), card._repr_html_()))
+    assert "Jane" not in f"{card}{card._repr_html_()}"
+
+
+@pytest.mark.parametrize(
+    "intent", ["0x1234", [], {}, 5, {"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}}, [0] * 9999]
+)
+def test_an_odd_intent_is_shown_in_bounds(intent: object) -> None:
+    """Whatever it is, it is there to be signed."""
+    card = paying(content={"paymentIntent": intent}).card()
+
+    assert "stop" == card.verdict
+    assert all(len(each.rows) <= 40 for each in card.content.messages)
+    assert len(str(card)) < 10_000
+
+
+def test_inspect_shows_the_account(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a terminal, from a file."""
+    from payerkit.cli.main import main  # noqa: PLC0415 - only here
+
+    paying().save(tmp_path / "payment.json")
+
+    assert 3 == main(["inspect", str(tmp_path / "payment.json")])
+    assert "at Chase (USD, local)" in capsys.readouterr().out
+
+
+def test_a_payment_of_the_sandbox_is_ok_until_it_is_paid(shared: Client) -> None:
+    """With the sandbox's policy, and its operator in the address book; a second payment of the request is stopped."""
+    user = "payer-of-a-review"
+    payerkit.create_payer(shared, {**PAYER, "clientUserId": user})
+    shared.sandbox.submit_kyc(user)
+    payerkit.update_agreement(shared, user)
+    detail = payerkit.create_payment_detail(shared, user, BANK_DETAILS)
+    request = payerkit.create_request(shared, ORDER)
+    payment = payerkit.request_payment(shared, request, client_user_id=user, payment_details_id=str(detail.id))
+    operator = KnownAddress(address=shared.sandbox.operator_address, name="Operator", network="sepolia")
+    policy = replace(shared.sandbox.policy(), addresses=AddressBook([operator]))
+    before = payment.card(policy=policy, client=shared)
+    shared.sandbox.pay(payment)
+    after = check_payment(payment, policy=policy, client=shared)
+
+    assert ("ok", "stop", {"paid_already"}) == (before.verdict, after.verdict, codes(after, "error"))
+    assert f"to 0x0ff0...0Ff0 (Operator) for {NAMED}, no fee" in before.sentence
