@@ -83,9 +83,8 @@ def list_events(store: Store, after: int, limit: int) -> list[dict[str, Any]]:
 
 
 def events_secret(store: Store) -> str:
-    """Return the secret that signs the events of a world; the first call makes it."""
-    new = store.identifiers.token_bytes(24, "events secret").hex()
-    return store.database.get_or_add_sealed(f"events_secret_{store.world_id}", new)
+    """Return the secret that signs the events of a world; it is derived from the key of the database."""
+    return store.lookup_key("secret of the events")
 
 
 def _listed(row: Row[Any], record: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
