@@ -17,6 +17,7 @@ def _example(request: schema.Schema, *optional: str) -> dict[str, str]:
 PAYER = _example(schema.PAYER)
 BANK_DETAILS = _example(schema.BANK_DETAILS, "account_number", "routing_number", "rails", "state")
 ORDER = _example(schema.PAYMENT_ORDER) | {"payment_currency": "fUSDC-sepolia"}
+PAYOUT = _example(schema.PAYOUT_ORDER, "reference") | {"payment_currency": "fUSDC-sepolia"}
 _COLUMNS = ["bank_name", "account_name", "account_number", "currency", "rails", "status"]
 
 
@@ -42,12 +43,31 @@ def run(_: Namespace) -> int:
 
         payment = payerkit.initiate_payment(client, ORDER)
         signed = [f"sign {number}: {transaction!r}" for number, transaction in enumerate(payment.transactions, 1)]
-        title = "4. initiate_payment(client, order): get the transactions to sign; no money has moved yet"
+        title = "4. initiate_payment(client, order): get the transactions to sign, here to pay a wallet"
         card = payment.card()
         found = str(card.findings.warnings).splitlines()
         _print_step(title, f"reference {payment.payment_reference}", *signed, "payment.card()", card.sentence, *found)
+
+        _pay_account(client, payer.client_user_id, detail.id)
     print("\nNothing left this machine. 'payerkit lab' opens the same steps as a notebook.")
     return 0
+
+
+def _pay_account(client: payerkit.SandboxClient, client_user_id: str, payment_details_id: str | None) -> None:
+    """Pay the stored account, and print what becomes of it."""
+    client.sandbox.complete_kyc(client_user_id)
+    request = payerkit.create_request(client, PAYOUT)
+    payment = payerkit.request_payment(
+        client, request, client_user_id=client_user_id, payment_details_id=str(payment_details_id)
+    )
+    title = "5. create_request(...), request_payment(...): pay the stored account; beyond the specification"
+    sentence = payment.card(policy=client.sandbox.policy()).sentence
+    paid = f"signed and sent: {client.sandbox.pay(payment)}"
+    client.sandbox.advance(minutes=1)
+    status = payerkit.get_request(client, str(request.request_id))
+    events = payerkit.read_events(client.sandbox.events())
+    steps = ", ".join(events["sub_status"].dropna())
+    _print_step(title, sentence, paid, f"paid on the blockchain: {status.has_been_paid}", f"events: {steps}")
 
 
 def _print_step(title: str, *lines: str) -> None:
