@@ -63,6 +63,7 @@ from payerkit.errors import (
     NotSent as NotSent,
     PayeeWarning as PayeeWarning,
     PayerkitError as PayerkitError,
+    PaymentListWarning as PaymentListWarning,
     PayoutWarning as PayoutWarning,
     RateLimited as RateLimited,
     RealMoneyWarning as RealMoneyWarning,
@@ -109,6 +110,8 @@ from payerkit.models import (
     Transaction as Transaction,
 )
 from payerkit.models.files import read_payment as read_payment
+from payerkit.payouts.payment_list import list_payments as list_payments
+from payerkit.payouts.reconciliation import reconcile as reconcile
 from payerkit.payouts.request_calls import (
     create_request as create_request,
     get_request as get_request,

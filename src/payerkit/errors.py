@@ -257,6 +257,17 @@ class PayoutWarning(UserWarning):
     """
 
 
+class PaymentListWarning(UserWarning):
+    """A list of payments may lack one: it changed while it was read, or is shorter than the service says.
+
+    `warnings.simplefilter("error", PaymentListWarning)` turns it into an error.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", PaymentListWarning)
+    """
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

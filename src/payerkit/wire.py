@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -124,6 +125,17 @@ def read_time(value: object) -> datetime | None:
         return time and (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC))
     except (ValueError, OverflowError, OSError):
         return None
+
+
+_DECIMAL = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,2})?")
+
+
+def read_decimal(value: object) -> Decimal | None:
+    """Return an amount in JSON exactly as it is written there, from text or a number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return None
+    text = str(value)
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
 
 
 def is_loopback(host: str) -> bool:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, Strict, StrictBool
 
 from payerkit.models.requests import PayoutOrder
 from payerkit.models.responses import Response
+from payerkit.wire import read_decimal
 
 
-def _read_decimal(value: Any) -> Any:
+def _read_amount(value: Any) -> Any:
     """Return a number or a text as an exact decimal; any other value as it is."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return value
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return value
-    return number if number.is_finite() else value
+    number = read_decimal(value)
+    return value if number is None else number
 
 
-Amount = Annotated[Decimal | None, Strict(), BeforeValidator(_read_decimal)]
+Amount = Annotated[Decimal | None, Strict(), BeforeValidator(_read_amount)]
 """A decimal as the service writes it: text, or a number."""
 
 

@@ -1,0 +1,249 @@
+"""List payments: which, page by page, and whether the list is whole."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from payerkit.client import Call, Client
+from payerkit.endpoints import endpoint
+from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
+from payerkit.wire import check_id, wire_name
+from payerkit.wording import count_of, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")
+"""The types of payments (operator's documentation, GET /v2/payments)."""
+
+MAX_PAGE = 1000
+"""Payments of a page at most; the documentation has no limit, a service may have a lower one."""
+
+_WIRE_NAMES = {"wallet": "walletAddress", "payment_type": "type"}
+"""Filters whose names on the wire are other words."""
+
+_NOT_OFFERED = "The service does not offer this call, which is beyond the specification."
+
+
+@endpoint
+def list_payments(  # noqa: PLR0913 - the published filters, each by name
+    client: Client,
+    *,
+    reference: str | None = None,
+    request_id: str | None = None,
+    payment_reference: str | None = None,
+    tx_hash: str | None = None,
+    wallet: str | None = None,
+    payment_type: str | None = None,
+    invoice_currency: str | None = None,
+    payment_currency: str | None = None,
+    from_date: datetime | date | str | None = None,
+    to_date: datetime | date | str | None = None,
+    page_size: int = 100,
+    reveal: bool = False,
+) -> pd.DataFrame:
+    """Return the payments that were seen on the blockchain, those of all pages; `reconcile` compares them with orders.
+
+    `GET /v2/payments`: publicly documented, **beyond the specification**. A request that nobody has paid is in no list,
+    so an empty list does not prove that a request is unpaid, or that it was never created.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        reference: Only payments of the request with this reference of yours. Of this filter and the next seven, give
+            one at least.
+        request_id: Only those of the request with this id of the service.
+        payment_reference: Only those with this reference on the blockchain.
+        tx_hash: Only those that this transaction made.
+        wallet: Only those of the wallet with this address.
+        payment_type: "direct", "conversion", "crosschain" or "recurring".
+        invoice_currency: Only those of requests in this currency, such as "USD".
+        payment_currency: Only those in this token, such as "USDC-sepolia".
+        from_date: Only those from this time on: a datetime with its time zone, a date, or ISO 8601 text of either. A
+            date begins and ends in UTC.
+        to_date: Only those until then; a date is included.
+        page_size: Payments per call, 1 to 1000. Each page is a call, and waits for its turn like any other.
+        reveal: Show what is known of the customer, and references that hold an e-mail address.
+
+    Returns:
+        One row per payment. Columns: `payment_id`, `request_id`, `payment_reference`, `reference`; `timestamp` (UTC);
+        `type`; `amount` (Decimal), `currency` and `payment_currency` as the service has them; `source_network`,
+        `destination_network`, `source_tx_hash`, `destination_tx_hash`; `has_been_paid` (boolean): whether the whole
+        request is paid; a column per type of fee (Decimal), `fee_protocol` at least, missing if its amounts are unknown
+        or in several currencies; `fees_usd` (Decimal), the fees in US dollars, missing if one is unknown; `fees`, all
+        of them as text; `customer`, masked; `duplicate_of` (Int64): the row that has the same payment already. One
+        transaction may make several payments: these are no duplicates. Text has dtype `string`.
+
+    Raises:
+        InvalidInput: Without a filter, and for values that cannot be sent. Nothing was sent.
+        NotSent: If a request never left this machine.
+        Refused: If the service refused a call; for a known reason, as WrongKey, NotFound or RateLimited.
+        ServiceError: If the service failed.
+        UnreadableAnswer: If a response is not what the API documents.
+
+    Warns:
+        PaymentListWarning: If a payment may be missing: the list changed while it was read, or its pages have fewer
+            payments than the service counts.
+
+    Example:
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> list_payments(client, reference=request.reference).empty  # nobody has paid it
+        True
+    """
+    filters = {
+        "reference": reference,
+        "request_id": request_id,
+        "payment_reference": payment_reference,
+        "tx_hash": tx_hash,
+        "wallet": wallet,
+        "payment_type": payment_type,
+        "invoice_currency": invoice_currency,
+        "payment_currency": payment_currency,
+    }
+    query = _read_filters(filters) | _read_period(from_date, to_date)
+    if type(page_size) is not int or not 1 <= page_size <= MAX_PAGE:
+        raise InvalidInput(f"page_size: expected a number from 1 to {MAX_PAGE}. Nothing was sent.")
+    records, problem = read_all_pages(client, query, page_size)
+    if problem:
+        warnings.warn(PaymentListWarning(problem), stacklevel=4)  # the caller is above two decorators
+    from payerkit.payouts.payment_frame import payments_frame  # noqa: PLC0415 - pandas takes a second to import
+
+    return payments_frame(records, reveal=reveal is True)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentPage:
+    """One page of a list of payments. total: how many the service counts; has_more: whether others follow."""
+
+    payments: list[dict[str, Any]]
+    total: int | None
+    has_more: bool | None
+
+    @classmethod
+    def read(cls, content: Any) -> Self:
+        """Return parsed JSON as a page; null counts as an empty one. Raises ValueError for anything else."""
+        if not isinstance(content, dict) or "payments" not in content:
+            raise ValueError("expected a list of payments")
+        payments, pagination = content["payments"], content.get("pagination")
+        payments = [] if payments is None else payments
+        if not isinstance(payments, list) or not all(isinstance(each, dict) for each in payments):
+            raise ValueError("expected a list of payments")
+        said = pagination if isinstance(pagination, dict) else {}
+        total, has_more = said.get("total"), said.get("hasMore")
+        return cls(
+            payments,
+            total if isinstance(total, int) and not isinstance(total, bool) else None,
+            has_more if isinstance(has_more, bool) else None,
+        )
+
+    def is_followed(self, read: int, page_size: int) -> bool:
+        """Return True if further payments are to be asked for. read: how many were read, with this page."""
+        if self.has_more is not None:
+            return self.has_more
+        return read < self.total if self.total is not None else len(self.payments) >= page_size
+
+
+def payments_call(query: Mapping[str, str]) -> Call[PaymentPage]:
+    """Return the call that lists one page of payments."""
+    return Call(
+        operation="list_payments",
+        method="GET",
+        route="/v2/payments",
+        query=query,
+        read=PaymentPage.read,
+        hints={404: _NOT_OFFERED, 405: _NOT_OFFERED},
+    )
+
+
+def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> tuple[list[dict[str, Any]], str]:
+    """Return the payments of all pages, and why one may be missing, or "".
+
+    The reading ends at a page that brings nothing new, even if the service says that more follow.
+    """
+    records: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    totals: list[int] = []
+    while True:
+        place = {"limit": str(page_size), "offset": str(len(records))}
+        page = client.send(payments_call({**query, **place}))
+        totals += [] if page.total is None or page.total in totals else [page.total]
+        marks = [json.dumps(each, sort_keys=True) for each in page.payments]
+        is_followed = page.is_followed(len(records) + len(marks), page_size)
+        if is_followed and seen.issuperset(marks):
+            return records, _problem(totals, len(records), stuck=True)
+        seen.update(marks)
+        records += page.payments
+        if not is_followed:
+            return records, _problem(totals, len(records), stuck=False)
+
+
+def _problem(totals: list[int], read: int, *, stuck: bool) -> str:
+    """Return why a payment may be missing from a list, or ""."""
+    if len(totals) > 1:
+        return (
+            f"While the list was read, its length changed from {totals[0]:,} to {count_of(totals[-1], 'payment')}: one "
+            "may be missing, or be there twice. Call again."
+        )
+    if totals and totals[0] != read:
+        return (
+            f"The service counts {count_of(totals[0], 'payment')}, and its pages have {read:,}: some may be missing. "
+            "Call again with a shorter period, from from_date to to_date."
+        )
+    if stuck:
+        return (
+            "The service says that more payments follow, and its next page has none that is new: some may be missing. "
+            "Call again with a shorter period, from from_date to to_date."
+        )
+    return ""
+
+
+def _read_filters(filters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the filters that are given, by their names on the wire. Raises InvalidInput if there is none."""
+    given = {name: check_id(value, name) for name, value in filters.items() if value is not None}
+    if not given:
+        raise InvalidInput(f"Give one of {listed(filters, 'or')}; a period alone is not enough. Nothing was sent.")
+    if given.get("payment_type", PAYMENT_TYPES[0]) not in PAYMENT_TYPES:
+        raise InvalidInput(f"payment_type: expected {listed(map(repr, PAYMENT_TYPES), 'or')}. Nothing was sent.")
+    return {_WIRE_NAMES.get(name, wire_name(name)): value for name, value in given.items()}
+
+
+def _read_period(from_date: object, to_date: object) -> dict[str, str]:
+    """Return the period as the service reads it. Raises InvalidInput for what is no time, and if it ends too early."""
+    first = _read_moment(from_date, "from_date", time.min)
+    last = _read_moment(to_date, "to_date", time(23, 59, 59, 999000))
+    if first is not None and last is not None and first > last:
+        raise InvalidInput("from_date, to_date: the period ends before it begins. Nothing was sent.")
+    moments = {"fromDate": first, "toDate": last}
+    return {name: _write_moment(moment) for name, moment in moments.items() if moment is not None}
+
+
+def _read_moment(value: object, name: str, of_day: time) -> datetime | None:
+    """Return a time in UTC; None without one. of_day: which moment of a day is meant, where only the day is given."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = date.fromisoformat(value) if len(value) <= len("2026-11-30") else datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidInput(f'{name}: expected ISO 8601, such as "2026-11-30". Nothing was sent.') from None
+    if not isinstance(value, date):
+        raise InvalidInput(f"{name}: expected a datetime, a date or ISO 8601 text, got {kind_of(value)}.")
+    if not isinstance(value, datetime):
+        return datetime.combine(value, of_day, UTC)
+    if value.tzinfo is None:
+        raise InvalidInput(f"{name}: give a time with its time zone, such as datetime.now(UTC). Nothing was sent.")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"{name}: this time is out of range. Nothing was sent.") from None
+
+
+def _write_moment(moment: datetime) -> str:
+    """Return a time in UTC as ISO 8601 with Z, with milliseconds if it has any."""
+    moment = moment.replace(tzinfo=None)
+    has_part = moment.microsecond >= timedelta(milliseconds=1).microseconds
+    return f"{moment.isoformat(timespec='milliseconds' if has_part else 'seconds')}Z"

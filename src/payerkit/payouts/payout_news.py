@@ -1,0 +1,150 @@
+"""What events say of payouts: which payments were confirmed, what the bank's side is, what was given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Self
+
+import pandas as pd
+
+from payerkit.errors import InvalidInput
+from payerkit.explanations import explain_word
+from payerkit.payouts.payment_frame import TIME
+from payerkit.wire import read_decimal
+
+_NEEDED = (
+    *("event", "timestamp", "received_at", "request_id", "payment_reference", "sub_status", "amount", "currency"),
+    *("payment_currency", "tx_hash", "reason", "signature", "is_test"),
+)
+
+_PAID = {"payment.confirmed": True, "payment.partial": False}
+"""Events about a payment, and whether the whole request is paid with it."""
+
+_LATE = timedelta(minutes=1)
+"""How late a delivery may be: retries follow after 1, 5 and 15 seconds (operator's documentation), each within 5."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayoutEvent:
+    """An event about a payment or its payout. has_time: whether it says when it happened, and not only when it came."""
+
+    kind: str
+    time: pd.Timestamp | None
+    has_time: bool
+    status: str | None
+    reason: str | None
+    amount: Decimal | None
+    currency: str | None
+    payment_currency: str | None
+    tx_hash: str | None
+
+    @property
+    def completes(self) -> bool | None:
+        """Whether the request is paid in full by then; None if the event is not about that."""
+        return _PAID.get(self.kind)
+
+
+@dataclass(slots=True)
+class PayoutNews:
+    """The events about one request, in their order."""
+
+    events: list[PayoutEvent] = field(default_factory=list)
+
+    @property
+    def payments(self) -> list[PayoutEvent]:
+        """Those that say that a payment was seen."""
+        return [event for event in self.events if event.completes is not None]
+
+    @property
+    def refunds(self) -> int:
+        """How often crypto was given back."""
+        return sum(event.kind == "payment.refunded" for event in self.events)
+
+    @property
+    def latest(self) -> PayoutEvent | None:
+        """The last one with an off-ramp status; one that was only delivered late does not count as the last."""
+        found = [event for event in self.events if event.status]
+        for event in reversed(found):
+            if not any(_came_late(event, other) for other in found):
+                return event
+        return None
+
+
+def _came_late(event: PayoutEvent, other: PayoutEvent) -> bool:
+    """Return True if an event is probably older than another one that came first: that one's status is final."""
+    if event.has_time or event.time is None or other.time is None or _is_final(event) or not _is_final(other):
+        return False
+    return timedelta(0) <= event.time - other.time <= _LATE
+
+
+def _is_final(event: PayoutEvent) -> bool:
+    return explain_word(event.status, "payment").final
+
+
+class NewsIndex:
+    """All events about payments and payouts, by the ids of their requests."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._by_id: dict[tuple[str, str], list[int]] = {}
+        self._events: list[PayoutEvent] = []
+        for row in rows:
+            for name, value in ids_of(row):
+                self._by_id.setdefault((name, value), []).append(len(self._events))
+            self._events.append(_read_event(row))
+
+    @classmethod
+    def of(cls, events: Any) -> Self:
+        """Return the events of a frame that are proven, or empty for None. Raises InvalidInput for anything else."""
+        if events is None:
+            return cls(())
+        if not isinstance(events, pd.DataFrame) or not set(_NEEDED) <= set(events.columns):
+            raise InvalidInput("events: expected a result of read_events(), with all its columns.")
+        known = events[list(_NEEDED)]
+        is_proven = known["signature"].astype("string").isin(["valid", "unchecked"])
+        known = known[is_proven & ~known["is_test"].astype("string").str.lower().eq("true").fillna(value=False)]
+        known = known[known["event"].astype("string").str.startswith("payment.").fillna(value=False)]
+        said, came = (read_times(known[name]) for name in ("timestamp", "received_at"))
+        known = known.assign(timestamp=said.fillna(came), has_time=said.notna())
+        return cls(rows_of(known.sort_values("timestamp", kind="stable")))
+
+    def of_request(self, ids: Sequence[tuple[str, str]]) -> PayoutNews:
+        """Return the events about the request with one of these ids, each given with its name."""
+        places = {place for each in ids for place in self._by_id.get(each, ())}
+        return PayoutNews([self._events[place] for place in sorted(places)])
+
+
+def _read_event(row: dict[str, Any]) -> PayoutEvent:
+    status = row["sub_status"]
+    if status is None and row["event"] == "payment.failed":
+        status = "failed"
+    return PayoutEvent(
+        kind=row["event"],
+        time=row["timestamp"],
+        has_time=bool(row["has_time"]),
+        status=status,
+        reason=row["reason"],
+        amount=read_decimal(row["amount"]),
+        currency=row["currency"],
+        payment_currency=row["payment_currency"],
+        tx_hash=row["tx_hash"],
+    )
+
+
+def ids_of(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the ids that the service gave to a row's request, with their names; in lower case."""
+    return [(name, row[name].lower()) for name in ("request_id", "payment_reference") if row[name]]
+
+
+def read_times(column: Any) -> Any:
+    """Return a column as times in UTC; the frame may come from a file, in which times are text."""
+    times = pd.to_datetime(column.astype("string"), utc=True, errors="coerce", format="ISO8601")
+    return times.astype(TIME)
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as dicts, with None for missing cells."""
+    cells = table.astype(object)
+    return cells.where(cells.notna(), None).to_dict("records")  # type: ignore[return-value]  # its columns have names
