@@ -217,6 +217,7 @@ def many(count: int) -> list[dict[str, Any]]:
     return [PAYMENT | {"id": f"pay-{number}", "sourceTxHash": f"0x{number:064x}"} for number in range(count)]
 
 
+@pytest.mark.slow
 def test_ten_thousand_payments_in_pages() -> None:
     """Each once, in the service's order, with as many calls as pages."""
     with FarEnd([pages_of(many(10_000))]) as service, client_of(service) as client:

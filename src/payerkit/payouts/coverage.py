@@ -69,7 +69,7 @@ def cover(order: ExpectedOrder, payments: Sequence[SeenPayment]) -> Coverage:
     if total is None or order.amount is None:
         times = {True: 1 if len(payments) == 1 else None, False: 0, None: None}[said]
         return Coverage(paid=said, times=times, amount=amount, missing=None, excess=None, paid_at=last)
-    times = int(total / order.amount * (1 + NEAR))
+    times = min(int(total / order.amount * (1 + NEAR)), len(payments))  # one payment that is too large is no second
     if said is True:
         times = max(times, 1)
     paid = None if said is False and times else times > 0
