@@ -153,7 +153,8 @@ FILTERS = {
 def test_filters_are_sent_by_their_published_names(name: str, wire: str) -> None:
     """Each alone is enough."""
     with answering(page([])) as service, client_of(service) as client:
-        payerkit.list_payments(client, **{name: "value of & it"})
+        filters: dict[str, Any] = {name: "value of & it"}
+        payerkit.list_payments(client, **filters)
 
     assert [{wire: "value of & it", "limit": "100", "offset": "0"}] == queries(service)
 
