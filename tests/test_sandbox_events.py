@@ -52,21 +52,37 @@ def test_an_identity_check_follows_the_clock(client: payerkit.SandboxClient) -> 
     payerkit.update_agreement(client, USER)
     found = fired(client)
 
-    assert [("pending", False), ("approved", True)] == [(each["kycStatus"], each["isCompliant"]) for each in found[:2]]
-    assert ["2026-01-01T00:02:00Z", "2026-01-01T00:01:00Z"] == [each["timestamp"] for each in found]
+    assert [("pending", False), ("approved", False), ("approved", True)] == [
+        (each["kycStatus"], each["isCompliant"]) for each in found
+    ]
+    assert ["00:00", "01:00", "02:00"] == [each["timestamp"].removesuffix("Z")[-5:] for each in found]
     assert {USER} == {each["clientUserId"] for each in found}
     assert found == fired(client)
 
 
+def test_what_the_clock_decides_is_told_before_it_is_changed_by_hand(client: payerkit.SandboxClient) -> None:
+    """Nothing that was due is lost, although nobody asked for events."""
+    payerkit.create_payer(client, PAYER)
+    client.sandbox.submit_kyc(USER)
+    payerkit.update_agreement(client, USER)
+    client.sandbox.advance(minutes=5)
+    for status in ("retry_required", "rejected"):
+        client.sandbox.complete_kyc(USER, status=status)
+
+    assert ["pending", "pending", "approved", "retry_required", "rejected"] == [
+        each["kycStatus"] for each in fired(client)
+    ]
+
+
 def test_states_set_by_hand_are_told(client: payerkit.SandboxClient) -> None:
-    """The last of several changes before somebody asks, and each that follows."""
+    """Each of them, also if nobody asks for events meanwhile."""
     payerkit.create_payer(client, PAYER)
     for status in ("pending", "rejected"):
         client.sandbox.complete_kyc(USER, status=status)
-    client.sandbox.events()
     client.sandbox.complete_agreement(USER, status="failed")
 
     assert [
+        ("compliance.updated", "pending", "not_started"),
         ("compliance.updated", "rejected", "not_started"),
         ("compliance.updated", "rejected", "failed"),
     ] == words(client, "kycStatus", "agreementStatus")

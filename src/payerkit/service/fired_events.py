@@ -1,8 +1,8 @@
 """The events that a live service sends by itself: what is due by the world's clock, fired once, and signed.
 
 A change marks its row, or stands there with the time at which it is due. Events are made of that when somebody asks
-for them, so a sandbox whose events nobody reads does no work for them; several changes of one payer before that are one
-event.
+for them, advances the clock, or sets a state by hand, so the calls of the API do no work for them. Several changes of
+one payer by calls of the API before that are one event, which tells the last state.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, func, insert, or_, select, update
 
 from payerkit.onchain.currencies import find_currency
 from payerkit.service.clock import format_time
 from payerkit.service.money import format_units
-from payerkit.service.paid_payments import find_bill_of, paid_record, paid_rows, payout_history
+from payerkit.service.paid_payments import find_bill_of, list_fees, paid_record, paid_rows, payout_history
 from payerkit.service.payout_states import PAYOUT_FAILED
 from payerkit.service.settings import Settings
 from payerkit.service.states import is_compliant
 from payerkit.service.store import Store
 from payerkit.service.stored_rows import DetailRow, EventRow, PaidRow, PayerRow
+from payerkit.service.wallet import read_rates
 
 _BATCH = 500
 """How many rows are fired in one transaction."""
@@ -65,12 +68,26 @@ class _Firing:
 def fire_due(store: Store, settings: Settings) -> None:
     """Fire what is due by the clock of a world; what was fired is not fired again."""
     while batch := list(_due(store, settings)):
-        for firing in batch:
-            sealed = [_event_row(store, event) for event in firing.events]
-            with store.database.write() as connection:
-                changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
-                if changed and sealed:
-                    connection.execute(insert(EventRow), sealed)
+        for each in batch:
+            store.database.retry_conflicts(partial(_fire, store, each))
+
+
+def _fire(store: Store, firing: _Firing) -> None:
+    """Store the events of a row and mark them as fired. Raises IntegrityError if another one has its delivery id."""
+    fired_before = store.ordinal(select(func.count(EventRow.number)).where(EventRow.world_id == store.world_id))
+    sealed = [_event_row(store, event, place, fired_before) for place, event in enumerate(firing.events)]
+    with store.database.write() as connection:
+        changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
+        if changed and sealed:
+            connection.execute(insert(EventRow), sealed)
+
+
+@contextmanager
+def firing(store: Store, settings: Settings) -> Iterator[None]:
+    """Fire what is due before a change that is made in the block, and what the change itself makes due."""
+    fire_due(store, settings)
+    yield
+    fire_due(store, settings)
 
 
 def list_events(store: Store, after: int, limit: int) -> list[dict[str, Any]]:
@@ -84,7 +101,7 @@ def list_events(store: Store, after: int, limit: int) -> list[dict[str, Any]]:
 
 def events_secret(store: Store) -> str:
     """Return the secret that signs the events of a world; it is derived from the key of the database."""
-    return store.lookup_key("secret of the events")
+    return store.database.cipher.lookup_key("secret of events", store.world_id)
 
 
 def _listed(row: Row[Any], record: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
@@ -99,10 +116,13 @@ def _listed(row: Row[Any], record: Mapping[str, Any], secret: bytes) -> dict[str
     }
 
 
-def _event_row(store: Store, event: _Event) -> dict[str, Any]:
-    """Return an event as a row. Its body is written once, since its bytes are signed."""
+def _event_row(store: Store, event: _Event, *ordinals: int | None) -> dict[str, Any]:
+    """Return an event as a row. Its body is written once, since its bytes are signed.
+
+    ordinals: tell equal events apart, if ids depend on a seed.
+    """
     body = json.dumps({"event": event.name, **event.body}, ensure_ascii=False, separators=(",", ":"))
-    delivery = _ulid(event.time, store.identifiers.token_bytes(10, "delivery", event.time, body))
+    delivery = _ulid(event.time, store.identifiers.token_bytes(10, "delivery", body, *ordinals))
     sealed = store.database.cipher.seal(f"event {delivery}", {"event": event.name, "body": body})
     return {"world_id": store.world_id, "delivery_id": delivery, "fired_at": event.time, "sealed": sealed}
 
@@ -222,7 +242,7 @@ def _events_of_paid(store: Store, row: Row[Any], settings: Settings) -> Iterator
             "paymentCurrency": row.payment_currency,
             "isCryptoToFiat": row.outcome is not None,
             "payerAddress": record["wallet"],
-            "fees": [],
+            "fees": list_fees(record, currency, read_rates(store)) if currency else [],
             "timestamp": format_time(row.paid_at),
         },
     )

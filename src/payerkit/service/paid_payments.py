@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, select, update
 
-from payerkit.onchain.currencies import find_currency
+from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
 from payerkit.service.execution import Bill, exact, read_payment_bill
-from payerkit.service.money import format_units
+from payerkit.service.money import Rates, format_units
 from payerkit.service.payout_requests import find_payout_request, in_usd, listed_id, total_in_usd
 from payerkit.service.payout_states import Transition, payout_transitions
 from payerkit.service.settings import Settings
@@ -162,16 +162,6 @@ def _payment(store: Store, row: Row[Any], found: FoundBill, *, has_been_paid: bo
     record, currency = paid_record(store, row), find_currency(row.payment_currency)
     if currency is None:  # the token list is part of the program, and does not lose an entry
         raise Problem(500, "A payment is in a currency that the sandbox does not know")
-    fee = {
-        "type": "protocol",
-        "stage": "sending",
-        "provider": "request-network",
-        "amount": format_units(int(record["fee"]), currency),
-        "amountInUSD": in_usd(exact(record["fee"], currency.decimals), currency, read_rates(store)),
-        "currency": currency.id,
-        "receiverAddress": record["feeAddress"],
-        "network": currency.network,
-    }
     return {
         "id": row.paid_id,
         "amount": format_units(int(record["amount"]), currency),
@@ -183,7 +173,7 @@ def _payment(store: Store, row: Row[Any], found: FoundBill, *, has_been_paid: bo
         "type": "direct",
         "currency": row.invoice_currency,
         "paymentCurrency": row.payment_currency,
-        "fees": [fee] if int(record["fee"]) else [],
+        "fees": list_fees(record, currency, read_rates(store)),
         "request": {
             "requestId": row.request_id,
             "paymentReference": row.payment_reference,
@@ -192,6 +182,23 @@ def _payment(store: Store, row: Row[Any], found: FoundBill, *, has_been_paid: bo
             "reference": found.reference,
         },
     }
+
+
+def list_fees(record: Mapping[str, Any], currency: Currency, rates: Rates) -> list[dict[str, str]]:
+    """Return the fees of a payment as listed: none, or the protocol fee."""
+    if not int(record["fee"]):
+        return []
+    fee = {
+        "type": "protocol",
+        "stage": "sending",
+        "provider": "request-network",
+        "amount": format_units(int(record["fee"]), currency),
+        "amountInUSD": in_usd(exact(record["fee"], currency.decimals), currency, rates),
+        "currency": currency.id,
+        "receiverAddress": record["feeAddress"],
+        "network": currency.network,
+    }
+    return [fee]
 
 
 def payout_history(row: Row[Any], settings: Settings) -> list[Transition]:

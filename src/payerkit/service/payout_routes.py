@@ -13,6 +13,7 @@ from payerkit.service import payout_schemas as schemas
 from payerkit.service.document import ANY_CALL, API_CALL, WRITE, describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.execution import execute
+from payerkit.service.fired_events import firing
 from payerkit.service.paid_payments import PaymentFilter, decide_payouts, list_paid, read_request_state
 from payerkit.service.payout_requests import OPERATOR_ADDRESS, create_payout_request, pay_request
 from payerkit.service.routes import RequestPathId, SettingsDep, StoreDep, api_key_header
@@ -128,8 +129,9 @@ async def get_operator() -> schemas.OperatorResponse:
     responses=describe_refusals(404) | WRITE,
 )
 def put_payout(
-    request_id: RequestPathId, body: schemas.PayoutStateRequest, store: StoreDep
+    request_id: RequestPathId, body: schemas.PayoutStateRequest, store: StoreDep, settings: SettingsDep
 ) -> schemas.PayoutStateRequest:
     """Set the state, as if the operator had decided so."""
-    decide_payouts(store, request_id, body["status"], body.get("reason"))
+    with firing(store, settings):
+        decide_payouts(store, request_id, body["status"], body.get("reason"))
     return body

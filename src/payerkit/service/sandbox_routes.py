@@ -15,7 +15,7 @@ from payerkit.service.clock import ClockKind, format_time
 from payerkit.service.document import ANY_CALL, WRITE, describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
-from payerkit.service.fired_events import events_secret, fire_due, list_events
+from payerkit.service.fired_events import events_secret, fire_due, firing, list_events
 from payerkit.service.money import format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.routes import ClientUserId, PathId, SettingsDep, StoreDep, api_key_header, from_state
 from payerkit.service.schemas import Address, Amount, AnyText, Uuid
@@ -234,9 +234,12 @@ def put_holding(currency: CurrencyDep, body: HoldingRequest, store: StoreDep) ->
     summary="Set the state of an identity check",
     responses=_UNKNOWN | WRITE,
 )
-def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep) -> KycStateRequest:
+def put_kyc(
+    client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep, settings: SettingsDep
+) -> KycStateRequest:
     """Set the state, as if the check had ended so."""
-    store.set_payer_state(client_user_id, "kyc", body["status"])
+    with firing(store, settings):
+        store.set_payer_state(client_user_id, "kyc", body["status"])
     return body
 
 
@@ -246,9 +249,13 @@ def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, store: StoreDep
     summary="Submit an identity check",
     responses=_UNKNOWN | describe_refusals(409) | WRITE,
 )
-def submit_kyc(client_user_id: ClientUserId, _body: EmptyRequest, store: StoreDep) -> KycStateRequest:
+def submit_kyc(
+    client_user_id: ClientUserId, _body: EmptyRequest, store: StoreDep, settings: SettingsDep
+) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
-    if store.submit_kyc(client_user_id) is None:
+    with firing(store, settings):
+        payer = store.submit_kyc(client_user_id)
+    if payer is None:
         raise Problem(409, f"The identity check is {store.find_payer(client_user_id).kyc}: it cannot be submitted")
     return {"status": "pending"}
 
@@ -259,9 +266,12 @@ def submit_kyc(client_user_id: ClientUserId, _body: EmptyRequest, store: StoreDe
     summary="Set the state of an agreement",
     responses=_UNKNOWN | WRITE,
 )
-def put_agreement(client_user_id: ClientUserId, body: AgreementStateRequest, store: StoreDep) -> AgreementStateRequest:
+def put_agreement(
+    client_user_id: ClientUserId, body: AgreementStateRequest, store: StoreDep, settings: SettingsDep
+) -> AgreementStateRequest:
     """Set the state, as if the payer had done so."""
-    store.set_payer_state(client_user_id, "agreement", body["status"])
+    with firing(store, settings):
+        store.set_payer_state(client_user_id, "agreement", body["status"])
     return body
 
 
@@ -275,9 +285,11 @@ def put_detail_state(
     detail_id: Annotated[PathId, Path(alias="detailId")],
     body: DetailStateRequest,
     store: StoreDep,
+    settings: SettingsDep,
 ) -> DetailStateRequest:
     """Set the state, as if the bank had decided so."""
-    store.set_detail_state(detail_id, body["status"])
+    with firing(store, settings):
+        store.set_detail_state(detail_id, body["status"])
     return body
 
 
@@ -292,7 +304,8 @@ def advance_clock(
     body: ClockRequest, store: StoreDep, settings: SettingsDep, limits: Annotated[CallLimits, from_state("limits")]
 ) -> ClockResponse:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
-    now = store.advance(body["seconds"])
+    with firing(store, settings):
+        now = store.advance(body["seconds"])
     limits.advance(body["seconds"])
     return {"clock": settings.clock, "now": format_time(now)}
 
