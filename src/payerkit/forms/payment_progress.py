@@ -1,0 +1,115 @@
+"""What is known of a payment since it was initiated: whether it is paid, and whether the bank has the money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from payerkit import html
+from payerkit.explanations import Explanation, explain_word, status_chip
+from payerkit.forms.form_state import Banner
+from payerkit.models import RequestStatus
+from payerkit.wording import in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_AFTER_SIGNING = 'When a wallet has signed and sent the transactions, press "Check again".'
+_BANK_UNKNOWN = "Only events say whether the bank has the money: see read_events()."
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentProgress:
+    """What the service says about a payment, asked at a time; nothing before it was asked.
+
+    status: that of the request. bank: the state of the payout, from events; None if none is known. reason: why the
+    payout stopped, in the words of an event. pays_account: whether it pays out to a bank account.
+    """
+
+    status: RequestStatus | None = None
+    bank: Explanation | None = None
+    reason: str = ""
+    pays_account: bool = False
+    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def is_paid(self) -> bool:
+        """True if the service has seen it paid on the blockchain."""
+        return self.status is not None and self.status.has_been_paid is True
+
+    @property
+    def is_over(self) -> bool:
+        """True if asking again changes nothing."""
+        return self.bank.final if self.bank is not None else self.is_paid and not self.pays_account
+
+    def in_words(self) -> str:
+        """Return the state in a few words, such as "paid" or "fiat sent"; "" unless it is paid."""
+        return "" if not self.is_paid else "paid" if self.bank is None else in_words(self.bank.status)
+
+    def banner(self) -> Banner:
+        """Return the banner about what the service says now."""
+        if not self.is_paid:
+            return Banner.of("info", "Not paid yet, as far as the service knows.", _AFTER_SIGNING)
+        if self.bank is None:
+            unknown = _BANK_UNKNOWN if self.pays_account else ""
+            return Banner.of("success", "Paid. Do not sign these transactions again.", unknown)
+        if self.bank.is_passed:
+            return Banner.of("success", f"Paid. {self.bank.meaning}")
+        kind = "error" if self.bank.final else "info"
+        return Banner.of(kind, f"Paid. {self.bank.meaning}", self.reason, self.bank.next_step)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the lines of a table: the payment, and the bank if it is paid out."""
+        if self.status is None:
+            return [("Payment", f"{html.chip('neutral', 'not asked yet')} {html.escape(_AFTER_SIGNING)}")]
+        asked = f"Asked at {self.asked_at:%H:%M:%S} UTC."
+        rows = [("Payment", f"{self._chip(self.status)} {html.escape(self._details(self.status))} {html.small(asked)}")]
+        if self.is_paid and self.bank is not None:
+            says = " ".join(filter(None, [self.bank.meaning, self.reason, self.bank.next_step]))
+            rows.append(("Bank", f"{status_chip(self.bank)} {html.escape(says)}"))
+        elif self.is_paid and self.pays_account:
+            rows.append(("Bank", f"{html.chip('neutral', 'not known')} {html.escape(_BANK_UNKNOWN)}"))
+        return rows
+
+    def picture(self) -> str:
+        """Return the table as HTML."""
+        return html.table(self.rows(), caption="After signing")
+
+    def text(self) -> str:
+        """Return the same in one line."""
+        if self.status is None:
+            return "after signing: not asked yet"
+        bank = f", bank: {in_words(self.bank.status)} {self.reason}".rstrip() if self.bank is not None else ""
+        return f"after signing: {_WORDS[self.status.has_been_paid]}{bank}"
+
+    def _chip(self, status: RequestStatus) -> html.Html:
+        kinds: dict[bool | None, html.Kind] = {True: "success", False: "neutral", None: "warning"}
+        return html.chip(kinds[status.has_been_paid], _WORDS[status.has_been_paid])
+
+    def _details(self, status: RequestStatus) -> str:
+        """Return what else the service says: how much of it is paid, and by which transaction."""
+        amounts = (status.paid_amount, status.request_amount)
+        part = "" if self.is_paid or not all(amounts) else f"{amounts[0]:f} of {amounts[1]:f} so far."
+        by = f"By the transaction {status.tx_hash}." if status.tx_hash else ""
+        return " ".join(filter(None, [part, by])) or ("" if self.is_paid else _AFTER_SIGNING)
+
+
+_WORDS = {True: "paid", False: "not paid yet", None: "no word whether it is paid"}
+
+
+def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
+    """Return the last state of a request's payout and its reason, as events say; None and "" without any.
+
+    events: a table of `read_events`, what `read_events` takes, or a function that returns either.
+    """
+    from payerkit.events import read_events  # noqa: PLC0415 - loads pandas
+
+    given = events() if callable(events) else events
+    frame: pd.DataFrame = given if hasattr(given, "columns") else read_events(given)
+    own = frame[(frame["request_id"] == request_id) & frame["sub_status"].notna()]
+    if own.empty:
+        return None, ""
+    last = own.sort_values("timestamp", kind="stable", na_position="first").iloc[-1]
+    reason = last["reason"]
+    return explain_word(last["sub_status"], "payment"), reason if isinstance(reason, str) else ""
