@@ -215,8 +215,8 @@ class Form(PageWidget):
         """Return the notes beside the touched fields."""
         return field_notes(self._entries, findings)
 
-    def _follow(self, changed: Collection[str]) -> set[str]:
-        """Choose the values that follow from those that changed; return the names of the fields that changed by that."""
+    def _follow(self, changed: Collection[str]) -> set[str]:  # noqa: ARG002 - for forms that care
+        """Choose the values that follow from those that changed; return the names of the fields that this changed."""
         return set()
 
     def _tick(self, *, is_ticked: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from payerkit import html
 from payerkit.client import Client
@@ -34,15 +34,14 @@ from payerkit.payouts.request_calls import (
     with_reference,
 )
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.check_order import check_payment_order
 from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem, wire_name
 
 _CHOOSE = "Choose first: a wallet is paid in crypto, a bank account in its own currency."
-_UNKNOWN_REQUEST = (
-    "It is not known whether the request was created.",
+_UNKNOWN_REQUEST = "It is not known whether the request was created."
+_UNKNOWN_REQUEST_ADVICE = (
     "Nothing has moved, and nobody can pay a request without its id. No list shows it before it is paid, so looking "
-    "proves nothing: create a new request, with a new reference.",
+    "proves nothing: create a new request, with a new reference."
 )
 _ONLY_CREATED = "The request was created, but its transactions did not come."
 _ASK_AGAIN = "Send again: it asks for the transactions of the same request."
@@ -88,7 +87,7 @@ class PaymentForm(Form):
     unknown_outcome_advice = (
         "No money has moved: a wallet has to sign first. Send it again, and sign the transactions of one response only."
     )
-    field_actions = {"client_user_id": ("Look up", "look_up")}
+    field_actions: ClassVar[Mapping[str, tuple[str, str]]] = {"client_user_id": ("Look up", "look_up")}
 
     def __init__(
         self,
@@ -230,11 +229,15 @@ class PaymentForm(Form):
             if not self._takes_values or not all(map(self._entries.is_free, names)):
                 return
             self._accounts = AccountChoice() if stored is None else accounts
-            offered = {} if stored is None else {
-                "paid_to": "account",
-                "client_user_id": accounts.client_user_id,
-                "payment_details_id": str(stored.id),
-            }
+            offered = (
+                {}
+                if stored is None
+                else {
+                    "paid_to": "account",
+                    "client_user_id": accounts.client_user_id,
+                    "payment_details_id": str(stored.id),
+                }
+            )
             for name in names:
                 self._entries.choose(name, offered.get(name, ""))
             self._follow(names)
@@ -336,7 +339,9 @@ class PaymentForm(Form):
         account = AccountChoice(payer, records).find(account_id)
         if account is None:
             message = "The payer has no account with this id. Look up the accounts, and choose one."
-            raise InvalidInput(f"{message} Nothing was sent.", fields=(_problem("payment_details_id", message),))
+            raise InvalidInput(
+                f"{message} Nothing was sent.", fields=(_problem("payment_details_id", "account_unknown", message),)
+            )
         environment = self._client.environment
         created = self._created_for(request.order)
         if created is None:
@@ -386,7 +391,7 @@ class PaymentForm(Form):
         return self._entries.visible_values()["paid_to"] == "account"
 
     def _unknown_words(self) -> tuple[str, str]:
-        return _UNKNOWN_REQUEST if self._pays_account else super()._unknown_words()
+        return (_UNKNOWN_REQUEST, _UNKNOWN_REQUEST_ADVICE) if self._pays_account else super()._unknown_words()
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
         again, edit = super()._unknown_buttons()
@@ -418,9 +423,11 @@ class PaymentForm(Form):
         payer = self._entries.visible_values()["client_user_id"]
         self._entries.touched.add("client_user_id")
         if problem := id_problem(payer):
-            raise InvalidInput("Enter the payer's id first.", fields=(_problem("client_user_id", problem[1]),))
+            raise InvalidInput("Enter the payer's id first.", fields=(_problem("client_user_id", *problem),))
         call = payment_details_call(payer)
-        return Job(self._client, lambda job: job.send(call), partial(self._show_accounts, payer), "Looking up the accounts")
+        return Job(
+            self._client, lambda job: job.send(call), partial(self._show_accounts, payer), "Looking up the accounts"
+        )
 
     def _show_accounts(self, payer: str, records: Sequence[Mapping[str, Any]]) -> None:
         """Offer the accounts of a payer; choose the only one that can be paid."""
@@ -440,25 +447,26 @@ class PaymentForm(Form):
         request_id = self._result.request_id
         if not request_id:
             raise InvalidInput("The payment has no request id, so the service cannot be asked about it.")
-        ask = partial(self._ask, request_id, self._progress.pays_account)
+        ask = partial(self._ask, request_id, self._progress)
         return Job(self._client, ask, self._show_progress, "Asking whether it is paid")
 
-    def _ask(self, request_id: str, pays_account: bool, job: Job) -> PaymentProgress:
+    def _ask(self, request_id: str, before: PaymentProgress, job: Job) -> PaymentProgress:
+        """Return what the service says now, and of a payment to an account, what events say of the bank."""
         status = job.send(request_status_call(request_id))
         events = self._events
         if events is None and self._client.sandbox is not None:
             events = getattr(self._client.sandbox, "events", None)
-        is_asked = pays_account and status.has_been_paid is True and events is not None
+        is_asked = before.pays_account and status.has_been_paid is True and events is not None
         bank, reason = bank_state(events, request_id) if is_asked else (None, "")
-        return PaymentProgress(status, bank, reason, pays_account)
+        return replace(PaymentProgress(status, bank, reason), pays_account=before.pays_account)
 
     def _show_progress(self, progress: PaymentProgress) -> None:
         self._progress = progress
         self._state = self._shown(self._result, progress.banner())
 
 
-def _problem(field: str, message: str) -> FieldProblem:
-    return FieldProblem(field, wire_name(field), message)
+def _problem(field: str, code: str, message: str) -> FieldProblem:
+    return FieldProblem(field, wire_name(field), message, code)
 
 
 _BANNERS = {

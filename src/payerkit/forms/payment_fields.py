@@ -12,6 +12,7 @@ from payerkit.checks.schema import (
     PAYOUT_ORDER,
     Schema,
     SchemaField,
+    Section,
     check_field,
     choice_of,
     error_finding,
@@ -25,14 +26,14 @@ from payerkit.review.check_order import check_payment_order
 from payerkit.review.review_amounts import peg_of
 from payerkit.wire import wire_name
 
-_GOES = "Where the money goes"
+_GOES: Section = "Where the money goes"
 
 PAYMENT_FIELDS = Schema(
     "Payment",
     "",
     {
         "paid_to": SchemaField(
-            title="Paid to",
+            title="Receiver",
             help="A stored account is paid by calls beyond the specification.",
             example="",
             section=_GOES,
@@ -122,7 +123,9 @@ def check_entry(
 def _check_wallet(wallet: Any) -> Iterator[Finding]:
     if wallet and address_problem(wallet):
         message = "Not the address of a wallet, or its capital letters do not match its checksum."
-        yield error_finding(PAYMENT_FIELDS, "wallet", "wallet_form", message, "Copy it from the wallet: 0x and 40 digits.")
+        yield error_finding(
+            PAYMENT_FIELDS, "wallet", "wallet_form", message, "Copy it from the wallet: 0x and 40 digits."
+        )
 
 
 def _check_account(account: Payout, invoice: Any) -> Iterator[Finding]:
@@ -135,9 +138,7 @@ def _check_account(account: Payout, invoice: Any) -> Iterator[Finding]:
 
 
 def _warning(name: str, code: str, message: str, hint: str = "") -> Finding:
-    return Finding(
-        field=name, wire_name=wire_name(name), severity="warning", code=code, message=message, hint=hint
-    )
+    return Finding(field=name, wire_name=wire_name(name), severity="warning", code=code, message=message, hint=hint)
 
 
 def _only(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:

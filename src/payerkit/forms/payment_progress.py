@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from payerkit import html
 from payerkit.explanations import Explanation, explain_word, status_chip
-from payerkit.forms.form_state import Banner
+from payerkit.forms.form_state import Banner, Kind
 from payerkit.models import RequestStatus
 from payerkit.wording import in_words
 
@@ -56,7 +56,7 @@ class PaymentProgress:
             return Banner.of("success", "Paid. Do not sign these transactions again.", unknown)
         if self.bank.is_passed:
             return Banner.of("success", f"Paid. {self.bank.meaning}")
-        kind = "error" if self.bank.final else "info"
+        kind: Kind = "error" if self.bank.final else "info"
         return Banner.of(kind, f"Paid. {self.bank.meaning}", self.reason, self.bank.next_step)
 
     def rows(self) -> list[tuple[str, str]]:
