@@ -342,7 +342,7 @@ class Form(PageWidget):
             >>> form.fill(order)
             >>> form.clear()
             >>> form
-            <PaymentForm: 0 of 4 fields>
+            <PaymentForm: 0 of 9 fields>
         """
         with self._settled():
             self._reopen(clear=True)

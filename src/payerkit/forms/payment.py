@@ -37,7 +37,7 @@ from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem, wire_name
 
-_CHOOSE = "Choose first: a wallet is paid in crypto, a bank account in its own currency."
+_CHOOSE = "Choose the receiver first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."
 _UNKNOWN_REQUEST_ADVICE = (
     "Nothing has moved, and nobody can pay a request without its id. No list shows it before it is paid, so looking "

@@ -34,7 +34,7 @@ PAYMENT_FIELDS = Schema(
     {
         "paid_to": SchemaField(
             title="Receiver",
-            help="A stored account is paid by calls beyond the specification.",
+            help="A wallet receives crypto, a bank account money in its own currency.",
             example="",
             section=_GOES,
             format=choice_of("wallet", "account"),

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _AFTER_SIGNING = 'When a wallet has signed and sent the transactions, press "Check again".'
-_BANK_UNKNOWN = "Only events say whether the bank has the money: see read_events()."
+_NOT_SEEN = "The service has not seen it on the blockchain; after signing, that takes a few minutes."
+_BANK_UNKNOWN = "Only events say whether the bank has the money, and none is known."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,10 @@ class PaymentProgress:
     def banner(self) -> Banner:
         """Return the banner about what the service says now."""
         if not self.is_paid:
-            return Banner.of("info", "Not paid yet, as far as the service knows.", _AFTER_SIGNING)
-        if self.bank is None:
-            unknown = _BANK_UNKNOWN if self.pays_account else ""
-            return Banner.of("success", "Paid. Do not sign these transactions again.", unknown)
-        if self.bank.is_passed:
-            return Banner.of("success", f"Paid. {self.bank.meaning}")
-        kind: Kind = "error" if self.bank.final else "info"
-        return Banner.of(kind, f"Paid. {self.bank.meaning}", self.reason, self.bank.next_step)
+            return Banner("info", "Not paid yet, as far as the service knows.")
+        stopped = self.bank is not None and self.bank.final and not self.bank.is_passed
+        kind: Kind = "error" if stopped else "success"
+        return Banner.of(kind, "Paid. Do not sign these transactions again.", self.bank.meaning if self.bank else "")
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the lines of a table: the payment, and the bank if it is paid out."""
@@ -66,7 +63,7 @@ class PaymentProgress:
         asked = f"Asked at {self.asked_at:%H:%M:%S} UTC."
         rows = [("Payment", f"{self._chip(self.status)} {html.escape(self._details(self.status))} {html.small(asked)}")]
         if self.is_paid and self.bank is not None:
-            says = " ".join(filter(None, [self.bank.meaning, self.reason, self.bank.next_step]))
+            says = " ".join(filter(None, [self.reason, self.bank.next_step]))
             rows.append(("Bank", f"{status_chip(self.bank)} {html.escape(says)}"))
         elif self.is_paid and self.pays_account:
             rows.append(("Bank", f"{html.chip('neutral', 'not known')} {html.escape(_BANK_UNKNOWN)}"))
@@ -92,7 +89,7 @@ class PaymentProgress:
         amounts = (status.paid_amount, status.request_amount)
         part = "" if self.is_paid or not all(amounts) else f"{amounts[0]:f} of {amounts[1]:f} so far."
         by = f"By the transaction {status.tx_hash}." if status.tx_hash else ""
-        return " ".join(filter(None, [part, by])) or ("" if self.is_paid else _AFTER_SIGNING)
+        return " ".join(filter(None, [part, by])) or ("" if self.is_paid else _NOT_SEEN)
 
 
 _WORDS = {True: "paid", False: "not paid yet", None: "no word whether it is paid"}
@@ -110,6 +107,6 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
     own = frame[(frame["request_id"] == request_id) & frame["sub_status"].notna()]
     if own.empty:
         return None, ""
-    last = own.sort_values("timestamp", kind="stable", na_position="first").iloc[-1]
+    last = own.iloc[-1]  # in the order in which they happened
     reason = last["reason"]
     return explain_word(last["sub_status"], "payment"), reason if isinstance(reason, str) else ""
