@@ -15,6 +15,7 @@ from payerkit.client import Client
 from payerkit.errors import ServiceError, UnknownOutcome
 from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService
 from published import BANK_DETAILS, PAYER
+from published_events import FAILED, PROCESSING, line_of
 from test_form_flow import Gate, labels, start_sending, title, wait_for_threads
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -407,3 +408,102 @@ def test_another_payer_in_a_walkthrough_gets_no_account_of_the_first(
     walk.payer.submit()
 
     assert {"invoice_currency": "USD"} == values(walk.payment)
+
+
+def events_about(*statuses: str, **more: Any) -> list[dict[str, Any]]:
+    """Return the deliveries of events about the payout of the first request, a minute apart."""
+    return [
+        line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1"} | each, f"delivery-{minute}", **more)
+        for minute, each in enumerate(
+            {"subStatus": status, "timestamp": f"2025-10-03T14:{minute:02}:00Z"}
+            for minute, status in enumerate(statuses)
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "kind", "chip", "over"),
+    [
+        (["sending_fiat"], "success", "sending fiat", False),
+        (["sending_fiat", "fiat_sent"], "success", "fiat sent", True),
+        (["sending_fiat", "bounced"], "error", "bounced", True),
+        (["fiat_sent", "on_the_moon"], "success", "on the moon", False),  # a word that nobody documents
+    ],
+)
+def test_events_say_what_the_bank_does(
+    service: PayoutService, connected: Callable[..., Client], statuses: list[str], kind: str, chip: str, *, over: bool
+) -> None:
+    """Where events are given, their last word about the payout is shown, with whose move it is."""
+    lines: list[dict[str, Any]] = []
+    form = PaymentForm(connected(service.url), events=lambda: lines)
+    form.fill(TO_CHASE)
+    form.submit()
+    service.is_paid = True
+    lines += events_about(*statuses)
+    view = Browser(form).press("check")
+
+    assert (kind, chip) == (view["banner"]["kind"], view["outcome"])
+    assert f" {chip}</span>" in view["panel"]
+    assert ("" if over else "primary") == view["buttons"][0][3]
+
+
+def test_a_reason_of_an_event_is_shown(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """Why a payout failed stands in events only."""
+    failed = FAILED | {"requestId": "request-1", "requestID": "request-1"}
+    form = PaymentForm(connected(service.url), events=[line_of(failed)])
+    form.fill(TO_CHASE)
+    form.submit()
+    service.is_paid = True
+    form.check_again()
+
+    assert "Returned by the bank" in Browser(form).post("ready")["panel"]
+    assert "bank: bounced Returned by the bank" in form.keep().text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        [line_of(PROCESSING)],  # of another request
+        [line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1", "subStatus": ""})],
+        events_about("fiat_sent", test="true"),  # sent by hand, to try the receiver
+    ],
+)
+def test_events_that_say_nothing_of_the_payout_do_not_count(
+    service: PayoutService, connected: Callable[..., Client], lines: list[dict[str, Any]]
+) -> None:
+    """Only what the service says about this payout is shown."""
+    form = PaymentForm(connected(service.url), events=lines)
+    form.fill(TO_CHASE)
+    form.submit()
+    service.is_paid = True
+    form.check_again()
+
+    assert "none is known" in Browser(form).post("ready")["panel"]
+
+
+def test_a_payment_that_is_not_paid_asks_no_events(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """Events are read once there is something to tell, so that pandas is loaded no earlier."""
+    form = PaymentForm(connected(service.url), events=lambda: pytest.fail("events were read"))
+    form.fill(TO_CHASE)
+    form.submit()
+
+    assert form.check_again().has_been_paid is False
+
+
+def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
+    """From the payer to the paid request, against the sandbox: nothing in between is invented by a test."""
+    walk = Walkthrough(shared)
+    walk.payer.fill(PAYER, client_user_id="form-journey")
+    walk.payer.submit()
+    shared.sandbox.complete_agreement("form-journey")
+    shared.sandbox.complete_kyc("form-journey")
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.bank_details.submit()
+    walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
+    payment = walk.payment.submit()
+    before = walk.payment.check_again().has_been_paid
+    shared.sandbox.pay(payment)
+
+    assert (False, True) == (before, walk.payment.check_again().has_been_paid)
+    assert "••••3489" == payment.payout.account

@@ -85,9 +85,9 @@ class PaymentProgress:
         return html.chip(kinds[status.has_been_paid], _WORDS[status.has_been_paid])
 
     def _details(self, status: RequestStatus) -> str:
-        """Return what else the service says: how much of it is paid, and by which transaction."""
-        amounts = (status.paid_amount, status.request_amount)
-        part = "" if self.is_paid or not all(amounts) else f"{amounts[0]:f} of {amounts[1]:f} so far."
+        """Return what else the service says: whether a part of it is paid, and by which transaction."""
+        is_part = bool(status.paid_amount) and not self.is_paid
+        part = f"A part of it is there: {status.paid_amount:f}." if is_part else ""
         by = f"By the transaction {status.tx_hash}." if status.tx_hash else ""
         return " ".join(filter(None, [part, by])) or ("" if self.is_paid else _NOT_SEEN)
 
@@ -100,11 +100,12 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
 
     events: a table of `read_events`, what `read_events` takes, or a function that returns either.
     """
-    from payerkit.events import read_events  # noqa: PLC0415 - loads pandas
+    from payerkit.events.event_frame import read_events  # noqa: PLC0415 - loads pandas
 
     given = events() if callable(events) else events
     frame: pd.DataFrame = given if hasattr(given, "columns") else read_events(given)
-    own = frame[(frame["request_id"] == request_id) & frame["sub_status"].notna()]
+    counts = frame["signature"].isin(["valid", "unchecked"]) & ~frame["is_test"].fillna(value=False)
+    own = frame[counts & (frame["request_id"] == request_id) & (frame["sub_status"].fillna("") != "")]
     if own.empty:
         return None, ""
     last = own.iloc[-1]  # in the order in which they happened
