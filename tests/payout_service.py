@@ -61,7 +61,8 @@ class PayoutService(FarEnd):
 
     def body(self, name: str, place: int = -1) -> dict[str, Any]:
         """Return the body of a call, by default of the last one of its name."""
-        return json.loads([each.body for each in self.ledger if _name(each) == name][place])
+        body: dict[str, Any] = json.loads([each.body for each in self.ledger if _name(each) == name][place])
+        return body
 
     def query(self, name: str) -> dict[str, str]:
         """Return the query of the last call of a name."""

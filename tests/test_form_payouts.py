@@ -380,7 +380,10 @@ def test_the_walkthrough_fills_in_the_stored_account(service: PayoutService, con
     assert ("account", PAYER["clientUserId"], CHASE["id"], "USD") == tuple(
         shown["values"][name] for name in ("paid_to", "client_user_id", "payment_details_id", "invoice_currency")
     )
-    assert "••••3489" == walk.payment.submit().payout.account
+    payout = walk.payment.submit().payout
+
+    assert payout is not None
+    assert "••••3489" == payout.account
 
 
 def test_the_walkthrough_leaves_a_choice_alone(service: PayoutService, connected: Callable[..., Client]) -> None:
@@ -506,4 +509,5 @@ def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
     shared.sandbox.pay(payment)
 
     assert (False, True) == (before, walk.payment.check_again().has_been_paid)
+    assert payment.payout is not None
     assert "••••3489" == payment.payout.account

@@ -132,7 +132,7 @@ def _payout(page: NotebookPage) -> Iterator[str]:
     press(page, "More fields (2)")
     enter(page, "Paying wallet", PAYEE)
     enter(page, "Reference", "invoice-424242")
-    enter(page, "Amount", "10.424242")
+    enter(page, "Amount", "424242.42")
     enter(page, "Payment currency", "fUSDC-sepolia")
     press(page, "Initiate payment")
     expect(form(page).get_by_text("Check your answers").first).to_be_visible()
@@ -167,7 +167,7 @@ JOURNEYS: dict[str, tuple[str, Journey, list[str]]] = {
         [IBAN, "DE75 5121", "1245126199", *(text for label, text in HOLDER.items() if label not in PUBLIC)],
     ),
     "payment": (PAYMENT, _payment, [PAYEE, "10.424242"]),
-    "payout": (PAYOUT, _payout, [PAYER_ID, PAYEE, "invoice-424242", "10.424242", "253009233489", "••••3489"]),
+    "payout": (PAYOUT, _payout, [PAYER_ID, PAYEE, "invoice-424242", "424242.42", "253009233489", "••••3489"]),
     "rows": (REPORT, _rows, ["user-011", "user-010", "account-1", "payer-1"]),
 }
 """The cell of each journey, what a person does, and what is nowhere to be found."""
