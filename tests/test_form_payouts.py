@@ -15,7 +15,7 @@ from payerkit.client import Client
 from payerkit.errors import ServiceError, UnknownOutcome
 from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService
 from published import BANK_DETAILS, PAYER
-from published_events import FAILED, PROCESSING, line_of
+from published_events import COMPLIANCE, FAILED, PROCESSING, line_of
 from test_form_flow import Gate, labels, start_sending, title, wait_for_threads
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -195,6 +195,18 @@ def test_an_account_that_is_not_there_creates_no_request(form: PaymentForm, serv
         form.submit()
 
     assert ["accounts"] == service.sent()
+
+
+def test_too_small_an_amount_is_told_while_it_is_entered(form: PaymentForm, service: PayoutService) -> None:
+    """The least amount that the operator pays out is a warning at the amount, once the account is known."""
+    service.accounts = (CHASE | {"rails": "swift"},)
+    browser = Browser(form)
+    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    view = browser.post("change", {"amount": "29.99"})
+
+    assert [
+        "The operator pays out at least 30 USD to such an account. The service may refuse less, or not pay it out."
+    ] == [note.text for note in view["notes"]["amount"]]
 
 
 def test_warnings_about_the_account_come_before_sending(form: PaymentForm, service: PayoutService) -> None:
@@ -467,7 +479,7 @@ def test_a_reason_of_an_event_is_shown(service: PayoutService, connected: Callab
     "lines",
     [
         [],
-        [line_of(PROCESSING)],  # of another request
+        [line_of(PROCESSING), line_of(COMPLIANCE, "another")],  # of another request, and of none
         [line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1", "subStatus": ""})],
         events_about("fiat_sent", test="true"),  # sent by hand, to try the receiver
     ],
@@ -505,9 +517,12 @@ def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
     walk.bank_details.submit()
     walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
     payment = walk.payment.submit()
-    before = walk.payment.check_again().has_been_paid
+    before, verdict = walk.payment.check_again().has_been_paid, walk.payment.findings.verdict  # type: ignore[attr-defined]
     shared.sandbox.pay(payment)
+    after = walk.payment.check_again().has_been_paid
 
-    assert (False, True) == (before, walk.payment.check_again().has_been_paid)
+    assert ("look", "stop") == (verdict, walk.payment.findings.verdict)  # type: ignore[attr-defined]  # of a payment
+    assert (False, True) == (before, after)
+    assert walk.payment._progress.bank is not None
     assert payment.payout is not None
     assert "••••3489" == payment.payout.account

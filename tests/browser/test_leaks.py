@@ -141,7 +141,7 @@ def _payout(page: NotebookPage) -> Iterator[str]:
     expect(page.page.get_by_text("Payment initiated.")).to_be_visible()
     yield "sent"
     press(page, "Check again")
-    expect(page.page.get_by_text("Not paid yet")).to_be_visible()
+    expect(page.page.get_by_text("Not paid yet, as far as the service knows.")).to_be_visible()
     yield "checked"
 
 

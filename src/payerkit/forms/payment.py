@@ -114,7 +114,9 @@ class PaymentForm(Form):
             return self._card(self._result).findings if self._is_done else super().findings
 
     def _card(self, payment: Payment) -> PaymentCard:
-        return payment.card(rate=self._rate, policy=self._policy)
+        """Return the card of a payment, which knows what the service said last, and asks nothing."""
+        asked = None if self._progress.status is None else self._progress
+        return payment.card(rate=self._rate, policy=self._policy, client=asked)
 
     @without_internal_frames
     def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
@@ -249,11 +251,15 @@ class PaymentForm(Form):
         with self._settled():
             if self._is_done:
                 return []
-            order, wrong = self._entries.visible_values(), {each.field for each in self._entries.findings().errors}
-            account = self._accounts.find(order["payment_details_id"])
-        found = order_warnings(order["payee"], order["payment_currency"], self._client.environment)
-        own = [] if account is None else payout_warnings(account)
-        return [*(warning for name, warning in found.items() if name not in wrong), *own]
+            values, errors = self._entries.visible_values(), self._entries.findings().errors
+            account = self._accounts.find(values["payment_details_id"])
+            order = None if errors else self._entries.build()
+        wrong = {each.field for each in errors}
+        found = order_warnings(values["payee"], values["payment_currency"], self._client.environment)
+        shown: list[UserWarning] = [warning for name, warning in found.items() if name not in wrong]
+        if account is not None and isinstance(order, AccountOrder):
+            shown += payout_warnings(account, order.order)
+        return shown
 
     def _checker(self) -> Callable[..., Findings]:
         return self._check_values
@@ -455,7 +461,7 @@ class PaymentForm(Form):
         status = job.send(request_status_call(request_id))
         events = self._events
         if events is None and self._client.sandbox is not None:
-            events = getattr(self._client.sandbox, "events", None)
+            events = self._client.sandbox.events
         is_asked = before.pays_account and status.has_been_paid is True and events is not None
         bank, reason = bank_state(events, request_id) if is_asked else (None, "")
         return replace(PaymentProgress(status, bank, reason), pays_account=before.pays_account)

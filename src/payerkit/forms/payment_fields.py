@@ -17,13 +17,16 @@ from payerkit.checks.schema import (
     choice_of,
     error_finding,
 )
+from payerkit.explanations import explain_word
 from payerkit.findings import Finding
+from payerkit.forms.advice import in_form
 from payerkit.models import PaymentOrder, Payout, PayoutOrder
 from payerkit.onchain.addresses import address_problem
-from payerkit.payouts.request_calls import payout_warnings
+from payerkit.onchain.amounts import format_number
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_order import check_payment_order
 from payerkit.review.review_amounts import peg_of
+from payerkit.review.review_payout import least_above
 from payerkit.wire import wire_name
 
 _GOES: Section = "Where the money goes"
@@ -117,7 +120,7 @@ def check_entry(
     if paid_to == "account":
         yield from _check_wallet(values.get("wallet"))
         if account is not None:
-            yield from _check_account(account, policy.find_currency(str(values.get("invoice_currency", ""))))
+            yield from _check_account(account, values, policy)
 
 
 def _check_wallet(wallet: Any) -> Iterator[Finding]:
@@ -128,13 +131,19 @@ def _check_wallet(wallet: Any) -> Iterator[Finding]:
         )
 
 
-def _check_account(account: Payout, invoice: Any) -> Iterator[Finding]:
-    for warning in payout_warnings(account):
-        yield _warning("payment_details_id", "account_status", str(warning))
-    own, peg = (account.currency or "").upper(), None if invoice is None else peg_of(invoice)
-    if own and peg and own != peg:
-        message = f"The account is in {own}, the invoice in {invoice.id}."
+def _check_account(account: Payout, values: Mapping[str, Any], policy: PaymentPolicy) -> Iterator[Finding]:
+    """Yield what `check_payment` would say of the account afterwards: its status, its currency, the least amount."""
+    status = explain_word(account.status, "account")
+    if not status.is_passed:
+        yield _warning("payment_details_id", "account_status", status.meaning, in_form(status.what_to_do))
+    amount, invoice = str(values.get("amount", "")), str(values.get("invoice_currency", ""))
+    own, known = (account.currency or "").upper(), policy.find_currency(invoice)
+    if own and known is not None and peg_of(known) != own:
+        message = f"The account is in {own}, the invoice in {known.id}."
         yield _warning("invoice_currency", "account_currency", message, f"Choose {own}, unless this is meant.")
+    if (least := least_above(amount, invoice, account, policy)) is not None:
+        message = f"The operator pays out at least {format_number(least)} {own} to such an account."
+        yield _warning("amount", "amount_least", message, "The service may refuse less, or not pay it out.")
 
 
 def _warning(name: str, code: str, message: str, hint: str = "") -> Finding:

@@ -34,6 +34,10 @@ class PaymentProgress:
     pays_account: bool = False
     asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    def has_been_paid(self, request_id: str) -> bool | None:  # noqa: ARG002 - as a client is asked
+        """Return what the service said when it was asked, for `check_payment`."""
+        return None if self.status is None else self.status.has_been_paid
+
     @property
     def is_paid(self) -> bool:
         """True if the service has seen it paid on the blockchain."""
@@ -104,8 +108,9 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
 
     given = events() if callable(events) else events
     frame: pd.DataFrame = given if hasattr(given, "columns") else read_events(given)
-    counts = frame["signature"].isin(["valid", "unchecked"]) & ~frame["is_test"].fillna(value=False)
-    own = frame[counts & (frame["request_id"] == request_id) & (frame["sub_status"].fillna("") != "")]
+    filled = frame.fillna({"request_id": "", "sub_status": "", "is_test": False})
+    counts = filled["signature"].isin(["valid", "unchecked"]) & ~filled["is_test"]
+    own = filled[counts & (filled["request_id"] == request_id) & (filled["sub_status"] != "")]
     if own.empty:
         return None, ""
     last = own.iloc[-1]  # in the order in which they happened
