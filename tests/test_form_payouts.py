@@ -146,6 +146,16 @@ def test_another_payer_has_other_accounts(form: PaymentForm) -> None:
     assert ("", {}) == (view["values"]["payment_details_id"], view["choices"]["payment_details_id"])
 
 
+def test_a_receiver_chosen_again_begins_anew(form: PaymentForm) -> None:
+    """With the payer, the payer's accounts are gone."""
+    browser = Browser(form)
+    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    browser.post("change", {"paid_to": "wallet"})
+    view = browser.post("change", {"paid_to": "account"})
+
+    assert ({}, False) == (view["choices"]["payment_details_id"], "payment_details_id" in view["notes"])
+
+
 def test_a_look_up_is_not_offered_elsewhere(form: PaymentForm, service: PayoutService) -> None:
     """The button beside a field acts only while the form takes values."""
     form.fill(TO_CHASE)
@@ -422,7 +432,7 @@ def test_another_payer_in_a_walkthrough_gets_no_account_of_the_first(
     walk.payer.fill(client_user_id="user-124", ssn=PAYER["ssn"])
     walk.payer.submit()
 
-    assert {"invoice_currency": "USD"} == values(walk.payment)
+    assert {} == values(walk.payment)
 
 
 def events_about(*statuses: str, **more: Any) -> list[dict[str, Any]]:

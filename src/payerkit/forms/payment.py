@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from payerkit import html
 from payerkit.client import Client
@@ -43,6 +43,9 @@ _UNKNOWN_REQUEST_ADVICE = (
     "Nothing has moved, and nobody can pay a request without its id. No list shows it before it is paid, so looking "
     "proves nothing: create a new request, with a new reference."
 )
+_RECEIVER = ("paid_to", "payee", "client_user_id", "payment_details_id")
+"""The fields that say what is paid."""
+
 _ONLY_CREATED = "The request was created, but its transactions did not come."
 _ASK_AGAIN = "Send again: it asks for the transactions of the same request."
 
@@ -204,12 +207,10 @@ class PaymentForm(Form):
             self._refresh_pages()
         if (error := self._run(job)) is not None:
             raise error
-        status: RequestStatus | None = self._progress.status
-        assert status is not None  # noqa: S101 - the job has just brought it
-        return status
+        return cast("RequestStatus", self._progress.status)  # the job has just brought it
 
     def offer_account(self, bank_details: BankDetailsForm) -> None:
-        """Choose the account that was stored last, and its payer, unless somebody chose what is paid.
+        """Choose the account that was stored last, and its payer, unless somebody chose the receiver.
 
         If no account was stored for the present payer, what was chosen for another one is cleared.
 
@@ -225,24 +226,18 @@ class PaymentForm(Form):
             >>> form
             <PaymentForm: 4 of 9 fields>
         """
-        stored, accounts = bank_details.result, bank_details.account_choice()
+        stored, accounts, offered = bank_details.result, AccountChoice(), dict.fromkeys(_RECEIVER, "")
+        if stored is not None:
+            accounts = bank_details.account_choice()
+            offered |= {"paid_to": "account", "client_user_id": accounts.client_user_id}
+            offered |= {"payment_details_id": stored.id or ""}
         with self._settled():
-            names = ("paid_to", "payee", "client_user_id", "payment_details_id")
-            if not self._takes_values or not all(map(self._entries.is_free, names)):
+            if not self._takes_values or not all(map(self._entries.is_free, _RECEIVER)):
                 return
-            self._accounts = AccountChoice() if stored is None else accounts
-            offered = (
-                {}
-                if stored is None
-                else {
-                    "paid_to": "account",
-                    "client_user_id": accounts.client_user_id,
-                    "payment_details_id": str(stored.id),
-                }
-            )
-            for name in names:
-                self._entries.choose(name, offered.get(name, ""))
-            self._follow(names)
+            self._accounts = accounts
+            for name, value in offered.items():
+                self._entries.choose(name, value)
+            self._follow(_RECEIVER)
             self._note_change()
             self._refresh_pages()
 
@@ -276,7 +271,7 @@ class PaymentForm(Form):
         """Take over what the changed values say about others: what is paid, whose accounts, and their currency."""
         before = self._entries.visible_values()
         self._follow_receiver(changed)
-        if before["client_user_id"] != self._accounts.client_user_id:
+        if self._entries.visible_values()["client_user_id"] != self._accounts.client_user_id:
             self._accounts = AccountChoice()
             if "client_user_id" in changed and "payment_details_id" not in changed:
                 self._entries.clear(["payment_details_id"])
@@ -298,8 +293,8 @@ class PaymentForm(Form):
         chosen = self._entries.visible_values()["payment_details_id"]
         self._entries.choices = {"payment_details_id": self._accounts.options(chosen)}
         account = self._accounts.find(chosen)
-        if account is not None and account.currency and self._entries.is_free("invoice_currency"):
-            self._entries.choose("invoice_currency", account.currency.upper())
+        if self._entries.is_free("invoice_currency"):
+            self._entries.choose("invoice_currency", ((account and account.currency) or "").upper())
 
     def _notes(self, findings: Findings) -> dict[str, list[Note]]:
         """Return the notes beside the fields; some say which accounts there are, and why the form chose a currency."""
