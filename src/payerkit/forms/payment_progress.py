@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from payerkit import html
 from payerkit.explanations import Explanation, explain_word, status_chip
 from payerkit.forms.form_state import Banner, Kind
 from payerkit.models import RequestStatus
 from payerkit.wording import in_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _AFTER_SIGNING = 'When a wallet has signed and sent the transactions, press "Check again".'
 _NOT_SEEN = "The service has not seen it on the blockchain; after signing, that takes a few minutes."
@@ -105,14 +102,9 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
     events: a table of `read_events`, what `read_events` takes, or a function that returns either.
     """
     from payerkit.events.event_frame import read_events  # noqa: PLC0415 - loads pandas
+    from payerkit.payouts.payout_news import NewsIndex  # noqa: PLC0415 - likewise
 
     given = events() if callable(events) else events
-    frame: pd.DataFrame = given if hasattr(given, "columns") else read_events(given)
-    filled = frame.fillna({"request_id": "", "sub_status": "", "is_test": False})
-    counts = filled["signature"].isin(["valid", "unchecked"]) & ~filled["is_test"]
-    own = filled[counts & (filled["request_id"] == request_id) & (filled["sub_status"] != "")]
-    if own.empty:
-        return None, ""
-    last = own.iloc[-1]  # in the order in which they happened
-    reason = last["reason"]
-    return explain_word(last["sub_status"], "payment"), reason if isinstance(reason, str) else ""
+    frame = given if hasattr(given, "columns") else read_events(given)
+    latest = NewsIndex.of(frame).of_request([("request_id", request_id.lower())]).latest
+    return (None, "") if latest is None else (explain_word(latest.status, "payment"), latest.reason or "")
