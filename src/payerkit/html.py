@@ -152,6 +152,11 @@ def _cell(value: object) -> str:
     return f'<td class="pk-long">{lines}</td>' if len(value) > _LONG else f"<td>{lines}</td>"
 
 
+def folded(summary: str, content: str) -> Html:
+    """Return HTML that is shown once somebody opens it by its summary."""
+    return Html(f"<details><summary>{escape(summary)}</summary>{content}</details>")
+
+
 def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> Html:
     """Return a table with a header, for a `picture`. Cells are escaped here, unless they are `Html`.
 

@@ -249,6 +249,39 @@ def _become_company(page: NotebookPage) -> None:
     press(page, "Onboard payer")
 
 
+def _choose_account(page: NotebookPage) -> None:
+    field(page, "Receiver").select_option("account")
+
+
+def _look_up(page: NotebookPage) -> None:
+    _choose_account(page)
+    write(page, "Payer", "user-123")
+    press(page, "Look up")
+
+
+def _review_payout(page: NotebookPage) -> None:
+    _look_up(page)
+    expect(form(page).get_by_text("can be paid").first).to_be_visible()
+    field(page, "Bank account").select_option(index=1)
+    enter(page, "Amount", "10")
+    enter(page, "Payment currency", "fUSDC-sepolia")
+    press(page, "Initiate payment")
+
+
+def _look_up_and_pay(page: NotebookPage) -> None:
+    _review_payout(page)
+    press(page, "Send")
+
+
+def _check(page: NotebookPage) -> None:
+    _look_up_and_pay(page)
+    press(page, "Check again")
+
+
+def _pay_from_account(page: NotebookPage) -> None:
+    press(page, "Next step: Payment")
+
+
 def _go_on(page: NotebookPage) -> None:
     press(page, "Next step: Bank details")
 
@@ -283,6 +316,12 @@ def payment_of(sample: str) -> str:
     )
 
 
+PAYOUT = (
+    f"{START}from payout_service import *\nservice = PayoutService(CHASE, EXAMPLE_BANK, PENDING).__enter__()\n"
+    "form = PaymentForm(Client(service.url, 'key', retries=Retries(attempts=1)))\n"
+)
+STORED = f"{ONBOARDED}form.bank_details.fill(TYPED_ACCOUNT)\nform.bank_details.submit()\nform.step = 'bank_details'\n"
+
 REFUSAL = {"message": "Validation failed", "errors": [{"field": "accountNumber", "message": "The account is closed."}]}
 
 STATES = [
@@ -301,6 +340,13 @@ STATES = [
     State("more-fields", BANK, "Fewer fields", _show_all),
     State("unknown-currency", BANK, "is not published", _choose_currency("XAF")),
     State("one-rail", BANK, "INR over swift rails usually needs", _choose_currency("INR")),
+    State("empty-payout", PAYMENT, "Look up", _choose_account),
+    State("looked-up", PAYOUT, "Not approved: ••••2222", _look_up),
+    State("no-account", f"{PAYOUT}service.accounts = (PENDING,)\n", "has no approved account", _look_up),
+    State("payout-not-paid", PAYOUT, "Not paid yet", _check),
+    State("payout-paid", f"{PAYOUT}service.is_paid = True\n", "Paid. Do not sign", _check),
+    State("payout-unknown", f"{PAYOUT}service.instead['create'] = close\n", "Create a new request", _look_up_and_pay),
+    State("payout-review", PAYOUT, "••••3489 at Chase", _review_payout),
     State("real-money", PAYMENT, "moves real money", _pay_with_real_money),
     State("review", FILLED_BANK, "Check your answers", _review),
     State("sending", bank_at("service(hang)"), "Stop", _send_reviewed),
@@ -329,5 +375,6 @@ STATES = [
     State("walkthrough-onboarded", ONBOARDED, "Next step: Bank details"),
     State("walkthrough-account", ONBOARDED, "The payer is also the account holder", _go_on),
     State("holder-ticked", ONBOARDED, "8 fields filled in.", _tick),
+    State("walkthrough-payout", STORED, "1 account can be paid.", _pay_from_account),
     State("kernel-gone", PAYER, "Run the cell again.", _end_kernel),
 ]

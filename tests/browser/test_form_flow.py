@@ -38,6 +38,9 @@ SOURCES = {
     "bank": SANDBOX + "create_payer(client, PAYER)\nform = BankDetailsForm(client, 'user-123')\n"
     "form.fill(BANK_DETAILS)\nform",
     "payment": SANDBOX + f"form = PaymentForm(client)\n{ORDER}form",
+    "payout": START
+    + "from payout_service import *\nservice = PayoutService(CHASE, EXAMPLE_BANK, PENDING).__enter__()\n"
+    "form = PaymentForm(Client(service.url, 'key', retries=Retries(attempts=1)))\nform",
     "hangs": far("none, hang, one", 30),
     "found": far("none, close, one", 5),
     "limited": START
@@ -168,3 +171,46 @@ def test_a_page_follows_what_a_cell_does(notebook: NotebookPage) -> None:
     expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
 
     expect(notebook.page.locator(".banner")).to_be_focused()
+
+
+@pytest.mark.browser_all
+@form_of("payout")
+def test_a_stored_account_is_paid_by_keyboard(notebook: NotebookPage) -> None:
+    """Choose the receiver, look up with Enter, choose the account, send, and check: no step needs the mouse."""
+    keyboard = notebook.page.keyboard
+    notebook.control("Receiver").focus()
+    keyboard.type("A st")
+    notebook.control("Payer").press_sequentially("user-123")
+    keyboard.press("Enter")
+    account = notebook.control("Bank account")
+    expect(account).to_be_focused()
+    expect(account.locator("option")).to_have_text(
+        ["Choose…", "••••3489 at Chase (USD, local)", "••••1111 at Example Bank (USD, local)"]
+    )
+    keyboard.press("ArrowDown")
+    expect(notebook.control("Invoice currency")).to_have_value("")
+    notebook.control("Amount").press_sequentially("10")
+    expect(notebook.control("Invoice currency")).to_have_value("USD")
+    notebook.control("Payment currency").press_sequentially("fUSDC-sepolia")
+    notebook.control("Payment currency").press("Control+Enter")
+    expect(notebook.page.get_by_text("Check your answers").first).to_be_focused()
+    notebook.control("Send").press("Enter")
+    expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
+    notebook.control("Check again").press("Enter")
+    expect(notebook.page.get_by_text("Not paid yet, as far as the service knows.")).to_be_visible()
+
+    assert "['accounts', 'accounts', 'create', 'pay', 'status']" == notebook.ask("service.sent()")
+
+
+@pytest.mark.browser_all
+@form_of("payout")
+def test_the_other_receiver_hides_its_fields(notebook: NotebookPage) -> None:
+    """A change of the receiver shows its fields, and those of the other are gone, with what was in them."""
+    notebook.control("Receiver").select_option("account")
+    notebook.control("Payer").press_sequentially("user-123")
+    notebook.control("Receiver").focus()
+    notebook.control("Receiver").select_option("wallet")
+    expect(notebook.control("Payee")).to_be_visible()
+    expect(notebook.page.get_by_label("Payer", exact=True)).to_be_hidden()
+    notebook.control("Receiver").select_option("account")
+    expect(notebook.control("Payer")).to_have_value("")

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from browser.form_pages import LABELS, fill_payer, type_into
-from browser.form_states import BANK, PAYER, PAYMENT, START, enter, field, form, press, write
+from browser.form_states import BANK, PAYER, PAYMENT, PAYOUT, START, enter, field, form, press, write
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 from browser.traces import find_text
 from published import TYPED_PAYER
@@ -55,6 +55,7 @@ HOLDER = {
     "Postal code": "10117",
 }
 IBAN = "DE75512108001245126199"
+PAYER_ID = "payer-424242"
 PAYEE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 PUBLIC = {"Client user id", "Bank name"}
 """What a kept response shows: it is no secret."""
@@ -115,9 +116,33 @@ def _account(page: NotebookPage) -> Iterator[str]:
 
 
 def _payment(page: NotebookPage) -> Iterator[str]:
+    field(page, "Receiver").select_option("wallet")
     enter(page, "Payee", PAYEE)
     enter(page, "Amount", "10.424242")
     yield "typed"
+
+
+def _payout(page: NotebookPage) -> Iterator[str]:
+    field(page, "Receiver").select_option("account")
+    write(page, "Payer", PAYER_ID)
+    press(page, "Look up")
+    expect(page.page.get_by_text("2 accounts can be paid.")).to_be_visible()
+    field(page, "Bank account").select_option(index=1)
+    yield "looked up"
+    press(page, "More fields (2)")
+    enter(page, "Paying wallet", PAYEE)
+    enter(page, "Reference", "invoice-424242")
+    enter(page, "Amount", "424242.42")
+    enter(page, "Payment currency", "fUSDC-sepolia")
+    press(page, "Initiate payment")
+    expect(form(page).get_by_text("Check your answers").first).to_be_visible()
+    yield "at the summary"
+    press(page, "Send")
+    expect(page.page.get_by_text("Payment initiated.")).to_be_visible()
+    yield "sent"
+    press(page, "Check again")
+    expect(page.page.get_by_text("Not paid yet, as far as the service knows.")).to_be_visible()
+    yield "checked"
 
 
 def _rows(page: NotebookPage) -> Iterator[str]:
@@ -142,6 +167,7 @@ JOURNEYS: dict[str, tuple[str, Journey, list[str]]] = {
         [IBAN, "DE75 5121", "1245126199", *(text for label, text in HOLDER.items() if label not in PUBLIC)],
     ),
     "payment": (PAYMENT, _payment, [PAYEE, "10.424242"]),
+    "payout": (PAYOUT, _payout, [PAYER_ID, PAYEE, "invoice-424242", "424242.42", "253009233489", "••••3489"]),
     "rows": (REPORT, _rows, ["user-011", "user-010", "account-1", "payer-1"]),
 }
 """The cell of each journey, what a person does, and what is nowhere to be found."""

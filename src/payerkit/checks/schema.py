@@ -42,7 +42,8 @@ def _format(pattern: str, code: str = "", message: str = "", hint: str = "", if_
     return Format(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint, if_missing)
 
 
-def _choice(*options: str) -> Format:
+def choice_of(*options: str) -> Format:
+    """Return the format of a text that is one of some words."""
     message = f"Expected {', '.join(options[:-1])} or {options[-1]}."
     return Format(re.compile("|".join(options)).fullmatch, "choice", message, options=options)
 
@@ -80,15 +81,15 @@ FORMATS = {
         "Write it as 1985-12-31: year, month, day.",
     ),
     "currency": _format("...", "currency_length", "Not three letters.", "Write the ISO 4217 code, such as USD."),
-    "holder": _choice("individual", "business"),
-    "rails": _choice(*RAILS),
-    "account_type": _choice("checking", "savings"),
+    "holder": choice_of("individual", "business"),
+    "rails": choice_of(*RAILS),
+    "account_type": choice_of("checking", "savings"),
     "amount": _format(".*", hint='Write the amount as text, such as "10.50".'),
     "reference": _format(".{1,255}", "reference_length", "Not 1 to 255 characters.", "Shorten it."),
 }
 """The formats by the names that `fields.tsv` has for them."""
 
-Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Beneficiary", "Order"]
+Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Beneficiary", "Where the money goes", "Order"]
 """The section of a form that shows a field; forms show their sections in this order."""
 
 Lookup = Literal["", "countries", "fiat", "currencies", "tokens"]
@@ -97,10 +98,10 @@ Lookup = Literal["", "countries", "fiat", "currencies", "tokens"]
 currencies: fiat currencies, coins and tokens. tokens: the coins and tokens alone, which can pay.
 """
 
-AppliesTo = Literal["", "individual", "business"]
-"""The type of payer or holder that has a field; "" for both."""
+AppliesTo = Literal["", "individual", "business", "wallet", "account"]
+"""The type of payer or holder, or of what is paid, that has a field; "" for all of them."""
 
-_TYPE_WORDS = {"individual": "a person", "business": "a business"}
+_TYPE_WORDS = {"individual": "a person", "business": "a business", "wallet": "a wallet", "account": "a bank account"}
 
 Masking = Literal["", "account", "hidden", "personal", "holder"]
 """What may be shown of a value.
@@ -115,8 +116,9 @@ class SchemaField:
     """One field of a request: how people see it, and what it may hold.
 
     is_id: it becomes part of a path. takes_numbers: integers and decimals are accepted, too. applies_to: the type of
-    payer or holder that has the field; "" for both. business_title, business_help, business_example: for a business,
-    if they differ. option_titles: words for each option; empty where the options are words.
+    payer or holder that has the field; "" for all. business_title, business_help, business_example: for a business,
+    if they differ. option_titles: words for each option; empty where the options are words. is_chosen: it is one of
+    some values that are found while a form is filled in.
     """
 
     title: str
@@ -134,6 +136,7 @@ class SchemaField:
     business_help: str = ""
     business_example: str = ""
     option_titles: tuple[str, ...] = ()
+    is_chosen: bool = False
 
     def title_for(self, holder: str) -> str:
         """Return the title for a type of payer or holder, "" for an unknown one."""

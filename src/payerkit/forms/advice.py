@@ -13,6 +13,8 @@ _IN_FORM = {
     "Call create_payer() again": "Send the form again",
     "Call create_payer() for the link and": "Send the form again for the link, and",
     "Ask again in": "Refresh the status in",
+    " as a new account: create_payment_detail()": " as a new account",
+    ", store one: create_payment_detail()": ", store one",
     ": create_payment_detail(), if": ", if",
     "call again": "send it again",
     "Call again": "Send it again",

@@ -34,6 +34,7 @@ def _shown(entries: Entries, name: str) -> str:
         held = entries.held.get(name)
         return "" if held is None else held or "Entered, not shown"
     value = entries.visible_values()[name]
-    words = dict(zip(field.options, field.option_titles, strict=False)).get(value, value)
+    options = dict(zip(field.options, field.option_titles, strict=False)) | entries.choices.get(name, {})
+    words = options.get(value, value)
     code_name = lookups.name_of(field.lookup, value) if value else ""
     return visible(f"{value}, {code_name}" if code_name else words)

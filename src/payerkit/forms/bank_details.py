@@ -15,6 +15,7 @@ from payerkit.endpoints import payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited
 from payerkit.explanations import explain_word, status_chip
 from payerkit.findings import Findings
+from payerkit.forms.account_choice import AccountChoice
 from payerkit.forms.account_search import AccountSearch, ids_of
 from payerkit.forms.drawn_fields import Note, count_warnings
 from payerkit.forms.form import Form
@@ -173,6 +174,21 @@ class BankDetailsForm(Form):
             self._offered = offered
             self._refresh_pages()
 
+    def account_choice(self) -> AccountChoice:
+        """Return the accounts of the payer for a payment to choose from, as the service listed them last, masked.
+
+        Example:
+            >>> form = BankDetailsForm(client, "user-123")
+            >>> form.fill(details)
+            >>> detail = form.submit()
+            >>> detail.id in form.account_choice().options()
+            True
+        """
+        with self._settled():
+            stored = self._accounts if self._result is None else [self._result, *self._accounts]
+            records = [PaymentDetail.unwrap(account.to_dict(reveal=True)) for account in stored]
+            return AccountChoice(str(self._client_user_id), records)
+
     def _tick(self, *, is_ticked: bool) -> None:
         """Fill in the holder from the payer, or remove what was filled in."""
         if is_ticked == (self._filled is not None):
@@ -199,7 +215,7 @@ class BankDetailsForm(Form):
             self._filled, self._box_text = None, ""
             self._followed_currency = ""
 
-    def _follow(self) -> set[str]:
+    def _follow(self, changed: Collection[str]) -> set[str]:  # noqa: ARG002 - it remembers the currency
         """Choose the usual rails of a new currency, unless others were entered."""
         currency = self._entries.visible_values()["currency"].upper()
         if currency == self._followed_currency or not self._entries.is_free("rails"):
@@ -231,7 +247,7 @@ class BankDetailsForm(Form):
         return super()._view(names) | {"box": box, "needs": needs}
 
     def _make_spec(self, title: str) -> dict[str, Any]:
-        fields = self.model.model_fields.items()
+        fields = BankDetails.model_fields.items()
         optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
         own = {"optional": optional, "box": (_HOLDER_SECTION, _WHOSE_ACCOUNT, _BOX_LABEL)}
         return super()._make_spec(title) | own

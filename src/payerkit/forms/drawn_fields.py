@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from payerkit.checks.readings import use_label
 from payerkit.checks.schema import SchemaField
 from payerkit.findings import Finding, Findings
-from payerkit.forms.entries import Entries, form_fields
+from payerkit.forms.entries import Entries, FormModel, form_fields
 from payerkit.html import visible
-from payerkit.models.requests import RequestModel
 
 _IN_FOURS = {"account_number", "iban", "rib_number"}
 """Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
@@ -26,7 +25,7 @@ class Note(NamedTuple):
     use: str = ""
 
 
-def form_sections(model: type[RequestModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
+def form_sections(model: type[FormModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the titles of the sections, each with its fields as the browser reads them."""
     rows: dict[str, list[tuple[Any, ...]]] = {}
     for name, field in form_fields(model).items():
@@ -51,13 +50,15 @@ def _drawn_field(name: str, field: SchemaField) -> tuple[Any, ...]:
 def _kind(name: str, field: SchemaField) -> str:
     """Return the kind of input.
 
-    "secret" is hidden while it is typed; "account" and "in_fours" are masked only when they are left; then "select",
-    "lookup" or "text".
+    "secret" is hidden while it is typed; "account" and "in_fours" are masked only when they are left; "choice" is a
+    select whose options come later; then "select", "lookup" or "text".
     """
     if field.masking == "account":
         return "in_fours" if name in _IN_FOURS else "account"
     if field.is_secret:
         return "secret"
+    if field.is_chosen:
+        return "choice"
     return "select" if field.options else "lookup" if field.lookup else "text"
 
 
@@ -81,7 +82,7 @@ def _missing_message(field: SchemaField, holder: str) -> str:
     """Return a request for a value, such as "Enter the e-mail address."; abbreviations stay in upper case."""
     title = field.title_for(holder)
     label = title if title[1:2].isupper() else title[:1].lower() + title[1:]
-    return f"{'Choose' if field.options else 'Enter'} the {label}."
+    return f"{'Choose' if field.options or field.is_chosen else 'Enter'} the {label}."
 
 
 def field_notes(entries: Entries, findings: Findings) -> dict[str, list[Note]]:

@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Any, get_args
+from typing import Any, ClassVar, Protocol, get_args
 
 from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, unwrap_secret
 from payerkit.checks.readings import reading
-from payerkit.checks.schema import SchemaField, Section
+from payerkit.checks.schema import Schema, SchemaField, Section
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
 from payerkit.masking import mask
 from payerkit.models.base import Hidden
-from payerkit.models.requests import RequestModel
 
 _FIRST = ("beneficiary_type", "company_name")
 """The fields that stand first in their section: the type decides about others."""
 
 
-def form_fields(model: type[RequestModel]) -> dict[str, SchemaField]:
+class FormModel(Protocol):
+    """What a form makes of its values, such as a `RequestModel`."""
+
+    request_schema: ClassVar[Schema]
+
+    @classmethod
+    def of(cls, given: Any, fields: dict[str, Any]) -> Any:
+        """Return values by field name as what is sent. Raises InvalidInput that lists every invalid field."""
+
+
+def form_fields(model: type[FormModel]) -> dict[str, SchemaField]:
     """Return the fields of a model by name, in the order of the form: section by section."""
     sections = get_args(Section)
     first = {name: place for place, name in enumerate(_FIRST)}
@@ -32,14 +41,16 @@ class Entries:
     """The values of a form by field name, and the findings about them.
 
     check: returns the findings; by default, those of the model's schema. touched: the fields that the user left; only
-    their findings are shown. chosen: the fields whose value the form chose, since another value suggests it.
+    their findings are shown. chosen: the fields whose value the form chose, since another value suggests it. choices:
+    for a field whose options are found while the form is filled in, these by value.
     """
 
-    def __init__(self, model: type[RequestModel], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
+    def __init__(self, model: type[FormModel], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
         self.model = model
         self.fields = form_fields(model)
         self.touched: set[str] = set()
         self.chosen: set[str] = set()
+        self.choices: dict[str, dict[str, str]] = {}
         self._check = check or (lambda values: Findings(schema_errors(model.request_schema, values)))
         self._values: dict[str, Any] = {}
         self._trimmed: dict[str, Finding] = {}
@@ -72,17 +83,20 @@ class Entries:
         """Return the one value that the text in a field can mean, if it is not right already."""
         return reading(self.model.request_schema, name, self._values.get(name), self._values)
 
-    def fill(self, *values: Mapping[Any, Any]) -> None:
-        """Set values by field name or wire name; later mappings win.
+    def fill(self, *values: Mapping[Any, Any]) -> set[str]:
+        """Set values by field name or wire name; later mappings win. Return the names of the fields.
 
         Raises InvalidInput for a wrong name, and sets no value then.
         """
         by_name = [by_field_name(self.model.request_schema, mapping) for mapping in values]
         if problems := [finding for _, findings in by_name for finding in findings]:
-            raise InvalidInput(f"{self.model.__name__}: wrong field names. No value was set.", fields=tuple(problems))
-        for name, value in (item for mapping, _ in by_name for item in mapping.items()):
+            title = self.model.request_schema.name
+            raise InvalidInput(f"{title}: wrong field names. No value was set.", fields=tuple(problems))
+        given = [item for mapping, _ in by_name for item in mapping.items()]
+        for name, value in given:
             self.set_value(name, value)
             self.touched.add(name)
+        return {name for name, _ in given}
 
     def findings(self) -> Findings:
         """Return the findings about the values, those of the service included, in the order of the fields."""
@@ -105,8 +119,8 @@ class Entries:
         """Remove the service's messages, before the values are sent again."""
         self._service_messages.clear()
 
-    def build(self) -> RequestModel:
-        """Return the request object. Raises InvalidInput with all errors."""
+    def build(self) -> Any:
+        """Return what is sent. Raises InvalidInput with all errors."""
         return self.model.of({name: unwrap_secret(value) for name, value in self._values.items()}, {})
 
     def clear(self, names: Iterable[str]) -> None:

@@ -31,7 +31,7 @@ from payerkit.findings import Findings
 from payerkit.forms import lookups
 from payerkit.forms.answers import form_answers
 from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_sections
-from payerkit.forms.entries import Entries
+from payerkit.forms.entries import Entries, FormModel
 from payerkit.forms.failures import attention_banner, failure_banner, review_banner
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
 from payerkit.forms.job import FormLock, Job
@@ -101,7 +101,7 @@ class Form(PageWidget):
     done = _Done(default_value=False, read_only=True)
 
     name: ClassVar[str]
-    model: ClassVar[type[RequestModel]]
+    model: ClassVar[type[FormModel]]
     check: ClassVar[Callable[..., Findings] | None] = None
     title: ClassVar[str]
     submit_label: ClassVar[str]
@@ -113,6 +113,8 @@ class Form(PageWidget):
     """A sentence that says what is unknown if no response came."""
     unknown_outcome_advice: ClassVar[str]
     """What to do then."""
+    field_actions: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """The buttons beside fields, by the name of the field: the label and the action of each."""
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
@@ -144,6 +146,7 @@ class Form(PageWidget):
             "sections": form_sections(self.model),
             "timeout": self._client.timeout.total,
             "unknown": (self.unknown_outcome, self.unknown_outcome_advice),
+            "actions": self.field_actions,
         }
 
     @classmethod
@@ -184,6 +187,10 @@ class Form(PageWidget):
         """Return the state of a form that is done."""
         raise NotImplementedError
 
+    def _unknown_words(self) -> tuple[str, str]:
+        """Return what is unknown while no response came, and what to do then."""
+        return self.unknown_outcome, self.unknown_outcome_advice
+
     def _unknown_buttons(self) -> tuple[Button, ...]:
         """Return the buttons of a form whose outcome is unknown."""
         return (Button("Send again", "again", kind="primary"), Button("Edit", "edit"))
@@ -208,8 +215,8 @@ class Form(PageWidget):
         """Return the notes beside the touched fields."""
         return field_notes(self._entries, findings)
 
-    def _follow(self) -> set[str]:
-        """Choose the values that follow from others; return the names of the fields that changed."""
+    def _follow(self, changed: Collection[str]) -> set[str]:  # noqa: ARG002 - for forms that care
+        """Choose the values that follow from those that changed; return the names of the fields that this changed."""
         return set()
 
     def _tick(self, *, is_ticked: bool) -> None:
@@ -275,8 +282,7 @@ class Form(PageWidget):
         """
         given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
         with self._settled():
-            self._entries.fill(given, fields)
-            self._follow()
+            self._follow(self._entries.fill(given, fields))
             if self._is_done or (self._state.phase == "unknown" and self.may_repeat):
                 self._reopen()
             self._note_change()
@@ -336,7 +342,7 @@ class Form(PageWidget):
             >>> form.fill(order)
             >>> form.clear()
             >>> form
-            <PaymentForm: 0 of 4 fields>
+            <PaymentForm: 0 of 9 fields>
         """
         with self._settled():
             self._reopen(clear=True)
@@ -404,7 +410,7 @@ class Form(PageWidget):
         job.answers = form_answers(self._entries, findings)
         return job
 
-    def _checked(self, *, anyway: bool) -> tuple[Findings, RequestModel]:
+    def _checked(self, *, anyway: bool) -> tuple[Findings, Any]:
         """Return the findings and the request. Raises InvalidInput, which the form shows, too."""
         self._action_count += 1
         self._result = self._error = None
@@ -430,9 +436,10 @@ class Form(PageWidget):
             limit = f"{self._client.timeout.total:g}"
             raise InvalidInput(f"The last request is still on its way, for {limit} s at most. Nothing was sent now.")
         if not anyway:
+            outcome, advice = self._unknown_words()
             raise InvalidInput(
-                f"{self.unknown_outcome} Nothing was sent now.",
-                advice=f"{self.unknown_outcome_advice} Then send it again with form.submit(anyway=True).",
+                f"{outcome} Nothing was sent now.",
+                advice=f"{advice} Then send it again with form.submit(anyway=True).",
             )
 
     def _validate(self, *, anyway: bool) -> Findings:
@@ -577,10 +584,11 @@ class Form(PageWidget):
         if job.is_sending and isinstance(error, UnknownOutcome):
             if self._unknown is not job:
                 job.earlier, self._unknown = self._unknown, job
-            lines = [self.unknown_outcome_advice]
+            outcome, advice = self._unknown_words()
+            lines = [advice]
             if job.is_abandoned and not job.has_ended:
                 lines.append("If the response still comes, the form shows it.")
-            banner = Banner.of("warning", self.unknown_outcome, *lines, details=error.message)
+            banner = Banner.of("warning", outcome, *lines, details=error.message)
             self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons())
             return
         if self._unknown is job:
@@ -604,7 +612,7 @@ class Form(PageWidget):
     def _show_defect(self, error: BaseException) -> None:
         """Show an unexpected error without its message, which may quote a value."""
         self._error = error
-        known = {"done": "It was sent: form.result is the response.", "unknown": self.unknown_outcome}
+        known = {"done": "It was sent: form.result is the response.", "unknown": self._unknown_words()[0]}
         said = (known.get(self._state.phase, ""), "See form.error, and report it.")
         banner = Banner.of("error", "Unexpected error.", *said, details=type(error).__name__)
         self._state = replace(self._state, attention="", banner=banner)
@@ -667,6 +675,7 @@ class Form(PageWidget):
             "held": self._entries.held,
             "values": values,
             "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
+            "choices": self._entries.choices,
             "panel": "" if is_sending or not self._state.html else f'<div class="pk">{self._state.html}</div>',
             "buttons": self._buttons(),
         }
@@ -722,7 +731,7 @@ class Form(PageWidget):
         if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
-        changed = {*touched, *(self._follow() if self._takes_values else ())}
+        changed = {*touched, *(self._follow(touched) if self._takes_values else ())}
         match kind:
             case "ready":
                 return self._view(fields if self._entries else ())
@@ -765,9 +774,12 @@ class Form(PageWidget):
                 self._stop(self._job)
         elif action == "change" and self._state.phase == "review":
             self._state, focus = self._open_state(), str(message.get("field"))
-        elif offers(self._buttons(), action):
+        elif offers(self._buttons(), action) or (self._takes_values and action in self._actions_beside_fields()):
             self._press(action, message.get("page"))
         return self._view(self._entries.fields) | {"focus": focus or self._focus()}
+
+    def _actions_beside_fields(self) -> set[str]:
+        return {action for _, action in self.field_actions.values()}
 
     def _press(self, action: str, page: str | None) -> None:
         """Do the action of a button that the form has now."""
@@ -820,7 +832,11 @@ class Form(PageWidget):
         """Return where the focus goes after an action: to the banner, the answers, or a field."""
         if self._banner(self._entries.findings()) is not None:
             return "banner"
-        return "answers" if self._state.phase == "review" else next(iter(self._entries.fields))
+        return "answers" if self._state.phase == "review" else self._first_field()
+
+    def _first_field(self) -> str:
+        """Return the field at which a person goes on."""
+        return next(iter(self._entries.fields))
 
     def __repr__(self) -> str:
         if self._job is not None and self._job.is_sending:

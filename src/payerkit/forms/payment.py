@@ -1,31 +1,61 @@
-"""The form that initiates a payment, then shows what its transactions do before anyone signs."""
+"""The form that initiates a payment, shows what its transactions do, and asks whether it is paid."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, cast
 
+from payerkit import html
 from payerkit.client import Client
-from payerkit.endpoints import order_warnings, payment_call
-from payerkit.errors import without_internal_frames
+from payerkit.endpoints import order_warnings, payment_call, payment_details_call
+from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
+from payerkit.forms.account_choice import AccountChoice
+from payerkit.forms.bank_details import BankDetailsForm
+from payerkit.forms.drawn_fields import Note
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
-from payerkit.models import Payment, PaymentOrder
+from payerkit.forms.payment_fields import OPTIONAL, PAYMENT_FIELDS, AccountOrder, PaymentEntry, check_entry, fields_of
+from payerkit.forms.payment_progress import PaymentProgress, bank_state
+from payerkit.html import visible
+from payerkit.models import Payment, PaymentOrder, PaymentRequest, PayoutOrder, RequestStatus
+from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
+from payerkit.payouts.request_calls import (
+    payout_warnings,
+    request_call,
+    request_payment_call,
+    request_status_call,
+    with_reference,
+)
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.check_order import check_payment_order
 from payerkit.signing.card import PaymentCard
+from payerkit.wire import id_problem, wire_name
+
+_CHOOSE = "Choose the receiver first: the other fields follow from it."
+_UNKNOWN_REQUEST = "It is not known whether the request was created."
+_UNKNOWN_REQUEST_ADVICE = (
+    "Nothing has moved, and nobody can pay a request without its id. No list shows it before it is paid, so looking "
+    "proves nothing: create a new request, with a new reference."
+)
+_RECEIVER = ("paid_to", "payee", "client_user_id", "payment_details_id")
+"""The fields that say what is paid."""
+
+_ONLY_CREATED = "The request was created, but its transactions did not come."
+_ASK_AGAIN = "Send again: it asks for the transactions of the same request."
 
 
 class PaymentForm(Form):
     """A form that initiates a payment, then shows its card: whether to sign, and what the transactions do.
 
-    It suggests currencies by id, symbol or network. Nothing is paid until a wallet signs the transactions.
+    It asks first what is to be paid: a wallet, or a stored bank account of a payer, one of those that *Look up* finds;
+    the latter is **beyond the specification**. It suggests currencies by id, symbol or network. Nothing is paid until a
+    wallet signs the transactions; then *Check again* asks whether the service has seen it.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -33,6 +63,8 @@ class PaymentForm(Form):
         rate: The price of one unit of the payment currency in the invoice currency, as for `check_payment`; for a form
             that takes orders in several currencies, the rates of a policy fit better.
         policy: What you agreed to once, for all payments; card, findings and verdict are those under this policy.
+        events: What `read_events` takes, such as the file of `payerkit events`, or a function that returns it: only
+            events say what the bank does. It is read whenever you check. By default, a sandbox's own events.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
@@ -50,7 +82,7 @@ class PaymentForm(Form):
     """
 
     name = "payment"
-    model = PaymentOrder
+    model = PaymentEntry
     title = "Payment"
     submit_label = "Initiate payment"
     is_reviewed = True
@@ -58,6 +90,7 @@ class PaymentForm(Form):
     unknown_outcome_advice = (
         "No money has moved: a wallet has to sign first. Send it again, and sign the transactions of one response only."
     )
+    field_actions: ClassVar[Mapping[str, tuple[str, str]]] = {"client_user_id": ("Look up", "look_up")}
 
     def __init__(
         self,
@@ -66,10 +99,15 @@ class PaymentForm(Form):
         title: str | None = None,
         rate: Decimal | int | str | None = None,
         policy: PaymentPolicy | None = None,
+        events: Any = None,
         **options: Any,
     ) -> None:
         self._rate = None if rate is None else read_rate(rate)
         self._policy = given_policy(policy)
+        self._events = events
+        self._accounts = AccountChoice()
+        self._created: PaymentRequest | None = None
+        self._progress = PaymentProgress()
         super().__init__(client, title=title, **options)
 
     @property
@@ -79,7 +117,33 @@ class PaymentForm(Form):
             return self._card(self._result).findings if self._is_done else super().findings
 
     def _card(self, payment: Payment) -> PaymentCard:
-        return payment.card(rate=self._rate, policy=self._policy)
+        """Return the card of a payment, which knows what the service said last, and asks nothing."""
+        asked = None if self._progress.status is None else self._progress
+        return payment.card(rate=self._rate, policy=self._policy, client=asked)
+
+    @without_internal_frames
+    def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
+        """Set values as if they were typed; other fields keep theirs.
+
+        A value that only a wallet or only an account has chooses what is paid, as `paid_to` does, which is "wallet" or
+        "account"; the values of the other are cleared.
+
+        Args:
+            values: A `PaymentOrder` or a `PayoutOrder`, or a mapping from field names or wire names to values.
+            **fields: Values by field name; they win over `values`. None or "" clears a field.
+
+        Raises:
+            InvalidInput: A name is not a field of the form. No value is set then. Wrong values do not raise: see
+                `findings`.
+
+        Example:
+            >>> form = PaymentForm(client)
+            >>> form.fill(order, amount="25.50")
+            >>> form
+            <PaymentForm: 5 of 9 fields>
+        """
+        chosen = {"paid_to": "account"} if isinstance(values, PayoutOrder) else {}
+        super().fill(values, **(chosen | fields))
 
     @without_internal_frames
     def submit(self, *, anyway: bool = False) -> Payment:
@@ -94,11 +158,13 @@ class PaymentForm(Form):
         Raises:
             InvalidInput: The values have errors, as `check_payment_order` finds them, or warnings without `anyway`; or
                 they were sent already. Nothing was sent.
-            PayerkitError: The call failed, as `initiate_payment` would raise it. Also kept as `error`.
+            PayerkitError: A call failed, as `initiate_payment` would raise it, or `create_request` and
+                `request_payment`. Also kept as `error`.
 
         Warns:
             RealMoneyWarning: Before sending, as `initiate_payment` does, if `anyway` sends in spite of the finding that
                 says the same.
+            PayoutWarning: Likewise, as `request_payment` does.
 
         Example:
             >>> form = PaymentForm(client)
@@ -110,37 +176,298 @@ class PaymentForm(Form):
         if anyway:
             for warning in self._warnings():
                 warnings.warn(warning, stacklevel=3)  # the caller is above one decorator
-        payment: Payment = super().submit(anyway=anyway)
+        payment: Payment | None = super().submit(anyway=anyway)
+        if payment is None:  # interrupted between the two calls
+            raise KeyboardInterrupt(f"{_ONLY_CREATED} {_ASK_AGAIN}")
         return payment
+
+    @without_internal_frames
+    def check_again(self) -> RequestStatus:
+        """Ask whether the payment is paid, as the button does; the form shows it, too: **beyond the specification**.
+
+        Returns:
+            What the service says about the request. What the bank does stands in events only.
+
+        Raises:
+            InvalidInput: Nothing was sent, or the payment has no request id.
+            PayerkitError: The call failed, as `get_request` would raise it. Also kept as `error`.
+
+        Example:
+            >>> form = PaymentForm(client)
+            >>> form.fill(order)
+            >>> payment = form.submit()
+            >>> form.check_again().has_been_paid
+            False
+        """
+        with self._settled():
+            if not self._is_done:
+                raise InvalidInput("There is no payment to ask about. Send the form first.")
+            self._error = None
+            self._job = job = self._check_job()
+            self._refresh_pages()
+        if (error := self._run(job)) is not None:
+            raise error
+        return cast("RequestStatus", self._progress.status)  # the job has just brought it
+
+    def offer_account(self, bank_details: BankDetailsForm) -> None:
+        """Choose the account that was stored last, and its payer, unless somebody chose the receiver.
+
+        If no account was stored for the present payer, what was chosen for another one is cleared.
+
+        Args:
+            bank_details: The form in which the account was stored.
+
+        Example:
+            >>> bank_details = BankDetailsForm(client, "user-123")
+            >>> bank_details.fill(details)
+            >>> detail = bank_details.submit()
+            >>> form = PaymentForm(client)
+            >>> form.offer_account(bank_details)
+            >>> form
+            <PaymentForm: 4 of 9 fields>
+        """
+        stored, accounts, offered = bank_details.result, AccountChoice(), dict.fromkeys(_RECEIVER, "")
+        if stored is not None:
+            accounts = bank_details.account_choice()
+            offered |= {"paid_to": "account", "client_user_id": accounts.client_user_id}
+            offered |= {"payment_details_id": stored.id or ""}
+        with self._settled():
+            if not self._takes_values or not all(map(self._entries.is_free, _RECEIVER)):
+                return
+            self._accounts = accounts
+            for name, value in offered.items():
+                self._entries.choose(name, value)
+            self._follow(_RECEIVER)
+            self._note_change()
+            self._refresh_pages()
 
     def _warnings(self) -> list[UserWarning]:
         """Return the warnings about an order that can be sent; fields with an error are not sent."""
         with self._settled():
             if self._is_done:
                 return []
-            order, wrong = self._entries.visible_values(), {each.field for each in self._entries.findings().errors}
-        found = order_warnings(order["payee"], order["payment_currency"], self._client.environment)
-        return [warning for name, warning in found.items() if name not in wrong]
+            values, errors = self._entries.visible_values(), self._entries.findings().errors
+            account = self._accounts.find(values["payment_details_id"])
+            order = None if errors else self._entries.build()
+        wrong = {each.field for each in errors}
+        found = order_warnings(values["payee"], values["payment_currency"], self._client.environment)
+        shown: list[UserWarning] = [warning for name, warning in found.items() if name not in wrong]
+        if account is not None and isinstance(order, AccountOrder):
+            shown += payout_warnings(account, order.order)
+        return shown
 
     def _checker(self) -> Callable[..., Findings]:
-        return partial(check_payment_order, policy=self._policy, environment=self._client.environment)
+        return self._check_values
+
+    def _check_values(self, values: Mapping[str, Any]) -> Findings:
+        account = self._accounts.find(values.get("payment_details_id"))
+        policy, environment = self._policy, self._client.environment
+        return Findings(check_entry(values, policy=policy, environment=environment, account=account))
+
+    def _make_spec(self, title: str) -> dict[str, Any]:
+        return super()._make_spec(title) | {"optional": OPTIONAL, "chooser": ("paid_to", _CHOOSE)}
+
+    def _follow(self, changed: Collection[str]) -> set[str]:
+        """Take over what the changed values say about others: what is paid, whose accounts, and their currency."""
+        before = self._entries.visible_values()
+        self._follow_receiver(changed)
+        if self._entries.visible_values()["client_user_id"] != self._accounts.client_user_id:
+            self._accounts = AccountChoice()
+            if "client_user_id" in changed and "payment_details_id" not in changed:
+                self._entries.clear(["payment_details_id"])
+        self._follow_account()
+        after = self._entries.visible_values()
+        return {name for name, value in after.items() if value != before[name]}
+
+    def _follow_receiver(self, changed: Collection[str]) -> None:
+        """Choose what is paid from the fields that only one of both has, and clear those of the other."""
+        values = self._entries.visible_values()
+        kinds = {PAYMENT_FIELDS.fields[name].applies_to for name in changed if values[name]} - {""}
+        if "paid_to" not in changed and len(kinds) == 1 and kinds != {values["paid_to"]}:
+            self._entries.choose("paid_to", kinds.pop())
+        asked = fields_of(self._entries.visible_values()["paid_to"])
+        self._entries.clear(name for name in PAYMENT_FIELDS.fields if name not in asked)
+
+    def _follow_account(self) -> None:
+        """Offer the accounts that are known, and choose the currency of the chosen one."""
+        chosen = self._entries.visible_values()["payment_details_id"]
+        self._entries.choices = {"payment_details_id": self._accounts.options(chosen)}
+        account = self._accounts.find(chosen)
+        if self._entries.is_free("invoice_currency"):
+            self._entries.choose("invoice_currency", ((account and account.currency) or "").upper())
+
+    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
+        """Return the notes beside the fields; some say which accounts there are, and why the form chose a currency."""
+        notes = super()._notes(findings)
+        if self._takes_values and self._accounts.client_user_id:
+            own = Note("info", self._accounts.summary())
+            notes["payment_details_id"] = [own, *notes.get("payment_details_id", [])]
+        if self._takes_values and "invoice_currency" in self._entries.chosen:
+            own = Note("info", "Chosen, since the account has this currency.")
+            notes["invoice_currency"] = [own, *notes.get("invoice_currency", [])]
+        return notes
+
+    def _first_field(self) -> str:
+        return "payment_details_id" if self._accounts.client_user_id else super()._first_field()
+
+    def _reopen(self, *, clear: bool = False) -> None:
+        super()._reopen(clear=clear)
+        self._progress = PaymentProgress()
+        if clear:
+            self._accounts, self._created = AccountChoice(), None
+            self._entries.choices = {}
 
     def _outcome(self) -> str:
-        return f"verdict {self._card(self._result).verdict.upper()}"
+        return self._progress.in_words() or f"verdict {self._card(self._result).verdict.upper()}"
 
     def _picture_to_keep(self) -> str:
-        return self._card(self._result)._repr_html_()
+        card = self._card(self._result)._repr_html_()
+        return card if self._progress.status is None else self._progress.picture() + card
 
     def _text_to_keep(self) -> str:
-        return str(self._card(self._result))
+        card = str(self._card(self._result))
+        return card if self._progress.status is None else f"{self._progress.text()}\n\n{card}"
 
-    def _call(self, request: PaymentOrder, job: Job) -> Payment:
-        return job.send(payment_call(request, self._client.environment))
+    def _call(self, request: PaymentOrder | AccountOrder, job: Job) -> Payment:
+        if isinstance(request, PaymentOrder):
+            return job.send(payment_call(request, self._client.environment))
+        return self._pay_account(request, job)
+
+    def _pay_account(self, request: AccountOrder, job: Job) -> Payment:
+        """Create a request, unless one was created for the same order before, and get its transactions."""
+        payer, account_id = request.client_user_id, request.payment_details_id
+        records = job.send(payment_details_call(payer, payment_details_id=account_id))
+        account = AccountChoice(payer, records).find(account_id)
+        if account is None:
+            message = "The payer has no account with this id. Look up the accounts, and choose one."
+            raise InvalidInput(
+                f"{message} Nothing was sent.", fields=(_problem("payment_details_id", "account_unknown", message),)
+            )
+        environment = self._client.environment
+        created = self._created_for(request.order)
+        if created is None:
+            created = job.send(request_call(with_reference(request.order), environment))
+        job.early = created
+        payout = replace(
+            account,
+            request_id=str(created.request_id),
+            payment_reference=created.payment_reference,
+            reference=created.reference,
+            wallet=request.wallet,
+        )
+        return job.send(request_payment_call(payout, created.order, environment))
+
+    def _created_for(self, order: PayoutOrder) -> PaymentRequest | None:
+        """Return the request that was created for an order, if its transactions never came."""
+        created = self._created
+        if created is None or created.order is None or order.reference not in {None, created.reference}:
+            return None
+        return created if created.order.replace(reference=None) == order.replace(reference=None) else None
+
+    def _finish(self, findings: Findings, outcome: Payment | PaymentRequest) -> None:
+        """Take over a payment; or a request alone, if the form was stopped before its transactions came."""
+        if isinstance(outcome, PaymentRequest):
+            self._unknown, self._state = None, FormState()
+            self._note_created(outcome)
+            return
+        self._created, self._progress = None, PaymentProgress(pays_account=outcome.payout is not None)
+        super()._finish(findings, outcome)
+
+    def _fail(self, job: Job, error: Any) -> None:
+        super()._fail(job, error)
+        if isinstance(job.early, PaymentRequest):
+            self._note_created(job.early)
+        elif isinstance(error, UnknownOutcome) and self._pays_account:
+            self._entries.clear(["reference"])  # a request that has it may be there
+
+    def _note_created(self, created: PaymentRequest) -> None:
+        """Keep a request whose transactions did not come, so that sending again makes no second one."""
+        self._created = created
+        banner = self._state.banner or Banner("warning", "")
+        lines = (*banner.lines, *Banner.of("info", "", _ASK_AGAIN).lines)
+        self._state = replace(self._state, banner=replace(banner, title=_ONLY_CREATED, lines=lines))
+
+    @property
+    def _pays_account(self) -> bool:
+        return self._entries.visible_values()["paid_to"] == "account"
+
+    def _unknown_words(self) -> tuple[str, str]:
+        return (_UNKNOWN_REQUEST, _UNKNOWN_REQUEST_ADVICE) if self._pays_account else super()._unknown_words()
+
+    def _unknown_buttons(self) -> tuple[Button, ...]:
+        again, edit = super()._unknown_buttons()
+        return (again._replace(label="Create a new request") if self._pays_account else again), edit
 
     def _state_of(self, response: Payment) -> FormState:
+        return self._shown(response, _BANNERS[self._card(response).verdict])
+
+    def _shown(self, payment: Payment, banner: Banner) -> FormState:
+        """Return the state of a form that shows a payment: its card, and whether it is paid."""
+        card, progress = self._card(payment)._repr_html_(), self._progress
+        check = Button("Check again", "check", kind="" if progress.is_over else "primary")
         buttons = (Button("Edit the order", "edit"), Button("New payment", "new"))
-        card = self._card(response)
-        return FormState("done", banner=_BANNERS[card.verdict], html=card._repr_html_(), buttons=buttons)
+        if not payment.request_id:  # there is nothing to ask about
+            return FormState("done", banner=banner, html=card, buttons=buttons)
+        if progress.is_paid:
+            card = html.folded("The card that was to be signed", card)
+        return FormState("done", banner=banner, html=progress.picture() + card, buttons=(check, *buttons))
+
+    def _run_action(self, action: str) -> Job | None:
+        if action == "look_up":
+            return self._look_up_job()
+        if action == "check":
+            return self._check_job()
+        return super()._run_action(action)
+
+    def _look_up_job(self) -> Job:
+        """Return the job that lists the accounts of the payer. Raises InvalidInput without a payer's id."""
+        payer = self._entries.visible_values()["client_user_id"]
+        self._entries.touched.add("client_user_id")
+        if problem := id_problem(payer):
+            raise InvalidInput("Enter the payer's id first.", fields=(_problem("client_user_id", *problem),))
+        call = payment_details_call(payer)
+        return Job(
+            self._client, lambda job: job.send(call), partial(self._show_accounts, payer), "Looking up the accounts"
+        )
+
+    def _show_accounts(self, payer: str, records: Sequence[Mapping[str, Any]]) -> None:
+        """Offer the accounts of a payer; choose the only one that can be paid."""
+        self._accounts = AccountChoice(payer, records)
+        approved = self._accounts.approved()
+        if self._accounts.find(self._entries.visible_values()["payment_details_id"]) is None:
+            self._entries.clear(["payment_details_id"])
+        if len(approved) == 1 and self._entries.is_free("payment_details_id"):
+            self._entries.choose("payment_details_id", approved[0])
+        self._follow_account()
+        title = f"{visible(payer)} has no approved account."
+        banner = None if approved else Banner.of("warning", title, "Store one, or wait until it is approved.")
+        self._state = FormState(banner=banner)
+
+    def _check_job(self) -> Job:
+        """Return the job that asks whether the payment is paid. Raises InvalidInput for a payment without an id."""
+        request_id = self._result.request_id
+        if not request_id:
+            raise InvalidInput("The payment has no request id, so the service cannot be asked about it.")
+        ask = partial(self._ask, request_id, self._progress)
+        return Job(self._client, ask, self._show_progress, "Asking whether it is paid")
+
+    def _ask(self, request_id: str, before: PaymentProgress, job: Job) -> PaymentProgress:
+        """Return what the service says now, and of a payment to an account, what events say of the bank."""
+        status = job.send(request_status_call(request_id))
+        events = self._events
+        if events is None and self._client.sandbox is not None:
+            events = self._client.sandbox.events
+        is_asked = before.pays_account and status.has_been_paid is True and events is not None
+        bank, reason = bank_state(events, request_id) if is_asked else (None, "")
+        return replace(PaymentProgress(status, bank, reason), pays_account=before.pays_account)
+
+    def _show_progress(self, progress: PaymentProgress) -> None:
+        self._progress = progress
+        self._state = self._shown(self._result, progress.banner())
+
+
+def _problem(field: str, code: str, message: str) -> FieldProblem:
+    return FieldProblem(field, wire_name(field), message, code)
 
 
 _BANNERS = {

@@ -22,13 +22,14 @@ class Walkthrough(PageWidget):
     """Three steps, one form at a time: onboard a payer, add bank details, initiate and review a payment.
 
     A list of the steps shows the current one, and which are done or locked. Bank details are locked until the payer is
-    onboarded, since they are stored under the payer's id; a payment needs neither, so its step is always open. The
-    account is the payee's: nothing about its holder is taken from the payer, unless you tick the box that says that
+    onboarded, since they are stored under the payer's id. Once an account is stored, the payment is filled in with the
+    payer and the account, unless you chose what to pay; it needs neither to pay a wallet, so its step is always open.
+    The account is the payee's: nothing about its holder is taken from the payer, unless you tick the box that says that
     both are the same, or set `walk.bank_details.holder_is_payer = True`.
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rate, policy: As for `PaymentForm`.
+        rate, policy, events: As for `PaymentForm`.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
@@ -54,12 +55,14 @@ class Walkthrough(PageWidget):
         *,
         rate: Decimal | int | str | None = None,
         policy: PaymentPolicy | None = None,
+        events: Any = None,
         **options: Any,
     ) -> None:
         self.payer = PayerForm(client)
         self.bank_details = BankDetailsForm(client)
-        self.payment = PaymentForm(client, rate=rate, policy=policy)
+        self.payment = PaymentForm(client, rate=rate, policy=policy, events=events)
         self.payer.observe(self._on_payer_done, "done")
+        self.bank_details.observe(self._on_bank_details_done, "done")
         self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}
         super().__init__(**options)
         self.set_trait("label", "Walkthrough")
@@ -87,6 +90,11 @@ class Walkthrough(PageWidget):
         if change["new"] and self.payer.client_user_id is not None:
             self.bank_details.client_user_id = self.payer.client_user_id
             self.bank_details.offer_holder(self.payer)
+            self.payment.offer_account(self.bank_details)
+
+    def _on_bank_details_done(self, change: Any) -> None:
+        if change["new"]:
+            self.payment.offer_account(self.bank_details)
 
     def __repr__(self) -> str:
         return f"<Walkthrough: {self.payer}, {self.bank_details}, {self.payment}>"

@@ -128,10 +128,10 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
-        _folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
-        _folded(content.compared_with, _compared_table(content.compared)),
-        _folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
-        *(_folded(f"Message to sign: {each.path}", _message_table(each)) for each in content.messages),
+        html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
+        html.folded(content.compared_with, _compared_table(content.compared)),
+        html.folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
+        *(html.folded(f"Message to sign: {each.path}", _message_table(each)) for each in content.messages),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
     return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
@@ -142,7 +142,7 @@ def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: s
     if not points:
         return ""
     rest = points[_SHOWN:]
-    more = _folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
+    more = html.folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
     head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
     last = f'<div class="pk-next">{html.advice(advice)}</div>' if advice else ""
     return head + _list(points[:_SHOWN], mark=mark) + more + last
@@ -158,10 +158,6 @@ def _item(point: Point, mark: str) -> str:
     about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
     text = f"<div>{about}{html.escape(point.message)}{html.advice(point.advice)}</div>"
     return f'<div class="pk-point" role="listitem"><span class="pk-mark pk-{_KINDS[mark]}">{mark}</span>{text}</div>'
-
-
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{html.escape(summary)}</summary>{content}</details>"
 
 
 def _compared_table(compared: Iterable[Compared]) -> str:

@@ -1,9 +1,26 @@
-// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `signal`,
-// `queue(name, value, isTaken)`, `send(message)`, `say(text)` and `arrange()`.
+// Adds a button behind an input, whose action Enter starts, too.
+const addAction = (input, [label, action], act) => {
+  const start = () => act(action);
+  input.after(button(label, 'beside', start));
+  onKey(input, (event) => {
+    if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || event.isComposing) return;
+    event.preventDefault();
+    start();
+  });
+};
+
+// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `signal`, `actions`,
+// `queue(name, value, isTaken)`, `send(message)`, `act(action)`, `say(text)` and `arrange()`.
 const drawField = ([name, title, kind, required, help, example, { options, only, business = [] } = {}], form) => {
-  const id = form.id + name, isSecret = ['secret', 'account', 'in_fours'].includes(kind);
-  const input = create(options ? 'select' : 'input', { id, name, autocomplete: 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
-  if (options) input.append(new Option(required ? 'Choose…' : 'Not given', ''), ...options.map(([value, words]) => new Option(words, value)));
+  const id = form.id + name, isSelect = options || kind === 'choice', isSecret = ['secret', 'account', 'in_fours'].includes(kind);
+  const input = create(isSelect ? 'select' : 'input', { id, name, autocomplete: 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
+  // Python may find the options while the form is filled in.
+  const setOptions = (found, none = required ? 'Choose…' : 'Not given') => {
+    const { value } = input;
+    input.replaceChildren(new Option(none, ''), ...found.map(([code, words]) => new Option(words, code)));
+    input.value = value;
+  };
+  if (isSelect) setOptions(options || [], options ? undefined : example);
   if (required) setAttributes(input, { 'aria-required': true });
   const label = create('label', { for: id, class: required ? 'required' : '' }, title);
   const hint = setAttributes(div('help'), { id: id + 'h' }), notes = setAttributes(div('notes'), { id: id + 'n' });
@@ -24,6 +41,12 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     showHint();
     field.nameButtons?.();
     if (field.held === undefined) input.placeholder = field.example ? 'e.g. ' + field.example : '';
+  };
+  let choices = '{}';
+  field.setChoices = (found) => {
+    if (choices === (choices = JSON.stringify(found))) return;
+    const pairs = Object.entries(found);
+    setOptions(pairs, pairs.length ? undefined : example);
   };
   field.isInUse = () => field.held !== undefined || !!input.value || box.classList.contains('wrong') || hasFocus(box);
   field.showNotes = (found) => {
@@ -61,6 +84,7 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     field.leave?.();
   });
   if (isSecret) addSecret(field, kind, form);
+  if (form.actions[name]) addAction(input, form.actions[name], form.act);
   if (kind === 'lookup') addCombobox(field, form);
   field.setHolder('');
   return field;

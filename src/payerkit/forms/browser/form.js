@@ -25,7 +25,7 @@ const drawForm = (spec, model, signal, loss) => {
 
   const spoken = setAttributes(div('spoken'), { 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
   const arrange = (name) => {
-    if (!name || name === 'beneficiary_type') shown.arrange();
+    if (!name || name === shown.chooser) shown.arrange();
   };
   const focusField = (name) => {
     const field = fields[name];
@@ -65,7 +65,7 @@ const drawForm = (spec, model, signal, loss) => {
     act: (action) => startAction(action, true),
   });
   const panel = div('panel'), answers = drawAnswers(change), box = drawBox(spec.box, id + 'b', send);
-  const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, say, signal })).box;
+  const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, say, signal, act: startAction, actions: spec.actions })).box;
   const drawSection = ([name, rows]) =>
     create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
   const body = div('', ...sections.map(drawSection), create('div', { class: 'help' }, '* required'));
@@ -87,6 +87,9 @@ const drawForm = (spec, model, signal, loss) => {
       field.isEdited &&= !!view.page;
       field.setCodeName(codeName);
     }
+  };
+  const showChoices = (choices) => {
+    for (const name in choices) fields[name].setChoices(choices[name]);
   };
   const showHeld = ({ held, page }) => {
     for (const name in fields) {
@@ -123,6 +126,7 @@ const drawForm = (spec, model, signal, loss) => {
     }
     phase = view.phase ?? phase;
     if ('box' in view) box.show(view.box);
+    showChoices(view.choices);
     showValues(view);
     if (view.held) showHeld(view);
     if (view.needs) shown.setNeeds(view.needs);

@@ -1,0 +1,159 @@
+"""The fields of the form for a payment: what it pays, a wallet or a stored account, and the fields of the order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from payerkit.checks.schema import (
+    PAYER,
+    PAYMENT_ORDER,
+    PAYOUT_ORDER,
+    Schema,
+    SchemaField,
+    Section,
+    check_field,
+    choice_of,
+    error_finding,
+)
+from payerkit.explanations import explain_word
+from payerkit.findings import Finding
+from payerkit.forms.advice import in_form
+from payerkit.models import PaymentOrder, Payout, PayoutOrder
+from payerkit.onchain.addresses import address_problem
+from payerkit.onchain.amounts import format_number
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_order import check_payment_order
+from payerkit.review.review_amounts import peg_of
+from payerkit.review.review_payout import least_above
+from payerkit.wire import wire_name
+
+_GOES: Section = "Where the money goes"
+
+PAYMENT_FIELDS = Schema(
+    "Payment",
+    "",
+    {
+        "paid_to": SchemaField(
+            title="Receiver",
+            help="A wallet receives crypto, a bank account money in its own currency.",
+            example="",
+            section=_GOES,
+            format=choice_of("wallet", "account"),
+            required=True,
+            option_titles=("A wallet", "A stored bank account (beyond the specification)"),
+        ),
+        "payee": replace(PAYMENT_ORDER.fields["payee"], section=_GOES, applies_to="wallet"),
+        "client_user_id": replace(
+            PAYER.fields["client_user_id"],
+            title="Payer",
+            help="The client user id under which the account is stored.",
+            section=_GOES,
+            applies_to="account",
+        ),
+        "payment_details_id": SchemaField(
+            title="Bank account",
+            help="One of the payer's approved accounts.",
+            example="Look up the payer's accounts first",
+            section=_GOES,
+            required=True,
+            is_id=True,
+            is_chosen=True,
+            applies_to="account",
+        ),
+        **{name: PAYOUT_ORDER.fields[name] for name in ("amount", "invoice_currency", "payment_currency")},
+        "wallet": SchemaField(
+            title="Paying wallet",
+            help="Address of the wallet that is to sign: then the service looks at its balance and allowance.",
+            example="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+            section="Order",
+            applies_to="account",
+        ),
+        "reference": replace(PAYOUT_ORDER.fields["reference"], applies_to="account"),
+    },
+)
+"""What the form takes. Which fields are required follows from what is paid."""
+
+OPTIONAL = ("wallet", "reference")
+"""Fields that the form shows when it is asked for more."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AccountOrder:
+    """An order that pays a stored account: the order itself, the payer, the account, and the wallet that pays."""
+
+    order: PayoutOrder
+    client_user_id: str
+    payment_details_id: str
+    wallet: str | None = None
+
+
+class PaymentEntry:
+    """What the fields of the form make: an order to a wallet, or one to a stored account."""
+
+    request_schema: ClassVar[Schema] = PAYMENT_FIELDS
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], _: object = None) -> PaymentOrder | AccountOrder:
+        """Return the order that values by field name make. Raises InvalidInput that lists every invalid field."""
+        if given.get("paid_to") != "account":
+            return PaymentOrder.of(_only(PAYMENT_ORDER, given), {})
+        order = PayoutOrder.of(_only(PAYOUT_ORDER, given), {})
+        return AccountOrder(order, given["client_user_id"], given["payment_details_id"], given.get("wallet"))
+
+
+def fields_of(paid_to: str) -> list[str]:
+    """Return the fields that apply to what is paid; "" for nothing that was chosen yet."""
+    return [name for name, field in PAYMENT_FIELDS.fields.items() if field.applies_to in {"", paid_to}]
+
+
+def check_entry(
+    values: Mapping[str, Any], *, policy: PaymentPolicy, environment: str, account: Payout | None = None
+) -> Iterator[Finding]:
+    """Yield the findings about values by field name. account: the stored account, if its record is known."""
+    paid_to = values.get("paid_to", "")
+    asked = [name for name in fields_of(str(paid_to)) if name not in PAYMENT_ORDER.fields]
+    yield from _present(check_field(PAYMENT_FIELDS, name, values.get(name)) for name in asked)
+    found = check_payment_order(_only(PAYMENT_ORDER, values), policy=policy, environment=environment)
+    yield from (each for each in found if each.field != "payee" or paid_to == "wallet")
+    if paid_to == "account":
+        yield from _check_wallet(values.get("wallet"))
+        if account is not None:
+            yield from _check_account(account, values, policy)
+
+
+def _check_wallet(wallet: Any) -> Iterator[Finding]:
+    if wallet and address_problem(wallet):
+        message = "Not the address of a wallet, or its capital letters do not match its checksum."
+        yield error_finding(
+            PAYMENT_FIELDS, "wallet", "wallet_form", message, "Copy it from the wallet: 0x and 40 digits."
+        )
+
+
+def _check_account(account: Payout, values: Mapping[str, Any], policy: PaymentPolicy) -> Iterator[Finding]:
+    """Yield what `check_payment` would say of the account afterwards: its status, its currency, the least amount."""
+    status = explain_word(account.status, "account")
+    if not status.is_passed:
+        yield _warning("payment_details_id", "account_status", status.meaning, in_form(status.what_to_do))
+    amount, invoice = str(values.get("amount", "")), str(values.get("invoice_currency", ""))
+    own, known = (account.currency or "").upper(), policy.find_currency(invoice)
+    if own and known is not None and peg_of(known) != own:
+        message = f"The account is in {own}, the invoice in {known.id}."
+        yield _warning("invoice_currency", "account_currency", message, f"Choose {own}, unless this is meant.")
+    if (least := least_above(amount, invoice, account, policy)) is not None:
+        message = f"The operator pays out at least {format_number(least)} {own} to such an account."
+        yield _warning("amount", "amount_least", message, "The service may refuse less, or not pay it out.")
+
+
+def _warning(name: str, code: str, message: str, hint: str = "") -> Finding:
+    return Finding(field=name, wire_name=wire_name(name), severity="warning", code=code, message=message, hint=hint)
+
+
+def _only(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the fields that a request has."""
+    return {name: value for name, value in values.items() if name in schema.fields}
+
+
+def _present(found: Iterable[Finding | None]) -> Iterator[Finding]:
+    return (each for each in found if each is not None)

@@ -1,0 +1,95 @@
+"""A service on loopback that pays out to stored accounts, for the forms, with the published shapes."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from example_payments import APPROVAL, TOKEN_PAYMENT
+from far_end import Behaviour, FarEnd, Received, reply
+
+CHASE = {
+    "id": "fa898aec-519c-46be-9b4c-e76ef4ff99d9",
+    "bankName": "Chase",
+    "accountNumber": "253009233489",
+    "currency": "usd",
+    "rails": "local",
+    "status": "approved",
+}
+EXAMPLE_BANK = CHASE | {"id": "b2", "bankName": "Example Bank", "accountNumber": "253009231111"}
+PENDING = CHASE | {"id": "b3", "bankName": "Example Bank", "accountNumber": "253009232222", "status": "pending"}
+
+ORDER = {"amount": "10", "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
+"""An order in the account's currency that no finding is about."""
+
+TO_PAY = {
+    "transactions": [dict(zip(("to", "data", "value"), each, strict=True)) for each in (APPROVAL, TOKEN_PAYMENT)],
+    "metadata": {"stepsRequired": 2, "needsApproval": True, "approvalTransactionIndex": 0},
+}
+TX_HASH = "0x" + "ab" * 32
+
+CALLS = {
+    "accounts": re.compile("GET /v1/payer/[^/]+/payment-details"),
+    "store": re.compile("POST /v1/payer/[^/]+/payment-details"),
+    "payer": re.compile("POST /v2/payer"),
+    "wallet": re.compile("POST /v1/pay"),
+    "create": re.compile("POST /v2/request"),
+    "pay": re.compile("GET /v2/request/[^/]+/pay"),
+    "status": re.compile("GET /v2/request/[^/]+"),
+}
+"""The calls, by names for tests."""
+
+
+class PayoutService(FarEnd):
+    """Responds to the calls of a payout; a test replaces single responses, by the names of the calls.
+
+    accounts: what the payer has. is_paid: what the service says of a request.
+    """
+
+    def __init__(self, *accounts: dict[str, Any]) -> None:
+        super().__init__([self._behave])
+        self.accounts = accounts
+        self.is_paid = False
+        self.instead: dict[str, Behaviour] = {}
+
+    def sent(self) -> list[str]:
+        """Return the names of the calls so far."""
+        return [_name(each) for each in self.ledger]
+
+    def body(self, name: str, place: int = -1) -> dict[str, Any]:
+        """Return the body of a call, by default of the last one of its name."""
+        body: dict[str, Any] = json.loads([each.body for each in self.ledger if _name(each) == name][place])
+        return body
+
+    def query(self, name: str) -> dict[str, str]:
+        """Return the query of the last call of a name."""
+        return dict(parse_qsl(urlsplit([each.target for each in self.ledger if _name(each) == name][-1]).query))
+
+    def _behave(self, connection: socket.socket, request: Received) -> bool | None:
+        name = _name(request)
+        behave = self.instead.get(name) or reply(*self._respond(name, request))
+        return behave(connection, request)
+
+    def _respond(self, name: str, request: Received) -> tuple[int, str]:
+        only = dict(parse_qsl(urlsplit(request.target).query)).get("paymentDetailsId")
+        listed = [each for each in self.accounts if only in {None, each["id"]}]
+        count = self.sent().count("create")
+        paid = {"hasBeenPaid": self.is_paid, "txHash": TX_HASH if self.is_paid else None}
+        content: dict[str, Any] = {
+            "accounts": {"paymentDetails": listed},
+            "store": {"payment_detail": self.accounts[0] if self.accounts else {}},
+            "payer": {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True},
+            "wallet": TO_PAY,
+            "create": {"requestId": f"request-{count}", "paymentReference": "0x123456789abcdef0"},
+            "pay": TO_PAY,
+            "status": {"requestId": f"request-{count}", "requestAmount": "10", **paid},
+        }
+        return 201 if request.method == "POST" else 200, json.dumps(content[name])
+
+
+def _name(request: Received) -> str:
+    line = f"{request.method} {urlsplit(request.target).path}"
+    return next(name for name, call in CALLS.items() if call.fullmatch(line))

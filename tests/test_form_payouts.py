@@ -1,0 +1,538 @@
+"""The payment form, where it pays a stored account: from looking up the accounts to what became of the payment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from far_end import close, reply
+from form_browser import Browser
+from payerkit import BankDetailsForm, InvalidInput, PaymentForm, PayoutOrder, PayoutWarning, Walkthrough
+from payerkit.client import Client
+from payerkit.errors import ServiceError, UnknownOutcome
+from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService
+from published import BANK_DETAILS, PAYER
+from published_events import COMPLIANCE, FAILED, PROCESSING, line_of
+from test_form_flow import Gate, labels, start_sending, title, wait_for_threads
+
+PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+TO_CHASE = {"client_user_id": "user-123", "payment_details_id": CHASE["id"], **ORDER}
+
+
+@pytest.fixture
+def service() -> Iterator[PayoutService]:
+    """Start a service whose payer has two accounts that can be paid, and one that cannot."""
+    with PayoutService(CHASE, EXAMPLE_BANK, PENDING) as service:
+        yield service
+
+
+@pytest.fixture
+def form(service: PayoutService, connected: Callable[..., Client]) -> PaymentForm:
+    """Return an empty form of this service."""
+    return PaymentForm(connected(service.url))
+
+
+def values(form: PaymentForm) -> dict[str, str]:
+    """Return the values of a form that are not empty."""
+    return {name: value for name, value in form._entries.visible_values().items() if value}
+
+
+def lines(view: dict[str, Any]) -> list[str]:
+    """Return the lines of the banner."""
+    return [text for text, _ in view["banner"].get("lines", ())]
+
+
+def test_a_form_asks_first_what_is_paid(form: PaymentForm) -> None:
+    """The first field chooses between a wallet and an account, and nothing is chosen beforehand."""
+    section, rows = form.spec["forms"][0]["sections"][0]
+    view = Browser(form).press("submit")
+
+    assert ("Where the money goes", "paid_to") == (section, rows[0][0])
+    assert [["wallet", "A wallet"], ["account", "A stored bank account (beyond the specification)"]] == [
+        list(option) for option in rows[0][6]["options"]
+    ]
+    assert "Choose the receiver." == lines(view)[0]
+    assert ["paid_to", "amount", "invoice_currency", "payment_currency"] == [
+        name for _, name in view["banner"]["lines"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filled", "paid_to"),
+    [
+        ({"payee": PAYEE}, "wallet"),
+        ({"client_user_id": "user-123"}, "account"),
+        ({"paymentDetailsId": "b2"}, "account"),
+        (PayoutOrder(amount="10", invoice_currency="USD", payment_currency="fUSDC-sepolia"), "account"),
+        (ORDER, ""),  # both have these
+    ],
+)
+def test_values_choose_what_is_paid(form: PaymentForm, filled: Any, paid_to: str) -> None:
+    """A value that only one of both has is enough."""
+    form.fill(filled)
+
+    assert paid_to == form._entries.visible_values()["paid_to"]
+
+
+def test_values_of_the_other_are_cleared(form: PaymentForm) -> None:
+    """What is not shown is not sent: a payee goes with the wallet, an account and its payer with the account."""
+    form.fill(TO_CHASE, reference="invoice-001")
+    Browser(form).post("change", {"paid_to": "wallet"})
+    to_wallet = values(form)
+    form.fill(payee=PAYEE)
+    form.fill(TO_CHASE)
+
+    assert ORDER | {"paid_to": "wallet"} == to_wallet
+    assert TO_CHASE | {"paid_to": "account"} == values(form)
+
+
+def test_looking_up_lists_the_approved_accounts(form: PaymentForm, service: PayoutService) -> None:
+    """The accounts that can be paid are offered, masked, with their bank; the others are named beside them."""
+    browser = Browser(form)
+    browser.post("change", {"paid_to": "account"})
+    view = browser.press("look_up", {"client_user_id": "user-123"})
+
+    assert ["accounts"] == service.sent()
+    assert {
+        CHASE["id"]: "••••3489 at Chase (USD, local)",
+        "b2": "••••1111 at Example Bank (USD, local)",
+    } == view["choices"]["payment_details_id"]
+    assert "2 accounts can be paid. Not approved: ••••2222 at Example Bank (USD, local), pending." == (
+        view["notes"]["payment_details_id"][0].text
+    )
+    assert "payment_details_id" == view["focus"]
+    assert "25300923" not in json.dumps(browser.messages)
+
+
+def test_the_only_account_is_chosen(form: PaymentForm, service: PayoutService) -> None:
+    """One approved account is chosen, with its currency, and the reason for the currency stands beside it."""
+    service.accounts = (PENDING, CHASE)
+    browser = Browser(form)
+    view = browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+
+    assert (CHASE["id"], "USD") == (view["values"]["payment_details_id"], view["values"]["invoice_currency"])
+    assert "Chosen, since the account has this currency." == view["notes"]["invoice_currency"][0].text
+
+
+@pytest.mark.parametrize("accounts", [(), (PENDING,)])
+def test_a_payer_without_an_approved_account_is_told(
+    form: PaymentForm, service: PayoutService, accounts: tuple[dict[str, Any], ...]
+) -> None:
+    """There is nothing to choose, and the form says what to do."""
+    service.accounts = accounts
+    view = Browser(form).press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+
+    assert ("user-123 has no approved account.", {}) == (title(view), view["choices"]["payment_details_id"])
+
+
+def test_looking_up_needs_a_payer(form: PaymentForm, service: PayoutService) -> None:
+    """Without an id nothing is sent, and the field says so."""
+    view = Browser(form).press("look_up", {"paid_to": "account"})
+
+    assert ([], "Enter the payer's id first.") == (service.sent(), title(view))
+    assert "client_user_id" in view["notes"]
+
+
+def test_another_payer_has_other_accounts(form: PaymentForm) -> None:
+    """The accounts of one payer are not offered for another."""
+    browser = Browser(form)
+    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    browser.post("change", {"payment_details_id": "b2"})
+    view = browser.post("change", {"client_user_id": "user-124"})
+
+    assert ("", {}) == (view["values"]["payment_details_id"], view["choices"]["payment_details_id"])
+
+
+def test_a_receiver_chosen_again_begins_anew(form: PaymentForm) -> None:
+    """With the payer, the payer's accounts are gone."""
+    browser = Browser(form)
+    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    browser.post("change", {"paid_to": "wallet"})
+    view = browser.post("change", {"paid_to": "account"})
+
+    assert ({}, False) == (view["choices"]["payment_details_id"], "payment_details_id" in view["notes"])
+
+
+def test_a_look_up_is_not_offered_elsewhere(form: PaymentForm, service: PayoutService) -> None:
+    """The button beside a field acts only while the form takes values."""
+    form.fill(TO_CHASE)
+    browser = Browser(form)
+    browser.submit()
+    before = service.sent()
+    browser.press("look_up")
+
+    assert before == service.sent()
+
+
+def test_an_account_is_paid_in_one_go(form: PaymentForm, service: PayoutService) -> None:
+    """One button creates the request and gets its transactions; the card is shown, and the account is masked."""
+    form.fill(TO_CHASE, wallet=PAYEE, reference="invoice-001")
+    browser = Browser(form)
+    review = browser.press("submit")
+    view = browser.press("send")
+    answers = {name: value for _, rows in review["answers"] for name, _, value, _ in rows}
+
+    assert ["accounts", "create", "pay"] == service.sent()
+    assert "invoice-001" == service.body("create")["reference"]
+    assert {"wallet": PAYEE, "clientUserId": "user-123", "paymentDetailsId": CHASE["id"]} == service.query("pay")
+    assert ("done", "invoice-001", "••••3489") == (
+        view["phase"],
+        form.result.payout.reference,
+        form.result.payout.account,
+    )
+    assert "A stored bank account (beyond the specification)" == answers["paid_to"]
+    assert form.result.card()._repr_html_() in view["panel"]
+    assert "25300923" not in json.dumps(browser.messages)
+
+
+def test_the_review_names_the_account(form: PaymentForm) -> None:
+    """Before it is sent, the account is shown in words, and not by its id."""
+    browser = Browser(form)
+    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    review = browser.press("submit", {"payment_details_id": "b2", **ORDER})
+
+    answers = {name: value for _, rows in review["answers"] for name, _, value, _ in rows}
+    assert "••••1111 at Example Bank (USD, local)" == answers["payment_details_id"]
+
+
+def test_an_account_that_is_not_there_creates_no_request(form: PaymentForm, service: PayoutService) -> None:
+    """The account is read before anything is created."""
+    form.fill(TO_CHASE | {"payment_details_id": "b9"})
+    with pytest.raises(InvalidInput, match="no account with this id"):
+        form.submit()
+
+    assert ["accounts"] == service.sent()
+
+
+def test_too_small_an_amount_is_told_while_it_is_entered(form: PaymentForm, service: PayoutService) -> None:
+    """The least amount that the operator pays out is a warning at the amount, once the account is known."""
+    service.accounts = (CHASE | {"rails": "swift"},)
+    browser = Browser(form)
+    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    view = browser.post("change", {"amount": "29.99"})
+
+    assert [
+        "The operator pays out at least 30 USD to such an account. The service may refuse less, or not pay it out."
+    ] == [note.text for note in view["notes"]["amount"]]
+
+
+def test_warnings_about_the_account_come_before_sending(form: PaymentForm, service: PayoutService) -> None:
+    """An account that is not approved, or has another currency, is warned of while there is nothing to take back."""
+    service.accounts = (PENDING,)
+    bank_details = BankDetailsForm(form._client, "user-123")
+    bank_details.fill(BANK_DETAILS)
+    bank_details.submit()
+    form.offer_account(bank_details)
+    form.fill(ORDER, invoice_currency="EUR")
+
+    assert {"account_status", "account_currency"} == {
+        each.code for each in form.findings.warnings if each.code.startswith("account")
+    }
+    with pytest.raises(InvalidInput, match="2 warnings"):
+        form.submit()
+    with pytest.warns(PayoutWarning, match="being checked") as caught:
+        form.submit(anyway=True)
+    assert [__file__] == [each.filename for each in caught]
+
+
+@pytest.mark.parametrize("wallet", ["0x6923", PAYEE.replace("A", "a", 1)])  # too short; a wrong capital letter
+def test_a_paying_wallet_is_an_address(form: PaymentForm, wallet: str) -> None:
+    """A wallet that cannot be one is an error at its field."""
+    form.fill(TO_CHASE, wallet=wallet)
+
+    assert [("wallet", "wallet_form")] == [(each.field, each.code) for each in form.findings.errors]
+
+
+def test_no_response_leaves_the_request_unknown(form: PaymentForm, service: PayoutService) -> None:
+    """It is told as unknown, never asked twice by itself, and a new request with a new reference is offered."""
+    service.instead["create"] = close
+    form.fill(TO_CHASE, reference="invoice-001")
+    browser = Browser(form)
+    unknown = browser.submit()
+    error, sent = form.error, service.sent()
+    del service.instead["create"]
+    done = browser.press("again")
+
+    assert ("unknown", "It is not known whether the request was created.") == (unknown["phase"], title(unknown))
+    assert ["Create a new request", "Edit"] == labels(unknown)
+    assert ["accounts", "create"] == sent
+    assert isinstance(error, UnknownOutcome)
+    assert "done" == done["phase"]
+    assert ("invoice-001", True) == (
+        service.body("create", 0)["reference"],
+        service.body("create")["reference"].startswith("payerkit-"),
+    )
+
+
+def test_a_request_is_not_created_twice_for_its_transactions(form: PaymentForm, service: PayoutService) -> None:
+    """If only the transactions fail to come, sending again asks for those of the same request."""
+    service.instead["pay"] = reply(500)
+    form.fill(TO_CHASE)
+    with pytest.raises(ServiceError):
+        form.submit()
+    shown = Browser(form).post("ready")
+    del service.instead["pay"]
+    payment = form.submit()
+
+    assert "The request was created, but its transactions did not come." == title(shown)
+    assert "Send again: it asks for the transactions of the same request." in lines(shown)
+    assert (1, "request-1") == (service.sent().count("create"), payment.request_id)
+
+
+def test_another_order_is_another_request(form: PaymentForm, service: PayoutService) -> None:
+    """A request is only used again for what it was created for."""
+    service.instead["pay"] = reply(500)
+    form.fill(TO_CHASE)
+    with pytest.raises(ServiceError):
+        form.submit()
+    del service.instead["pay"]
+    form.fill(amount="11")
+    form.submit()
+
+    assert ["10", "11"] == [service.body("create", place)["amount"] for place in (0, 1)]
+
+
+def test_a_new_payment_is_a_new_request(form: PaymentForm) -> None:
+    """A request whose transactions came is not used for another payment."""
+    form.fill(TO_CHASE)
+    form.submit()
+    browser = Browser(form)
+    browser.press("edit")
+    browser.submit()
+
+    assert "request-2" == form.result.request_id
+
+
+def test_stopping_between_the_calls_keeps_the_request(form: PaymentForm, service: PayoutService) -> None:
+    """Stopped after the request was created, nothing is unknown, and sending again makes no second one."""
+    gate = Gate(reply(500))
+    service.instead["pay"] = gate
+    form.fill(TO_CHASE)
+    browser = Browser(form)
+    start_sending(browser, gate)
+    stopped = browser.post("action", action="stop")
+    gate.open()
+    wait_for_threads()
+    del service.instead["pay"]
+    done = browser.submit()
+
+    assert ("open", "The request was created, but its transactions did not come.") == (
+        stopped["phase"],
+        title(stopped),
+    )
+    assert ("done", 1) == (done["phase"], service.sent().count("create"))
+
+
+def test_checking_again_follows_the_payment(form: PaymentForm, service: PayoutService) -> None:
+    """After signing, the form asks whether the service has seen the payment, and says not to sign it again."""
+    form.fill(TO_CHASE)
+    browser = Browser(form)
+    sent = browser.submit()
+    early = browser.press("check")
+    service.is_paid = True
+    paid = browser.press("check")
+
+    assert [["Check again", "Edit the order", "New payment"]] * 3 == [labels(each) for each in (sent, early, paid)]
+    assert "not asked yet" in sent["panel"]
+    assert "Not paid yet, as far as the service knows." == title(early)
+    assert "Paid. Do not sign these transactions again." == title(paid)
+    assert TX_HASH in paid["panel"]
+    assert "Only events say whether the bank has the money, and none is known." in paid["panel"]
+    assert "paid" == paid["outcome"]
+
+
+def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, service: PayoutService) -> None:
+    """It is paid once the blockchain has it; there is no bank to hear of."""
+    pay = {"requestId": "request-0", "transactions": [], "metadata": {}}
+    service.instead["wallet"] = reply(201, json.dumps(pay))
+    form.fill(payee=PAYEE, **ORDER)
+    form.submit()
+    service.is_paid = True
+    status = form.check_again()
+    view = Browser(form).post("ready")
+
+    assert (True, "Paid. Do not sign these transactions again.") == (status.has_been_paid, title(view))
+    assert "Bank" not in view["panel"].split("<details>")[0]
+
+
+def test_there_is_nothing_to_check_before_sending(form: PaymentForm) -> None:
+    """From Python, checking needs a payment."""
+    with pytest.raises(InvalidInput, match="no payment to ask about"):
+        form.check_again()
+
+
+def test_a_failed_check_keeps_the_payment(form: PaymentForm, service: PayoutService) -> None:
+    """A question without an answer is shown, and the card stays."""
+    form.fill(TO_CHASE)
+    form.submit()
+    service.instead["status"] = reply(404, '{"message": "Request not found"}')
+    view = Browser(form).press("check")
+
+    assert ("done", "The service refused the request. Nothing was changed.") == (view["phase"], title(view))
+    assert form.result.card()._repr_html_() in view["panel"]
+
+
+def test_a_kept_payment_says_what_became_of_it(form: PaymentForm, service: PayoutService) -> None:
+    """Once it was asked, the state is part of what stays in the notebook, and no account number is."""
+    form.fill(TO_CHASE)
+    form.submit()
+    before = form.keep()
+    service.is_paid = True
+    form.check_again()
+    kept = form.keep()
+
+    assert "after signing" not in before.text
+    assert "after signing: paid" in kept.text
+    assert "25300923" not in kept.picture + kept.text
+
+
+def test_the_walkthrough_fills_in_the_stored_account(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """After the bank details, the payment is that of this payer to this account, and can be sent at once."""
+    walk = Walkthrough(connected(service.url))
+    walk.payer.fill(PAYER)
+    walk.payer.submit()
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.bank_details.submit()
+    shown = Browser(walk.payment).post("ready")
+    walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
+
+    assert ("account", PAYER["clientUserId"], CHASE["id"], "USD") == tuple(
+        shown["values"][name] for name in ("paid_to", "client_user_id", "payment_details_id", "invoice_currency")
+    )
+    payout = walk.payment.submit().payout
+
+    assert payout is not None
+    assert "••••3489" == payout.account
+
+
+def test_the_walkthrough_leaves_a_choice_alone(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """Whoever entered a wallet pays the wallet."""
+    walk = Walkthrough(connected(service.url))
+    walk.payment.fill(payee=PAYEE)
+    walk.payer.fill(PAYER)
+    walk.payer.submit()
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.bank_details.submit()
+
+    assert {"paid_to": "wallet", "payee": PAYEE} == values(walk.payment)
+
+
+def test_another_payer_in_a_walkthrough_gets_no_account_of_the_first(
+    service: PayoutService, connected: Callable[..., Client]
+) -> None:
+    """A new payer clears what was filled in for the one before."""
+    walk = Walkthrough(connected(service.url))
+    walk.payer.fill(PAYER)
+    walk.payer.submit()
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.bank_details.submit()
+    walk.payer.fill(client_user_id="user-124", ssn=PAYER["ssn"])
+    walk.payer.submit()
+
+    assert {} == values(walk.payment)
+
+
+def events_about(*statuses: str, **more: Any) -> list[dict[str, Any]]:
+    """Return the deliveries of events about the payout of the first request, a minute apart."""
+    return [
+        line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1"} | each, f"delivery-{minute}", **more)
+        for minute, each in enumerate(
+            {"subStatus": status, "timestamp": f"2025-10-03T14:{minute:02}:00Z"}
+            for minute, status in enumerate(statuses)
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "kind", "chip", "over"),
+    [
+        (["sending_fiat"], "success", "sending fiat", False),
+        (["sending_fiat", "fiat_sent"], "success", "fiat sent", True),
+        (["sending_fiat", "bounced"], "error", "bounced", True),
+        (["fiat_sent", "on_the_moon"], "success", "on the moon", False),  # a word that nobody documents
+    ],
+)
+def test_events_say_what_the_bank_does(
+    service: PayoutService, connected: Callable[..., Client], statuses: list[str], kind: str, chip: str, *, over: bool
+) -> None:
+    """Where events are given, their last word about the payout is shown, with whose move it is."""
+    lines: list[dict[str, Any]] = []
+    form = PaymentForm(connected(service.url), events=lambda: lines)
+    form.fill(TO_CHASE)
+    form.submit()
+    service.is_paid = True
+    lines += events_about(*statuses)
+    view = Browser(form).press("check")
+
+    assert (kind, chip) == (view["banner"]["kind"], view["outcome"])
+    assert f" {chip}</span>" in view["panel"]
+    assert ("" if over else "primary") == view["buttons"][0][3]
+
+
+def test_a_reason_of_an_event_is_shown(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """Why a payout failed stands in events only."""
+    failed = FAILED | {"requestId": "request-1", "requestID": "request-1"}
+    form = PaymentForm(connected(service.url), events=[line_of(failed)])
+    form.fill(TO_CHASE)
+    form.submit()
+    service.is_paid = True
+    form.check_again()
+
+    assert "Returned by the bank" in Browser(form).post("ready")["panel"]
+    assert "bank: bounced Returned by the bank" in form.keep().text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        [line_of(PROCESSING), line_of(COMPLIANCE, "another")],  # of another request, and of none
+        [line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1", "subStatus": ""})],
+        events_about("fiat_sent", test="true"),  # sent by hand, to try the receiver
+    ],
+)
+def test_events_that_say_nothing_of_the_payout_do_not_count(
+    service: PayoutService, connected: Callable[..., Client], lines: list[dict[str, Any]]
+) -> None:
+    """Only what the service says about this payout is shown."""
+    form = PaymentForm(connected(service.url), events=lines)
+    form.fill(TO_CHASE)
+    form.submit()
+    service.is_paid = True
+    form.check_again()
+
+    assert "none is known" in Browser(form).post("ready")["panel"]
+
+
+def test_a_payment_that_is_not_paid_asks_no_events(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """Events are read once there is something to tell, so that pandas is loaded no earlier."""
+    form = PaymentForm(connected(service.url), events=lambda: pytest.fail("events were read"))
+    form.fill(TO_CHASE)
+    form.submit()
+
+    assert form.check_again().has_been_paid is False
+
+
+def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
+    """From the payer to the paid request, against the sandbox: nothing in between is invented by a test."""
+    walk = Walkthrough(shared)
+    walk.payer.fill(PAYER, client_user_id="form-journey")
+    walk.payer.submit()
+    shared.sandbox.complete_agreement("form-journey")
+    shared.sandbox.complete_kyc("form-journey")
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.bank_details.submit()
+    walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
+    payment = walk.payment.submit()
+    before, verdict = walk.payment.check_again().has_been_paid, walk.payment.findings.verdict  # type: ignore[attr-defined]
+    shared.sandbox.pay(payment)
+    after = walk.payment.check_again().has_been_paid
+
+    assert ("look", "stop") == (verdict, walk.payment.findings.verdict)  # type: ignore[attr-defined]  # of a payment
+    assert (False, True) == (before, after)
+    assert walk.payment._progress.bank is not None
+    assert payment.payout is not None
+    assert "••••3489" == payment.payout.account
