@@ -423,7 +423,7 @@ def test_a_start_does_not_wait_for_writes(tmp_path: Path) -> None:
 
 
 def test_a_start_waits_for_another_that_starts(old_file: Path) -> None:
-    """A file of 0.1.0 that was copied is in another journal mode, and SQLite itself does not wait to change that."""
+    """A file that is not in WAL mode yet: SQLite itself does not wait to change that while another program writes."""
     with closing(sqlite3.connect(old_file, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         timer = threading.Timer(0.2, other.execute, ["COMMIT"])
