@@ -374,9 +374,9 @@ def test_a_killed_upgrade_changes_nothing(database: str | Path, after: int) -> N
 def start_at_once(db: str | Path, number: int) -> list[str]:
     """Open a database in so many processes at the same moment; return what each said."""
     command = [sys.executable, "-c", START, HERE, str(db)]
+    pipe = subprocess.PIPE
     processes = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
-        for _ in range(number)
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd="/") for _ in range(number)
     ]
     for process in processes:
         assert process.stdout
@@ -385,7 +385,9 @@ def start_at_once(db: str | Path, number: int) -> list[str]:
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
-    return [process.communicate(timeout=100)[0].strip() for process in processes]
+    ended = [process.communicate(timeout=100) for process in processes]
+    assert [0] * number == [process.returncode for process in processes], "\n".join(errors for _, errors in ended)
+    return [said.strip() for said, _ in ended]
 
 
 @pytest.mark.slow
@@ -418,6 +420,18 @@ def test_a_start_does_not_wait_for_writes(tmp_path: Path) -> None:
         open_store(tmp_path / "x.db", SETTINGS).database.close()
 
     assert time.monotonic() - began < 5
+
+
+def test_a_start_waits_for_another_that_starts(old_file: Path) -> None:
+    """A file that is not in WAL mode yet: SQLite itself does not wait to change that while another program writes."""
+    with closing(sqlite3.connect(old_file, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.2, other.execute, ["COMMIT"])
+        timer.start()
+        open_database(old_file, KEYS).close()
+        timer.join()
+
+    assert [(VERSION,)] == content_of(old_file)["alembic_version"]
 
 
 def test_two_databases_are_upgraded_at_once(tmp_path: Path) -> None:

@@ -70,6 +70,52 @@ def test_a_person_finds_rows_with_the_keyboard(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
+def test_a_quick_person_loses_no_key(notebook: NotebookPage) -> None:
+    """A page that is turned before the kernel has counted the rows is turned, and the focus stays where it went."""
+    page = notebook.page
+    notebook.control("Search").fill("user-01")
+    expect(rows(notebook)).to_have_count(10)
+    # All in one task, so that no reply arrives in between.
+    page.evaluate(
+        """() => {
+            const buttons = [...document.querySelectorAll('.rows button')];
+            const find = (text) => buttons.find((node) => node.innerText === text);
+            find('Show all').click();
+            find('Next').focus();
+            find('Next').click();
+        }"""
+    )
+
+    expect(page.get_by_text("Rows 51 to 100 of 120")).to_be_visible()
+    expect(page.get_by_role("button", name="Next")).to_be_focused()
+
+
+@pytest.mark.browser_all
+def test_a_reply_during_a_click_does_not_undo_it(notebook: NotebookPage) -> None:
+    """What is pressed when the reply to an earlier click arrives is still there when it is let go."""
+    page = notebook.page
+    page.get_by_role("button", name="refused 16").hover()
+    page.mouse.down()
+    page.evaluate("document.querySelector('.rows .region th:last-child button').click()")
+    notebook.wait_idle()
+    page.mouse.up()
+
+    expect(rows(notebook)).to_have_count(16)
+    expect(page.get_by_role("button", name="refused 16")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.browser_all
+def test_the_focus_survives_what_it_was_on(notebook: NotebookPage) -> None:
+    """A reason that another filter takes away leaves the focus to the search."""
+    page = notebook.page
+    page.get_by_role("button", name="email: Not an e-mail address.").focus()
+    page.evaluate("document.querySelector('.rows [data-key=\"state done\"]').click()")
+    expect(rows(notebook)).to_have_count(31)
+
+    expect(notebook.control("Search")).to_be_focused()
+
+
+@pytest.mark.browser_all
 def test_rows_are_copied_and_saved(notebook: NotebookPage, folder: Path) -> None:
     """What was found goes to the clipboard, and into a file, which is not replaced without a second click."""
     page = notebook.page

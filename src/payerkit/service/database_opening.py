@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,6 +31,9 @@ _CONNECT_SECONDS = 5
 
 _START_LOCK = 7_209_318
 """PostgreSQL's advisory lock under which the tables are created: an arbitrary number."""
+
+_PAUSE_SECONDS = 0.01
+"""How long to wait before the journal mode of a SQLite file is changed again."""
 
 _UPGRADE_SECONDS = 120
 """How long a service that starts waits for another one that creates or upgrades the tables."""
@@ -187,10 +192,25 @@ def _missing_driver(error: ModuleNotFoundError) -> SetupError:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     # None, so that _begin_sqlite begins transactions: sqlite3 begins them itself, but only before the first write.
     connection.isolation_level = None
-    # The wait comes first: to change the journal mode takes a lock, for which other services that start wait, too.
     connection.execute(_busy_timeout(LOCK_SECONDS))
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    _use_write_ahead_log(connection)
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _use_write_ahead_log(connection: Any) -> None:
+    """Let readers of a SQLite file not wait for its writer; repeat this while other services that start do the same."""
+    last = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # Each of two that change the mode has read before, so SQLite fails one at once, lest they deadlock.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+        else:
+            return
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _busy_timeout(seconds: float) -> str:

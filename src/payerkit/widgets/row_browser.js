@@ -6,6 +6,7 @@ const draw = ({ model, el }) => {
   const { title, columns, file } = model.get('spec');
   const id = 'r' + Math.random().toString(36).slice(2), count = new Intl.NumberFormat('en').format;
   let wanted = { ...ANY, sort: 'state', descending: false }, start = 0, request = 0, view, timer, toReplace = '';
+  let isCounted = false, isPressed = false, postponed;
   const latest = {};
 
   const chips = setAttributes(div('chips'), { role: 'group', 'aria-label': 'State' });
@@ -34,6 +35,7 @@ const draw = ({ model, el }) => {
   };
   const ask = (changes = {}, at = 0) => {
     wanted = { ...wanted, ...changes };
+    isCounted &&= !Object.keys(changes).length;
     start = at;
     send({ type: 'page', start });
   };
@@ -45,9 +47,11 @@ const draw = ({ model, el }) => {
     return setAttributes(node, { 'data-key': key, 'aria-pressed': isOn });
   };
   const keepFocus = (change) => {
-    const key = hasFocus(root) && focusIn(root).dataset.key;
+    const hadFocus = hasFocus(root), key = hadFocus && focusIn(root).dataset.key;
     change();
-    if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
+    if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+    // What is hidden keeps the focus until the next frame, and then loses it to the page.
+    if (hadFocus && !(hasFocus(root) && focusIn(root).getClientRects().length)) search.focus({ preventScroll: true });
   };
   const chip = ([state, words, kind, mark, number]) => toggle('state ' + state, `chip pk-${kind}`, wanted.state === state,
     () => ask({ state: wanted.state === state ? '' : state, reason: -1 }), `${mark} ${words} `, create('b', {}, count(number)));
@@ -86,7 +90,8 @@ const draw = ({ model, el }) => {
   const show = (found) => {
     view = found;
     start = view.start;
-    keepFocus(() => [drawChips, drawReasons, drawHead].forEach((part) => part()));
+    isCounted = true;
+    [drawChips, drawReasons, drawHead].forEach((part) => part());
     body.replaceChildren(...view.rows.map(drawRow));
     region.scrollTop = 0;
     region.hidden = !view.rows.length;
@@ -98,7 +103,8 @@ const draw = ({ model, el }) => {
 
   const step = (by) => {
     const at = start + by * 50;
-    if (at >= 0 && at < view.found) ask({}, at);
+    // Until the kernel has counted the rows, it decides which page is the last.
+    if (at >= 0 && (!isCounted || at < view.found)) ask({}, at);
   };
   const previous = button('Previous', '', () => step(-1)), next = button('Next', '', () => step(1));
   const clear = button('Show all', '', () => {
@@ -121,13 +127,13 @@ const draw = ({ model, el }) => {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      const area = create('textarea', { 'aria-hidden': true });
+      const area = create('textarea', { 'aria-hidden': true }), focused = focusIn(root) ?? document.activeElement;
       area.value = text;
       root.append(area);
       area.select();
       const isDone = document.execCommand('copy');
       area.remove();
-      copy.focus();
+      focused.focus({ preventScroll: true });
       if (!isDone) throw new Error();
     }
   };
@@ -155,7 +161,8 @@ const draw = ({ model, el }) => {
   const onMessage = async (message) => {
     if (message.page !== id || message.request !== latest[message.type]) return;
     clearTimeout(timer);
-    if (message.rows) show(message);
+    if (message.rows && isPressed) postponed = message;
+    else if (message.rows) keepFocus(() => show(message));
     else if (message.error) say(message.error, 'error');
     else if (message.exists) {
       if (path.value !== savedTo) return say(''); // another name was typed meanwhile
@@ -171,6 +178,19 @@ const draw = ({ model, el }) => {
       }
     }
   };
+  // A button that is replaced between press and release would not be clicked. What the click asks for outdates the reply.
+  const press = () => { isPressed = true; };
+  const release = () => setTimeout(() => {
+    isPressed = false;
+    if (postponed) onMessage(postponed);
+    postponed = undefined;
+  });
+  const disposal = new AbortController();
+  const listen = (type, handler, capture) => window.addEventListener(type, handler, { capture, signal: disposal.signal });
+  listen('pointerdown', press);
+  for (const type of ['pointerup', 'pointercancel', 'blur']) listen(type, release);
+  listen('keyup', release, true);
+  onKey(root, (event) => event.key === ' ' && focusIn(root).matches('button') && press());
   const removeGuard = guardKeys(el);
   model.on('msg:custom', onMessage);
   el.append(root);
@@ -178,6 +198,7 @@ const draw = ({ model, el }) => {
   return () => {
     clearTimeout(timer);
     clearTimeout(typing);
+    disposal.abort();
     removeGuard();
     model.off('msg:custom', onMessage);
   };
