@@ -334,8 +334,8 @@ class SandboxControls:
 
         Example:
             >>> client.sandbox.complete_kyc("user-123", status="rejected")
-            >>> "rejected" in read_events(client.sandbox.events())["kyc_status"].to_list()
-            True
+            >>> sorted(set(read_events(client.sandbox.events())["event"]))
+            ['compliance.updated', 'payment_detail.updated']
         """
         share = check_share(duplicates)
         deliveries = with_duplicates([each.delivery for each in fetch_events(self._client)], share)
