@@ -106,7 +106,9 @@ LATER_FILES: list[tuple[str, Callable[[list[Row]], list[Row]], int]] = [
 
 
 @pytest.mark.parametrize(
-    ("change", "new"), [case[1:] for case in LATER_FILES], ids=[case[0].replace(" ", "-") for case in LATER_FILES]
+    ("change", "new"),
+    first_cases((case[1:] for case in LATER_FILES), 3),
+    ids=[case[0].replace(" ", "-") for case in LATER_FILES],
 )
 def test_a_later_file_goes_on_in_the_same_journal(
     service: ModelService, path: Path, change: Callable[[list[Row]], list[Row]], new: int
@@ -643,7 +645,9 @@ NEAR: list[tuple[str, Row]] = [
 ]
 
 
-@pytest.mark.parametrize("change", [case[1] for case in NEAR], ids=[case[0].replace(" ", "-") for case in NEAR])
+@pytest.mark.parametrize(
+    "change", first_cases((case[1] for case in NEAR), 4), ids=[case[0].replace(" ", "-") for case in NEAR]
+)
 @pytest.mark.parametrize("is_first", first_cases([False, True], 1))
 def test_near_duplicates_are_one(service: ModelService, path: Path, change: Row, is_first: bool) -> None:
     """And they are told. Before, each spelling was a payer or an account of its own, and stored."""

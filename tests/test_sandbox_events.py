@@ -287,6 +287,7 @@ def test_a_receiver_gets_what_is_fired(client: payerkit.SandboxClient) -> None:
         assert payerkit.verify_event(each.body, each.headers[SIGNATURE], secret).kind == "compliance.updated"
 
 
+@pytest.mark.slow
 def test_a_delivery_is_dropped_in_the_end(client: payerkit.SandboxClient) -> None:
     """After three retries; later events are delivered."""
     payerkit.create_payer(client, PAYER)
@@ -301,6 +302,7 @@ def test_a_delivery_is_dropped_in_the_end(client: payerkit.SandboxClient) -> Non
     assert ["0", "1", "2", "3", "0"] == [each.headers[RETRY_COUNT] for each in receiver.ledger]
 
 
+@pytest.mark.slow
 def test_deliveries_end(client: payerkit.SandboxClient) -> None:
     """With None, with another receiver, and with the client."""
     with FarEnd([reply(200)]) as one, FarEnd([reply(200)]) as other:

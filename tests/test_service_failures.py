@@ -80,6 +80,7 @@ def shared_sandbox(
     engine.dispose()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_a_stuck_lock_holds_up_writes_alone(shared_sandbox: tuple[SandboxClient, Callable[[], Any]]) -> None:
     """Of 50 writes that wait for a lock each ends with 503; meanwhile reads, the start page and /healthz respond."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from cases import pairs
 from example_payments import GOOD
 from payerkit.models import Payment
 from published import ANSWERS
@@ -53,8 +54,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("page", LOOKS, indirect=True)
-@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize(("name", "page"), pairs(CARDS, LOOKS), indirect=["page"])
 def test_a_card_is_readable_everywhere(page: Page, name: str, tmp_path: Path) -> None:
     """In light, dark and forced colours, at 700 pixels: nothing is cut off, and all text has enough contrast (4.5)."""
     CARDS[name].card().save(tmp_path / "card.html")
