@@ -408,9 +408,10 @@ class PaymentForm(Form):
         buttons = (Button("Edit the order", "edit"), Button("New payment", "new"))
         if not payment.request_id:  # there is nothing to ask about
             return FormState("done", banner=banner, html=card, buttons=buttons)
+        shown = card + progress.picture()
         if progress.is_paid:
-            card = html.folded("The card that was to be signed", card)
-        return FormState("done", banner=banner, html=progress.picture() + card, buttons=(check, *buttons))
+            shown = progress.picture() + html.folded("The card that was to be signed", card)
+        return FormState("done", banner=banner, html=shown, buttons=(check, *buttons))
 
     def _run_action(self, action: str) -> Job | None:
         if action == "look_up":
