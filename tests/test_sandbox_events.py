@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from far_end import FarEnd, reply
 from payerkit.errors import InvalidInput
 from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE
 from payerkit.sandbox_events import EventSender, fetch_events
+from payerkit.service import fired_events
 from published import BANK_DETAILS, ORDER, PAYER
 from test_service_payouts import USER, account_of, new_payment, on_board
 
@@ -165,6 +167,52 @@ def test_a_payout_that_is_decided_by_hand_is_told(client: payerkit.SandboxClient
         last["subStatus"],
         last["failureReason"],
     )
+
+
+def test_each_state_set_by_hand_is_told(client: payerkit.SandboxClient) -> None:
+    """One after the other, at one moment and later; what would have come by itself no longer does."""
+    request_id = paid(client)
+    words_by_hand = ["ongoing_checks", "bounced", "fiat_sent", "failed", "fiat_sent"]
+    for status in words_by_hand:
+        client.sandbox.decide_payout(request_id, status=status)
+    client.sandbox.advance(hours=1)
+    client.sandbox.decide_payout(request_id, status="retry_required")
+    told = [each for each in fired(client) if each.get("requestId") == request_id]
+
+    assert ["pending_internal_assessment", *words_by_hand, "retry_required"] == [
+        each["subStatus"] for each in told if "subStatus" in each
+    ]
+    assert 1 == sum(each["event"] == "payment.refunded" for each in told)
+
+
+def test_what_waits_for_its_time_keeps_nothing_back(
+    client: payerkit.SandboxClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More payments than a batch wait for their payouts, and those after them are confirmed all the same."""
+    monkeypatch.setattr(fired_events, "_BATCH", 2)
+    paid(client)
+    for _ in range(4):
+        client.sandbox.pay(new_payment(client))
+
+    assert 5 == sum(each["event"] == "payment.confirmed" for each in fired(client))
+
+
+def test_a_change_at_the_same_moment_is_told(client: payerkit.SandboxClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that stands still: a row is read, it changes, and only then the event of what was read is stored."""
+    payerkit.create_payer(client, PAYER)
+    client.sandbox.submit_kyc(USER)
+    client.sandbox.advance(minutes=2)
+    client.sandbox.complete_kyc(USER, status="rejected")
+    fire, change = fired_events._fire, iter([partial(payerkit.update_agreement, client, USER)])
+
+    def fire_late(*arguments: Any) -> None:
+        next(change, lambda: None)()
+        fire(*arguments)
+
+    payerkit.update_agreement(client, USER, completed=False)
+    monkeypatch.setattr(fired_events, "_fire", fire_late)
+
+    assert "completed" == fired(client)[-1]["agreementStatus"]
 
 
 def test_paying_less_is_partial(client: payerkit.SandboxClient) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, insert, or_, select, update
@@ -21,12 +22,19 @@ from sqlalchemy import ColumnElement, Row, func, insert, or_, select, update
 from payerkit.onchain.currencies import find_currency
 from payerkit.service.clock import format_time
 from payerkit.service.money import format_units
-from payerkit.service.paid_payments import find_bill_of, list_fees, paid_record, paid_rows, payout_history
+from payerkit.service.paid_payments import (
+    events_of_state,
+    find_bill_of,
+    list_fees,
+    paid_record,
+    paid_rows,
+    payout_history,
+)
 from payerkit.service.payout_states import PAYOUT_FAILED
 from payerkit.service.settings import Settings
 from payerkit.service.states import is_compliant
 from payerkit.service.store import Store
-from payerkit.service.stored_rows import DetailRow, EventRow, PaidRow, PayerRow
+from payerkit.service.stored_rows import DetailRow, EventRow, PaidRow, PayerRow, WorldRow
 from payerkit.service.wallet import read_rates
 
 _BATCH = 500
@@ -77,6 +85,9 @@ def _fire(store: Store, firing: _Firing) -> None:
     fired_before = store.ordinal(select(func.count(EventRow.number)).where(EventRow.world_id == store.world_id))
     sealed = [_event_row(store, event, place, fired_before) for place, event in enumerate(firing.events)]
     with store.database.write() as connection:
+        # One at a time in a world, so that no event gets a lower number than one that was read already.
+        world = select(WorldRow.id).where(WorldRow.id == store.world_id)
+        connection.execute(world.with_for_update(key_share=True))
         changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
         if changed and sealed:
             connection.execute(insert(EventRow), sealed)
@@ -134,7 +145,7 @@ def _ulid(time: float, random: bytes) -> str:
 
 
 def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
-    """Yield what is due, at most a batch of each kind."""
+    """Yield what is due, at most a batch of payers, of accounts, and of payments."""
     now = store.now()
     with store.database.read() as connection:
         due = (PayerRow.kyc_due <= now) & PayerRow.kyc_following.is_not(None)
@@ -144,11 +155,22 @@ def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
         query = select(DetailRow.__table__, PayerRow.key.label("payer_key"), PayerRow.sealed.label("payer_sealed"))
         query = query.join(PayerRow, PayerRow.id == DetailRow.payer_id).where(DetailRow.world_id == store.world_id)
         details = connection.execute(query.where(or_(due, DetailRow.changed_at.is_not(None))).limit(_BATCH)).all()
-        query = select(PaidRow.__table__).where(PaidRow.world_id == store.world_id, PaidRow.settled.is_(False))
-        paid = connection.execute(query.order_by(PaidRow.id).limit(_BATCH)).all()
     yield from (_of_payer(store, row, now) for row in payers)
     yield from (_of_detail(store, row, now) for row in details)
-    yield from (firing for row in paid if (firing := _of_paid(store, row, now, settings)) is not None)
+    yield from islice(_due_of_paid(store, now, settings), _BATCH)
+
+
+def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_Firing]:
+    """Yield what is due of payments: among those that are not settled, many may wait for their time."""
+    last = 0
+    while True:
+        query = select(PaidRow.__table__).where(PaidRow.world_id == store.world_id, PaidRow.settled.is_(False))
+        with store.database.read() as connection:
+            rows = connection.execute(query.where(PaidRow.id > last).order_by(PaidRow.id).limit(_BATCH)).all()
+        if not rows:
+            return
+        yield from (found for row in rows if (found := _of_paid(store, row, now, settings)) is not None)
+        last = rows[-1].id
 
 
 def _of_payer(store: Store, row: Row[Any], now: float) -> _Firing:
@@ -174,6 +196,7 @@ def _of_payer(store: Store, row: Row[Any], now: float) -> _Firing:
         for time, kyc in states
     ]
     same = [(PayerRow.changed_at, row.changed_at), (PayerRow.kyc_due, row.kyc_due), (PayerRow.kyc, row.kyc)]
+    same.append((PayerRow.agreement, row.agreement))
     return _Firing(PayerRow, _unchanged(PayerRow.id == row.id, same), changes, events)
 
 
@@ -205,14 +228,16 @@ def _of_detail(store: Store, row: Row[Any], now: float) -> _Firing:
 
 def _of_paid(store: Store, row: Row[Any], now: float, settings: Settings) -> _Firing | None:
     """Return the events of a payment from the ones that were fired on; None if none is due."""
-    history = payout_history(row, settings)
-    events = list(_events_of_paid(store, row, settings))[row.fired :]
-    due = [event for event in events if event.time <= now]
-    is_settled = len(due) == len(events) and (not history or history[-1].time <= now)
-    if not due and not is_settled:
+    times = [
+        row.paid_at,
+        *(step.time for step in payout_history(row, settings) for _ in range(events_of_state(step.state))),
+    ]
+    is_settled = max(times) <= now
+    if not is_settled and not any(time <= now for time in times[row.fired :]):
         return None
+    due = [event for event in list(_events_of_paid(store, row, settings))[row.fired :] if event.time <= now]
     changes = {"fired": row.fired + len(due), "settled": is_settled}
-    same = [(PaidRow.fired, row.fired), (PaidRow.decided_at, row.decided_at)]
+    same = [(PaidRow.fired, row.fired), (PaidRow.decided_at, row.decided_at), (PaidRow.decided, row.decided)]
     return _Firing(PaidRow, _unchanged(PaidRow.id == row.id, same), changes, due)
 
 

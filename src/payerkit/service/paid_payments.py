@@ -208,15 +208,33 @@ def payout_history(row: Row[Any], settings: Settings) -> list[Transition]:
     return payout_transitions(row.paid_at, row.outcome, settings.payout_delay, row.decided, row.decided_at)
 
 
-def decide_payouts(store: Store, request_id: str, state: str, reason: str | None) -> None:
+def decide_payouts(store: Store, request_id: str, state: str, reason: str | None, settings: Settings) -> None:
     """Set the state of a request's payouts for good. Raises Problem (404) if nothing is paid out for it yet."""
     now = store.now()
     rows = [row for row in paid_rows(store, request_id) if row.outcome is not None]
     if not rows:
         raise Problem(404, f"Request {request_id} has no payout; pay it first")
     cipher = store.database.cipher
+    sealed = {row.id: cipher.seal(f"paid {row.paid_id}", paid_record(store, row) | {"reason": reason}) for row in rows}
     with store.database.write() as connection:
-        for row in rows:
-            sealed = cipher.seal(f"paid {row.paid_id}", paid_record(store, row) | {"reason": reason})
-            changes = {"decided": state, "decided_at": now, "sealed": sealed, "settled": False}
-            connection.execute(update(PaidRow).where(PaidRow.id == row.id), changes)
+        # Read again, and nobody changes them meanwhile: what was fired of them decides what is fired next.
+        query = select(_PAID).where(PaidRow.id.in_(list(sealed))).with_for_update()
+        for row in connection.execute(query).all():
+            changes = {"decided": state, "decided_at": now, "fired": _fired_before(row, now, settings)}
+            there = PaidRow.id == row.id
+            connection.execute(update(PaidRow).where(there), changes | {"sealed": sealed[row.id], "settled": False})
+
+
+def _fired_before(row: Row[Any], now: float, settings: Settings) -> int:
+    """Return how many events of a payment are done with when its state is set by hand.
+
+    The state that was set before is no step of the payout any more, and what would have come after it never does.
+    """
+    steps = [step for step in payout_transitions(row.paid_at, row.outcome, settings.payout_delay) if step.time <= now]
+    count = 1 + sum(events_of_state(step.state) for step in steps)
+    return min(row.fired, count) if row.decided is None else count
+
+
+def events_of_state(state: str) -> int:
+    """Return how many events tell of a state: of a payout that failed, there is one about the refund, too."""
+    return 2 if state == "failed" else 1

@@ -133,5 +133,5 @@ def put_payout(
 ) -> schemas.PayoutStateRequest:
     """Set the state, as if the operator had decided so."""
     with firing(store, settings):
-        decide_payouts(store, request_id, body["status"], body.get("reason"))
+        decide_payouts(store, request_id, body["status"], body.get("reason"), settings)
     return body
