@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from payerkit import masking
 from payerkit.checks.schema import MASK, SCHEMAS
 from payerkit.masking import ApiKey, mask, mask_account, mask_text, redact
+from payerkit.models import PayoutOrder, RequestStatus
 
 SECRET = "sk_live_51H8_not_a_real_key"
 
@@ -142,3 +143,19 @@ def test_what_others_define_is_masked_as_a_whole(value: object) -> None:
     assert {"rawPayload": MASK, "x": {"customerInfo": MASK}} == mask(
         "", {"rawPayload": value, "x": {"customerInfo": value}}
     )
+
+
+@pytest.mark.parametrize("name", ["clientUserId", "client_user_id", "reference"])
+def test_an_id_that_is_an_email_address_is_masked(name: str) -> None:
+    """Users choose these, and an error must not repeat them either."""
+    assert (MASK, "invoice-1") == (mask(name, "for ada@example.com"), mask(name, "invoice-1"))
+
+
+def test_a_reference_that_is_an_email_address_is_shown_nowhere() -> None:
+    """In no representation of what is sent or comes back, and among what errors mask."""
+    order = PayoutOrder(amount="1", invoice_currency="USD", payment_currency="EUR", reference="ada@example.com")
+    status = RequestStatus.read({"reference": "ada@example.com", "request": {"reference": "ada@example.com"}})
+    shown = [f"{each!r} {each} {dict(each)} {each.to_dict()} {each._repr_html_()}" for each in (order, status)]
+
+    assert "ada" not in "".join(shown)
+    assert ("ada@example.com",) == order.private_values()

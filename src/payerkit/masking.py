@@ -21,6 +21,9 @@ _PERSONAL_OBJECTS = {"customerInfo", "rawPayload"}
 _TEXTS = {"failureReason", "rejectionMessage"}
 """Texts of the service about a person's data, which may repeat some of it."""
 
+_CHOSEN = {"clientUserId", "reference"}
+"""Ids that users choose, so that they may be e-mail addresses."""
+
 _MAX_LENGTH = 500
 """Characters of a redacted text that a message shows."""
 
@@ -33,8 +36,8 @@ def masking_of(name: str) -> Masking:
 def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
     """Return what may be shown of a field's value, masking everything inside it; the value itself if that is all.
 
-    An account holder is shown if it is a business, else as initials. An id or a link is hidden if it contains an
-    e-mail address. Any spelling of a name is accepted.
+    An account holder is shown if it is a business, else as initials. An id, a reference or a link is hidden if it
+    contains an e-mail address. Any spelling of a name is accepted.
     """
     if isinstance(value, dict | list | str) and value and wire_name(name) in _PERSONAL_OBJECTS:
         return MASK
@@ -52,7 +55,7 @@ def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
         return mask_account(str(value))
     if masking == "holder":
         return value if is_business else mask_name(str(value))
-    is_email = (name == "clientUserId" or name.endswith("Url")) and holds_email(str(value))
+    is_email = (name in _CHOSEN or name.endswith("Url")) and holds_email(str(value))
     return MASK if masking or is_email else value
 
 
