@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,7 @@ def test_spellings_of_a_signature_are_accepted(signature: str, secret: Any) -> N
         (BODY, "٣" * 64, SECRET, "not 64 hexadecimal digits"),  # digits, but not of hexadecimal numbers
         (BODY, "", SECRET, "signature: missing"),
         (BODY, None, SECRET, "signature: missing"),
+        (BODY, pd.Series([VECTOR]), SECRET, "not 64 hexadecimal digits"),  # a column in place of a cell
         (BODY, VECTOR, f"{SECRET}\n", "begins or ends with a blank or a line break"),
         (json.dumps(COMPLIANCE).encode(), VECTOR, SECRET, "it was parsed and written again"),
         (json.dumps(COMPLIANCE, indent=2).encode(), VECTOR, SECRET, "it was parsed and written again"),
@@ -274,6 +276,17 @@ def test_two_payments_of_one_kind_have_two_variants() -> None:
     frame = read_events([line_of(event, str(n)) for n, event in enumerate([*paid, *map(variant_of, paid)])])
 
     assert [".checkout", ".checkout"] == list(frame["variants"])
+
+
+@pytest.mark.slow
+def test_a_flood_of_variants_takes_seconds() -> None:
+    """Each is an event of its own; if each were compared with all before it, it would take minutes."""
+    flood = [line_of({"event": "payment.confirmed.checkout"}, str(number)) for number in range(10_000)]
+    start = time.perf_counter()
+    frame = read_events(flood)
+
+    assert 10_000 == len(frame)
+    assert time.perf_counter() - start < 20
 
 
 def variant_of(event: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -211,15 +212,18 @@ def _merge_variants(rows: Sequence[_Row]) -> list[_Row]:
     waiting: dict[tuple[Any, ...], list[_Row]] = {}
     for row in plain:
         waiting.setdefault(_identity(row), []).append(row)
+    taken: Counter[tuple[Any, ...]] = Counter()
     for row in rows:
         if row.event is None or not row.event.variant:
             continue
-        same = waiting.setdefault(_identity(row), [])
-        known = next((each for each in same if row.event.variant not in each.variants), None)
-        if known is None:
-            same.append(known := row)
+        identity = _identity(row)
+        same = waiting.setdefault(identity, [])
+        place = taken[identity, row.event.variant]  # those before it have a variant of this kind
+        if place == len(same):
+            same.append(row)
             plain.append(row)
-        known.variants.append(row.event.variant)
+        same[place].variants.append(row.event.variant)
+        taken[identity, row.event.variant] += 1
     return plain
 
 

@@ -87,7 +87,7 @@ def is_signed(body: bytes, signature: object, secrets: Iterable[bytes]) -> bool:
 
 def _explain(body: bytes, signature: object, secrets: tuple[bytes, ...]) -> str:
     """Return why a signature does not match, as far as that can be told."""
-    if not signature:
+    if signature is None or (isinstance(signature, str) and not signature.strip()):
         return "signature: missing. The service sends it in the header x-request-network-signature."
     if not isinstance(signature, str) or _DIGITS.fullmatch(signature.strip()) is None:
         return "signature: not 64 hexadecimal digits, as in the header x-request-network-signature."
