@@ -18,6 +18,7 @@ import payerkit
 from far_end import Behaviour, FarEnd, Received, message, reply
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, NotFound, PaymentListWarning, ServiceError, UnreadableAnswer
+from payerkit.payouts import payment_list
 from payerkit.payouts.payment_frame import payments_frame
 
 HASH = "0x" + "ab" * 32
@@ -128,6 +129,15 @@ def test_nothing_personal_is_shown_unless_revealed() -> None:
     assert ("••••", "••••") == tuple(masked.loc[0, ["customer", "reference"]])
     assert PAYMENT["request"]["customerInfo"] == json.loads(shown["customer"][0])
     assert "for ada@example.com" == shown["reference"][0]
+
+
+def test_payments_are_told_apart_by_references_that_are_masked() -> None:
+    """One transaction may pay several requests, and the list may have no ids of them."""
+    batch = [{"sourceTxHash": HASH, "amount": "1", "request": {"reference": f"{name}@example.com"}} for name in "ab"]
+    frame = payments_frame([*batch, batch[0]])
+
+    assert [None, None, 0] == [None if pd.isna(each) else each for each in frame["duplicate_of"]]
+    assert {"••••"} == set(frame["reference"])
 
 
 @pytest.mark.parametrize("customer", ["Ada Example", ["Ada"], {"note": "Ada"}, 5])
@@ -269,6 +279,20 @@ def test_a_list_that_may_lack_payments_is_told(bodies: list[object], calls: int)
 
     assert (1, calls) == (len(frame), len(service.ledger))
     assert [__file__] == [warning.filename for warning in caught]
+
+
+def test_pages_without_end_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service whose every page has something new, and says that more follow."""
+    monkeypatch.setattr(payment_list, "_MOST_PAGES", 3)
+    pages = [page([each], more=True) for each in many(9)]
+    with (
+        answering(*pages) as service,
+        client_of(service) as client,
+        pytest.warns(PaymentListWarning, match="After 3 pages with 3 payments"),
+    ):
+        frame = payerkit.list_payments(client, wallet="0x1")
+
+    assert (3, 3) == (len(frame), len(service.ledger))
 
 
 def test_a_list_that_changes_while_it_is_read_is_told() -> None:

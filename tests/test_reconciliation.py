@@ -443,15 +443,30 @@ def test_the_frames_stay_as_they_are() -> None:
 
 
 def test_nothing_personal_is_shown() -> None:
-    """A reference that holds an e-mail address is masked, and a masked one matches nothing."""
+    """A reference that holds an e-mail address is masked."""
     personal = "for ada@example.com"
     orders = [ORDERED | {"reference": personal}, ORDERED | {"reference": "••••"}]
     revealed = payments_frame([paid(1, reference=personal)], reveal=True)
-    masked = payments_frame([paid(1, reference=personal, requestId=None, paymentReference=None)])
 
     assert ["paid", "not_paid"] == (found := reconcile(orders, revealed))["state"].tolist()
     assert "ada" not in found.to_csv()
-    assert ["not_paid", "not_paid", "unmatched"] == reconcile(orders, masked)["state"].tolist()
+
+
+def test_a_masked_reference_does_not_make_a_paid_order_unpaid() -> None:
+    """Whoever believed that would have it paid again; with an id of the request, it is found."""
+    personal = "for ada@example.com"
+    order = ORDERED | {"reference": personal, "request_id": None}
+    masked = payments_frame([paid(1, reference=personal)])
+
+    with pytest.raises(InvalidInput, match=r"payments: references .* are masked, .* orders, line 2, .* reveal=True"):
+        reconcile([ORDERED | {"reference": "invoice-9", "request_id": None}, order], masked)
+    assert ["paid"] == reconcile([order | {"request_id": "01ab"}], masked)["state"].tolist()
+    assert ["not_paid", "unmatched"] == reconcile([order], payments_frame([paid(1)]))["state"].tolist()
+
+
+def test_ids_stay_as_the_service_writes_them() -> None:
+    """They are compared without regard to case, and shown with it."""
+    assert "01Ab" == state_of([paid(1, requestId="01Ab")])["request_id"]
 
 
 @pytest.fixture(scope="module")

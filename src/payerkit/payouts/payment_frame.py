@@ -59,7 +59,7 @@ _YEARS = range(1678, 2262)
 
 def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
-    rows = [_row(record, reveal=reveal) for record in records]
+    rows = [_row(record) for record in records]
     table = pd.DataFrame(rows, columns=list(DTYPES), dtype=object).astype(DTYPES)
     fees = [_read_fees(record.get("fees")) for record in records]
     for kind in dict.fromkeys(["protocol", *sorted({kind for each in fees for kind, *_ in each or ()})]):
@@ -70,13 +70,16 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
     customers = (_member(record, "request").get("customerInfo") for record in records)
     table["customer"] = pd.array([_customer(each, reveal=reveal) for each in customers], dtype="string")
     table["duplicate_of"] = pd.array(find_duplicates(table), dtype="Int64")
+    shown = [shown_reference(row["reference"], reveal=reveal) for row in rows]
+    table["reference"] = pd.array(shown, dtype="string")
     return table
 
 
 def find_duplicates(table: pd.DataFrame) -> list[int | None]:
     """Return for each row the number of the first row with the same payment, or None.
 
-    Payments are the same if their ids are; where one of them has no id, if transaction, request and amount are.
+    Payments are the same if their ids are; where one of them has no id, if transaction, request and amount are. A
+    masked reference does not tell whose payment it is.
     """
     names = ["payment_id", "source_tx_hash", "destination_tx_hash", "request_id", "payment_reference", "reference"]
     texts = [[None if pd.isna(cell) else str(cell) for cell in table[name]] for name in names]
@@ -85,7 +88,9 @@ def find_duplicates(table: pd.DataFrame) -> list[int | None]:
     without_id: dict[tuple[Any, ...], int] = {}
     found: list[int | None] = []
     for number, (payment_id, *content, amount) in enumerate(zip(*texts, table["amount"], strict=True)):
-        key = (*content, read_decimal(amount)) if content[0] or content[1] else None
+        *hashes, request_id, on_chain, reference = content
+        is_told = any(hashes) and (request_id or on_chain or reference != MASK)
+        key = (*content, read_decimal(amount)) if is_told else None
         known = by_content.get(key) if payment_id is None else by_id.get(payment_id, without_id.get(key))  # type: ignore[arg-type]  # None is never a key
         found.append(known)
         if known is None and payment_id is not None:
@@ -107,12 +112,11 @@ def shown_reference(reference: str | None, *, reveal: bool = False) -> str | Non
     return MASK if reference is not None and not reveal and holds_email(reference) else reference
 
 
-def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a payment but those of its fees."""
     request = _member(record, "request")
     cells: dict[str, Any] = {column: _text(record.get(name)) for column, name in _OF_PAYMENT.items()}
     cells |= {column: _text(first(request, name) or record.get(name)) for column, name in _OF_REQUEST.items()}
-    cells["reference"] = shown_reference(cells["reference"], reveal=reveal)
     cells["timestamp"] = pandas_time(read_time(record.get("timestamp")))
     cells["amount"] = read_decimal(record.get("amount"))
     is_paid = request.get("hasBeenPaid")

@@ -24,6 +24,9 @@ PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")
 MAX_PAGE = 1000
 """Payments of a page at most; the documentation has no limit, a service may have a lower one."""
 
+_MOST_PAGES = 2000
+"""Pages of a list at most: a service may have no end of them."""
+
 _WIRE_NAMES = {"wallet": "walletAddress", "payment_type": "type"}
 """Filters whose names on the wire are other words."""
 
@@ -162,12 +165,12 @@ def payments_call(query: Mapping[str, str]) -> Call[PaymentPage]:
 def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> tuple[list[dict[str, Any]], str]:
     """Return the payments of all pages, and why one may be missing, or "".
 
-    The reading ends at a page that brings nothing new, even if the service says that more follow.
+    The reading ends at a page that brings nothing new, even if the service says that more follow, and after many pages.
     """
     records: list[dict[str, Any]] = []
     seen: set[str] = set()
     totals: list[int] = []
-    while True:
+    for _ in range(_MOST_PAGES):
         place = {"limit": str(page_size), "offset": str(len(records))}
         page = client.send(payments_call({**query, **place}))
         totals += [] if page.total is None or page.total in totals else [page.total]
@@ -179,6 +182,10 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
         records += page.payments
         if not is_followed:
             return records, _problem(totals, len(records), stuck=False)
+    return records, (
+        f"After {_MOST_PAGES:,} pages with {count_of(len(records), 'payment')} the service says that more follow: some "
+        "may be missing. Call again with a larger page_size, or a shorter period."
+    )
 
 
 def _problem(totals: list[int], read: int, *, stuck: bool) -> str:

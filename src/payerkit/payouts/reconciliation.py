@@ -103,7 +103,8 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
         `what_to_do`. Text has dtype `string`, times are in UTC. A reference that holds an e-mail address is masked.
 
     Raises:
-        InvalidInput: For orders that cannot be read or told apart, and for anything but such frames.
+        InvalidInput: For orders that cannot be read or told apart, for anything but such frames, and if masked
+            references hide which payment is for which order.
 
     Example:
         >>> orders = [{"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}]
@@ -116,6 +117,7 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
     news = NewsIndex.of(events)
     matched = [_Matched(order) for order in expected]
     unmatched = _match(matched, read_paid(payments))
+    _check_references(matched, unmatched)
     rows = [_order_row(each, news, has_events=events is not None) for each in matched]
     rows += [_unmatched_row(row, news) for row in unmatched]
     return pd.DataFrame(rows, columns=list(_DTYPES), dtype=object).astype(_DTYPES)
@@ -166,6 +168,19 @@ def _match(orders: Sequence[_Matched], rows: Iterable[dict[str, Any]]) -> list[d
     return unmatched
 
 
+def _check_references(orders: Iterable[_Matched], unmatched: Iterable[dict[str, Any]]) -> None:
+    """Raise InvalidInput if an order may be paid by a payment whose reference is masked: paid again, it costs twice."""
+    is_hidden = any(row["reference"] == MASK and not row["candidates"] for row in unmatched)
+    for number, each in enumerate(orders, 1):
+        order = each.order
+        is_known = each.rows or order.request_id or order.payment_reference
+        if is_hidden and not is_known and shown_reference(order.reference) == MASK:
+            raise InvalidInput(
+                f"payments: references that hold an e-mail address are masked, as that of orders, line {number}, would "
+                "be. Read them with list_payments(..., reveal=True), or give the orders their request_id."
+            )
+
+
 def _keys(row: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what tells which order a row is for, the strongest first; a masked reference tells nothing."""
     reference = row["reference"]
@@ -180,10 +195,9 @@ def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[
     latest = told.latest
     state = _state(coverage, told)
     advice = _advice(state, order, seen, coverage, latest, has_events=has_events)
-    ids = dict(reversed(matched.ids))
     return {
         "reference": shown_reference(order.reference or _first(matched.rows, "reference")),
-        "request_id": order.request_id or ids.get("request_id"),
+        "request_id": order.request_id or _first(matched.rows, "request_id"),
         "amount": order.amount,
         "invoice_currency": order.invoice_currency,
         "state": state,
