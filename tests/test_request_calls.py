@@ -247,6 +247,7 @@ def test_a_payment_to_an_account_is_saved_and_read(tmp_path: Path) -> None:
 
 OF_ACCOUNT = Payout.of_account(ACCOUNT, request_id=REQUEST_ID, client_user_id="u", payment_details_id=ACCOUNT_ID)
 ODD_PAYOUTS = [[], "x", {"request_id": 5}, {"request_id": "1"}, {**OF_ACCOUNT.to_dict(), "more": "1"}]
+ODD_PAYOUTS += [OF_ACCOUNT.to_dict() | {"request_id": None}]  # nothing is paid without it
 
 
 @pytest.mark.parametrize("saved", ODD_PAYOUTS)
@@ -255,6 +256,22 @@ def test_a_file_with_an_odd_payout_is_read_without_it(saved: object) -> None:
     content = {"order": None, "network": "sepolia", "answer": TO_PAY, "payout": saved}
 
     assert payerkit.read_payment(content).payout is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({"accountNumber": "", "iban": "DE89370400440532013001"}, "the account ••••3001 at Chase (USD, local)"),
+        ({"accountNumber": {"no": "253009233489"}}, "the account without a number at Chase (USD, local)"),
+        ({"bankName": "Ch\u202ease"}, r"the account ••••3489 at Ch\u202ease (USD, local)"),
+        ({"bankName": ["Chase"], "currency": 5, "rails": {}}, "the account ••••3489"),
+    ],
+)
+def test_an_account_of_any_shape_is_shown(changes: dict[str, Any], shown: str) -> None:
+    """By the first number that is one, and with nothing that would turn the text around."""
+    payout = Payout.of_account(ACCOUNT | changes, request_id="1", client_user_id="u", payment_details_id=ACCOUNT_ID)
+
+    assert (shown, True) == (str(payout), shown in repr(payout))
 
 
 def test_the_state_of_a_request() -> None:

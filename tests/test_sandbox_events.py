@@ -308,6 +308,18 @@ def test_a_file_gets_what_it_does_not_have(client: payerkit.SandboxClient, tmp_p
     assert "fiat_sent" == frame[frame["request_id"] == request_id]["sub_status"].iloc[-1]
 
 
+def test_a_damaged_line_of_a_file_stays_and_hinders_nothing(client: payerkit.SandboxClient, tmp_path: Path) -> None:
+    """What others wrote into the file is not lost, and nothing is appended twice."""
+    file = tmp_path / "events.jsonl"
+    paid(client)
+    count = client.sandbox.save_events(file)
+    damaged = b'{"received_at": "2026-01-01T00:00:00Z", "headers": {}\n' + file.read_bytes()
+    file.write_bytes(damaged)
+
+    assert (0, damaged) == (client.sandbox.save_events(file), file.read_bytes())
+    assert count
+
+
 def wait_until(is_true: Callable[[], bool]) -> None:
     """Return when something is true; fail after 10 s."""
     deadline = time.monotonic() + 10

@@ -19,7 +19,8 @@ from payerkit.client import Call, Client, RequestBody, Timeout
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.transport import BrokenOffError, NotSentError, RequestsTransport
 from payerkit.errors import InvalidInput, PayerkitError
-from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery, read_delivery
+from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery
+from payerkit.events.event_sources import read_lines
 from payerkit.events.events_file import EventsFile
 from payerkit.wire import is_loopback, read_time
 
@@ -99,8 +100,7 @@ def _retried(delivery: Delivery, count: int) -> Delivery:
 def save_deliveries(deliveries: Sequence[Delivery], path: str | Path) -> int:
     """Append deliveries to a file of events, those that it does not have; return how many. Raises OSError."""
     file = EventsFile(Path(path))
-    with file.path.open("rb") as lines:
-        known = {read_delivery(line).delivery_id for line in lines if line.strip()}
+    known = {each.delivery_id for each in read_lines(file.path) if each is not None}
     new = [each for each in deliveries if each.delivery_id not in known]
     file.append(b"".join(each.to_line() for each in new))
     return len(new)

@@ -56,6 +56,11 @@ def _read_file(file: Path) -> Iterator[Delivery | None]:
         if parsed is not None:
             yield _read_one(content)
             return
+    yield from read_lines(file)
+
+
+def read_lines(file: Path) -> Iterator[Delivery | None]:
+    """Yield the deliveries of a file with one in each line; None for what is not one."""
     with file.open("rb") as lines:
         for line in lines:
             is_half = not line.endswith(b"\n")

@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from payerkit.html import visible
 from payerkit.masking import mask, mask_account
-from payerkit.wire import first
 
 _NUMBERS = ("accountNumber", "iban", "ribNumber")
 """Members of stored bank details that tell which account it is; the first that has a value is shown, masked."""
+
+
+_IDS = {"request_id", "client_user_id", "payment_details_id"}
+"""What every payout has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -51,8 +55,9 @@ class Payout:
     @classmethod
     def of_account(cls, account: Mapping[str, Any], **known: str | None) -> Self:
         """Return a payout to an account, as `GET .../payment-details` lists it. known: the other attributes."""
-        number = first(account, *_NUMBERS)
-        shown = {"bank_name": first(account, "bankName"), "account": number and mask_account(str(number))}
+        numbers = (account.get(name) for name in _NUMBERS)
+        number = next((each for each in numbers if isinstance(each, str) and each), None)
+        shown = {"bank_name": account.get("bankName"), "account": number and mask_account(number)}
         shown |= {name: account.get(name) for name in ("currency", "rails", "status")}
         texts = {name: value if isinstance(value, str) else None for name, value in shown.items()}
         return cls(**texts, **known)  # type: ignore[arg-type]  # the ids are among what is known
@@ -61,9 +66,11 @@ class Payout:
     def of_file(cls, saved: object) -> Self | None:
         """Return a payout as `to_dict` wrote it; None for anything else."""
         names = {each.name for each in fields(cls)}
-        if not isinstance(saved, Mapping) or not {"request_id", "client_user_id", "payment_details_id"} <= saved.keys():
+        if not isinstance(saved, Mapping) or not saved.keys() <= names:
             return None
-        if not saved.keys() <= names or not all(value is None or isinstance(value, str) for value in saved.values()):
+        if not all(isinstance(value, str) or (value is None and name not in _IDS) for name, value in saved.items()):
+            return None
+        if not saved.keys() >= _IDS:
             return None
         return cls(**saved)
 
@@ -74,7 +81,7 @@ class Payout:
     def __str__(self) -> str:
         kind = ", ".join(filter(None, [(self.currency or "").upper(), self.rails]))
         at = f" at {self.bank_name}" if self.bank_name else ""
-        return f"the account {self.account or 'without a number'}{at}" + (f" ({kind})" if kind else "")
+        return visible(f"the account {self.account or 'without a number'}{at}" + (f" ({kind})" if kind else ""))
 
     def __repr__(self) -> str:
         return f"<Payout of {mask('clientUserId', self.client_user_id)} to {self}>"
