@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, insert, or_, select, update
@@ -75,22 +75,23 @@ class _Firing:
 
 def fire_due(store: Store, settings: Settings) -> None:
     """Fire what is due by the clock of a world; what was fired is not fired again."""
-    while batch := list(_due(store, settings)):
-        for each in batch:
-            store.database.retry_conflicts(partial(_fire, store, each))
+    while batch := list(islice(_due(store, settings), _BATCH)):
+        store.database.retry_conflicts(partial(_fire, store, batch))
 
 
-def _fire(store: Store, firing: _Firing) -> None:
-    """Store the events of a row and mark them as fired. Raises IntegrityError if another one has its delivery id."""
+def _fire(store: Store, batch: Sequence[_Firing]) -> None:
+    """Store the events of some rows and mark them as fired. Raises IntegrityError if a delivery id is taken."""
     fired_before = store.ordinal(select(func.count(EventRow.number)).where(EventRow.world_id == store.world_id))
-    sealed = [_event_row(store, event, place, fired_before) for place, event in enumerate(firing.events)]
+    ordinals = count() if fired_before is None else count(fired_before)
+    sealed = [[_event_row(store, event, next(ordinals)) for event in each.events] for each in batch]
     with store.database.write() as connection:
         # One at a time in a world, so that no event gets a lower number than one that was read already.
         world = select(WorldRow.id).where(WorldRow.id == store.world_id)
         connection.execute(world.with_for_update(key_share=True))
-        changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
-        if changed and sealed:
-            connection.execute(insert(EventRow), sealed)
+        for firing, rows in zip(batch, sealed, strict=True):
+            changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
+            if changed and rows:
+                connection.execute(insert(EventRow), rows)
 
 
 @contextmanager
@@ -127,13 +128,13 @@ def _listed(row: Row[Any], record: Mapping[str, Any], secret: bytes) -> dict[str
     }
 
 
-def _event_row(store: Store, event: _Event, *ordinals: int | None) -> dict[str, Any]:
+def _event_row(store: Store, event: _Event, ordinal: int) -> dict[str, Any]:
     """Return an event as a row. Its body is written once, since its bytes are signed.
 
-    ordinals: tell equal events apart, if ids depend on a seed.
+    ordinal: tells equal events apart, if ids depend on a seed.
     """
     body = json.dumps({"event": event.name, **event.body}, ensure_ascii=False, separators=(",", ":"))
-    delivery = _ulid(event.time, store.identifiers.token_bytes(10, "delivery", body, *ordinals))
+    delivery = _ulid(event.time, store.identifiers.token_bytes(10, "delivery", body, ordinal))
     sealed = store.database.cipher.seal(f"event {delivery}", {"event": event.name, "body": body})
     return {"world_id": store.world_id, "delivery_id": delivery, "fired_at": event.time, "sealed": sealed}
 
@@ -145,7 +146,7 @@ def _ulid(time: float, random: bytes) -> str:
 
 
 def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
-    """Yield what is due, at most a batch of payers, of accounts, and of payments."""
+    """Yield what is due, at most a batch of payers and of accounts, then of payments."""
     now = store.now()
     with store.database.read() as connection:
         due = (PayerRow.kyc_due <= now) & PayerRow.kyc_following.is_not(None)
@@ -157,7 +158,7 @@ def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
         details = connection.execute(query.where(or_(due, DetailRow.changed_at.is_not(None))).limit(_BATCH)).all()
     yield from (_of_payer(store, row, now) for row in payers)
     yield from (_of_detail(store, row, now) for row in details)
-    yield from islice(_due_of_paid(store, now, settings), _BATCH)
+    yield from _due_of_paid(store, now, settings)
 
 
 def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_Firing]:
