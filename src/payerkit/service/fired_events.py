@@ -1,8 +1,8 @@
 """The events that a live service sends by itself: what is due by the world's clock, fired once, and signed.
 
 A change marks its row, or stands there with the time at which it is due. Events are made of that when somebody asks
-for them, advances the clock, or sets a state by hand, so the calls of the API do no work for them. Several changes of
-one payer by calls of the API before that are one event, which tells the last state.
+for them, or sets a state by hand, so the calls of the API do no work for them. Several changes of one payer by calls of
+the API before that are one event, which tells the last state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from payerkit.service.paid_payments import (
 )
 from payerkit.service.payout_states import PAYOUT_FAILED
 from payerkit.service.settings import Settings
-from payerkit.service.states import is_compliant
+from payerkit.service.states import TimedState, is_compliant
 from payerkit.service.store import Store
 from payerkit.service.stored_rows import DetailRow, EventRow, PaidRow, PayerRow, WorldRow
 from payerkit.service.wallet import read_rates
@@ -76,6 +76,13 @@ class _Firing:
 def fire_due(store: Store, settings: Settings) -> None:
     """Fire what is due by the clock of a world; what was fired is not fired again."""
     while batch := list(islice(_due(store, settings), _BATCH)):
+        store.database.retry_conflicts(partial(_fire, store, batch))
+
+
+def fire_checks(store: Store) -> None:
+    """Fire the identity checks that are decided by now, so that what their payers do later is not told with them."""
+    is_decided = (PayerRow.kyc_due <= store.now()) & PayerRow.kyc_following.is_not(None)
+    while batch := list(_due_of_payers(store, is_decided)):
         store.database.retry_conflicts(partial(_fire, store, batch))
 
 
@@ -148,17 +155,24 @@ def _ulid(time: float, random: bytes) -> str:
 def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
     """Yield what is due, at most a batch of payers and of accounts, then of payments."""
     now = store.now()
+    is_decided = (PayerRow.kyc_due <= now) & PayerRow.kyc_following.is_not(None)
+    yield from _due_of_payers(store, or_(is_decided, PayerRow.changed_at.is_not(None)))
     with store.database.read() as connection:
-        due = (PayerRow.kyc_due <= now) & PayerRow.kyc_following.is_not(None)
-        query = select(PayerRow.__table__).where(PayerRow.world_id == store.world_id)
-        payers = connection.execute(query.where(or_(due, PayerRow.changed_at.is_not(None))).limit(_BATCH)).all()
         due = (DetailRow.due <= now) & DetailRow.following.is_not(None)
         query = select(DetailRow.__table__, PayerRow.key.label("payer_key"), PayerRow.sealed.label("payer_sealed"))
         query = query.join(PayerRow, PayerRow.id == DetailRow.payer_id).where(DetailRow.world_id == store.world_id)
         details = connection.execute(query.where(or_(due, DetailRow.changed_at.is_not(None))).limit(_BATCH)).all()
-    yield from (_of_payer(store, row, now) for row in payers)
     yield from (_of_detail(store, row, now) for row in details)
     yield from _due_of_paid(store, now, settings)
+
+
+def _due_of_payers(store: Store, is_due: ColumnElement[bool]) -> Iterator[_Firing]:
+    """Yield what is due of at most a batch of payers."""
+    now = store.now()
+    query = select(PayerRow.__table__).where(PayerRow.world_id == store.world_id, is_due)
+    with store.database.read() as connection:
+        rows = connection.execute(query.limit(_BATCH)).all()
+    yield from (_of_payer(store, row, now) for row in rows)
 
 
 def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_Firing]:
@@ -176,11 +190,13 @@ def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_Firi
 
 def _of_payer(store: Store, row: Row[Any], now: float) -> _Firing:
     client_user_id = store.database.cipher.unseal(f"payer {row.key}", row.sealed)["clientUserId"]
-    states = [(row.changed_at, row.kyc)] if row.changed_at is not None else []
+    times = [] if row.changed_at is None else [row.changed_at]
     changes: dict[str, Any] = {"changed_at": None}
     if row.kyc_following is not None and row.kyc_due <= now:
-        states.append((row.kyc_due, row.kyc_following))
+        times.append(row.kyc_due)
         changes |= {"kyc": row.kyc_following, "kyc_following": None, "kyc_due": None}
+    kyc_at = TimedState(row.kyc, row.kyc_following, row.kyc_due).at
+    states = [(time, kyc_at(time)) for time in sorted(times)]
     events = [
         _Event(
             "compliance.updated",
