@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ import payerkit
 from payerkit.client import Call, Client, RequestBody
 from payerkit.errors import InvalidInput, NotFound, Refused
 from payerkit.models import Payment, PaymentRequest
-from payerkit.service.money import Rates
-from payerkit.service.payout_requests import total_in_usd
+from payerkit.service.money import Rates, in_usd
+from payerkit.service.paid_payments import currency_of
 from payerkit.service.payout_states import payout_outcome, payout_transitions
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
@@ -430,5 +431,5 @@ def test_payments_at_once_spend_what_is_there(client: payerkit.SandboxClient) ->
 
 def test_amounts_in_dollars_are_exact() -> None:
     """Rounded down to cents."""
-    assert "11.00" == total_in_usd({"amount": "10", "invoiceCurrency": "EUR"}, Rates({}))
-    assert "0.00" == total_in_usd({"amount": "0.009", "invoiceCurrency": "USD"}, Rates({}))
+    assert "11.00" == in_usd(Fraction(10), currency_of("EUR"), Rates({}))
+    assert "0.00" == in_usd(Fraction(9, 1000), currency_of("USD"), Rates({}))

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from eth_utils import is_address, to_checksum_address
 from sqlalchemy import func, insert, select
 
 from payerkit.onchain.currencies import Currency, native_currency
+from payerkit.service.bills import Bill, find_by_payment_reference
 from payerkit.service.encoding import APPROVE, PAY_NATIVE, decode_call
 from payerkit.service.errors import Problem
 from payerkit.service.payments import Order, check_order
-from payerkit.service.payout_requests import find_by_payment_reference, find_payable_account
+from payerkit.service.payout_requests import find_payable_account
 from payerkit.service.payout_states import payout_outcome
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
-from payerkit.service.stored_rows import PaidRow, PaymentRow
+from payerkit.service.stored_rows import PaidRow
 from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, change_holdings, read_rates
 
 DEMO_WALLET = "0x" + "0de0" * 10
 """The address of the demo wallet, if a payment does not name another one; invented."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bill:
-    """What a payment pays: a payment of POST /v1/pay, or a request. order: as it was sent."""
-
-    request_id: str
-    payment_reference: str
-    order: Mapping[str, str]
-    is_payout: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +35,52 @@ class _Step:
     wei: int
 
 
+@dataclass(frozen=True, slots=True)
+class _PayStep:
+    """What the last transaction pays, in base units, by the arguments of its call."""
+
+    recipient: str
+    amount: int
+    fee: int
+    fee_address: str
+    reference: str
+
+    @classmethod
+    def of(cls, step: _Step) -> _PayStep:
+        """Return what a step pays."""
+        if step.function == PAY_NATIVE:
+            recipient, reference, fee, fee_address = step.arguments
+            return cls(recipient, step.wei - fee, fee, fee_address, "0x" + reference.hex())
+        _, recipient, amount, reference, fee, fee_address = step.arguments
+        return cls(recipient, amount, fee, fee_address, "0x" + reference.hex())
+
+
 def execute(store: Store, body: Mapping[str, Any], settings: Settings) -> str:
     """Make the transactions of one payment, all or none, and return the hash of the one that pays.
 
     Raises Problem for transactions that pay nothing here, or that would fail on the blockchain.
     """
-    steps = [_read_step(place, each) for place, each in enumerate(body["transactions"])]
     wallet = body.get("wallet") or DEMO_WALLET
     if not is_address(wallet):
         raise Problem.of_field("wallet", "must be an address: 0x and 40 hex digits", "address_format")
-    if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
-        message = "must be approvals, if any, and then one payment by a contract that the sandbox uses"
-        raise Problem.of_field("transactions", message, "transactions")
-    pay = _Payment.of(steps[-1])
-    bill = find_bill(store, pay.reference)
+    steps = _read_steps(body["transactions"])
+    pay = _PayStep.of(steps[-1])
+    bill = find_by_payment_reference(store, pay.reference)
     if bill is None:
         raise Problem.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
     order = check_order(bill.order, read_rates(store), settings.fee_rate)
     _compare(order, steps, pay)
-    account = _account_of(store, bill, body)
+    account = _find_account(store, bill, body)
     coin = native_currency(order.currency.network)
+    row = {
+        "world_id": store.world_id,
+        "request_id": bill.request_id,
+        "payment_reference": bill.payment_reference,
+        "key": store.lookup_key(f"wallet {wallet.lower()}"),
+        "invoice_currency": bill.order["invoiceCurrency"],
+        "payment_currency": order.currency.id,
+        "outcome": None if account is None else payout_outcome(str(account["bankName"])),
+    }
     record = {
         "wallet": wallet,
         "amount": str(pay.amount),
@@ -80,66 +95,25 @@ def execute(store: Store, body: Mapping[str, Any], settings: Settings) -> str:
         ordinal = store.ordinal(select(func.count(PaidRow.id)).where(PaidRow.request_id == bill.request_id))
         paid_id = store.identifiers.uuid("paid", bill.request_id, ordinal)
         transaction = "0x" + store.identifiers.token_bytes(32, "transaction", bill.request_id, ordinal).hex()
-        row = {
-            "world_id": store.world_id,
-            "paid_id": paid_id,
-            "request_id": bill.request_id,
-            "payment_reference": bill.payment_reference,
-            "transaction_hash": transaction,
-            "key": store.lookup_key(f"wallet {wallet.lower()}"),
-            "invoice_currency": bill.order["invoiceCurrency"],
-            "payment_currency": order.currency.id,
-            "outcome": None if account is None else payout_outcome(str(account["bankName"])),
-            "sealed": store.database.cipher.seal(f"paid {paid_id}", record),
-        }
+        sealed = store.database.cipher.seal(f"paid {paid_id}", record)
         now = store.now()
         with store.database.write() as connection:
             currencies = [order.currency, *([coin] if coin else [])]
             change_holdings(connection, store, currencies, lambda before: _spend(before, order, steps, pay, coin))
-            connection.execute(insert(PaidRow), row | {"paid_at": now})
+            own = {"paid_id": paid_id, "transaction_hash": transaction, "sealed": sealed, "paid_at": now}
+            connection.execute(insert(PaidRow), row | own)
         return transaction
 
     return store.database.retry_conflicts(attempt)
 
 
-@dataclass(frozen=True, slots=True)
-class _Payment:
-    """The payment among the transactions, in base units."""
-
-    recipient: str
-    amount: int
-    fee: int
-    fee_address: str
-    reference: str
-
-    @classmethod
-    def of(cls, step: _Step) -> _Payment:
-        """Return the payment that a step makes."""
-        if step.function == PAY_NATIVE:
-            recipient, reference, fee, fee_address = step.arguments
-            return cls(recipient, step.wei - fee, fee, fee_address, "0x" + reference.hex())
-        _, recipient, amount, reference, fee, fee_address = step.arguments
-        return cls(recipient, amount, fee, fee_address, "0x" + reference.hex())
-
-
-def find_bill(store: Store, payment_reference: str) -> Bill | None:
-    """Return what is paid with a reference on the blockchain, or None."""
-    request = find_by_payment_reference(store, payment_reference)
-    if request is not None:
-        return Bill(request.request_id, payment_reference, request.order, is_payout=True)
-    there = (PaymentRow.payment_reference == payment_reference) & (PaymentRow.world_id == store.world_id)
-    return read_payment_bill(store, there)
-
-
-def read_payment_bill(store: Store, there: Any) -> Bill | None:
-    """Return a payment of POST /v1/pay, or None. there: the condition that finds it."""
-    with store.database.read() as connection:
-        row = connection.execute(select(PaymentRow.__table__).where(there)).first()
-    if row is None:
-        return None
-    values = json.loads(store.database.cipher.unseal(f"payment {row.request_id}", row.sealed)["order"])
-    order = dict(zip(("payee", "amount", "invoiceCurrency", "paymentCurrency"), values, strict=True))
-    return Bill(row.request_id, row.payment_reference or "", order, is_payout=False)
+def _read_steps(transactions: Sequence[Mapping[str, str]]) -> list[_Step]:
+    """Return the transactions of a payment. Raises Problem unless they are approvals, if any, and one payment."""
+    steps = [_read_step(place, each) for place, each in enumerate(transactions)]
+    if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
+        message = "must be approvals, if any, and then one payment by a contract that the sandbox uses"
+        raise Problem.of_field("transactions", message, "transactions")
+    return steps
 
 
 def _read_step(place: int, transaction: Mapping[str, str]) -> _Step:
@@ -160,7 +134,7 @@ def _read_step(place: int, transaction: Mapping[str, str]) -> _Step:
     return _Step(*call, to.lower(), int(value))
 
 
-def _compare(order: Order, steps: Sequence[_Step], pay: _Payment) -> None:
+def _compare(order: Order, steps: Sequence[_Step], pay: _PayStep) -> None:
     """Raise Problem for transactions that go to other contracts, tokens or recipients than those of the order."""
     contract, token = order.contract.address.lower(), order.currency.address.lower()
     is_native = order.currency.kind == "native"
@@ -178,7 +152,7 @@ def _compare(order: Order, steps: Sequence[_Step], pay: _Payment) -> None:
         raise Problem(409, "The transaction would fail: it pays nothing")
 
 
-def _account_of(store: Store, bill: Bill, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _find_account(store: Store, bill: Bill, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the account that a payment pays out to, or None. Raises Problem if it is missing, or cannot be paid."""
     if not bill.is_payout:
         return None
@@ -189,7 +163,7 @@ def _account_of(store: Store, bill: Bill, body: Mapping[str, Any]) -> Mapping[st
 
 
 def _spend(
-    before: Mapping[str, Holding], order: Order, steps: Sequence[_Step], pay: _Payment, coin: Currency | None
+    before: Mapping[str, Holding], order: Order, steps: Sequence[_Step], pay: _PayStep, coin: Currency | None
 ) -> dict[str, Holding]:
     """Return the wallet after the transactions. Raises Problem for one that would fail."""
     after = dict(before)
@@ -213,8 +187,3 @@ def _take(holding: Holding, units: int, currency: str, purpose: str) -> Holding:
     if holding.balance < units:
         raise Problem(409, f"The transaction would fail: the wallet does not have enough {currency} {purpose}")
     return replace(holding, balance=holding.balance - units)
-
-
-def exact(units: str, decimals: int) -> Fraction:
-    """Return base units as an exact number of whole units."""
-    return Fraction(int(units), 10**decimals)

@@ -19,12 +19,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, insert, or_, select, update
 
-from payerkit.onchain.currencies import find_currency
+from payerkit.service.bills import find_bill
 from payerkit.service.clock import format_time
 from payerkit.service.money import format_units
 from payerkit.service.paid_payments import (
+    currency_of,
     events_of_state,
-    find_bill_of,
     list_fees,
     paid_record,
     paid_rows,
@@ -95,8 +95,8 @@ def _fire(store: Store, batch: Sequence[_Firing]) -> None:
         # One at a time in a world, so that no event gets a lower number than one that was read already.
         world = select(WorldRow.id).where(WorldRow.id == store.world_id)
         connection.execute(world.with_for_update(key_share=True))
-        for firing, rows in zip(batch, sealed, strict=True):
-            changed = connection.execute(update(firing.rows).where(firing.unchanged), dict(firing.changes)).rowcount
+        for each, rows in zip(batch, sealed, strict=True):
+            changed = connection.execute(update(each.rows).where(each.unchanged), dict(each.changes)).rowcount
             if changed and rows:
                 connection.execute(insert(EventRow), rows)
 
@@ -260,31 +260,30 @@ def _of_paid(store: Store, row: Row[Any], now: float, settings: Settings) -> _Fi
 
 def _events_of_paid(store: Store, row: Row[Any], settings: Settings) -> Iterator[_Event]:
     """Yield all events of a payment, those to come too: it is confirmed, then its payout takes its steps."""
-    record, currency = paid_record(store, row), find_currency(row.payment_currency)
-    found = find_bill_of(store, row.request_id)
+    record, currency = paid_record(store, row), currency_of(row.payment_currency)
     ids = {"requestId": row.request_id, "requestID": row.request_id, "paymentReference": row.payment_reference}
     earlier = [each for each in paid_rows(store, row.request_id) if each.id <= row.id]
     total = sum(int(paid_record(store, each)["amount"]) for each in earlier)
 
     def decimal(units: int | str) -> str:
-        return str(units) if currency is None else format_units(int(units), currency)
+        return format_units(int(units), currency)
 
     yield _Event(
         "payment.confirmed" if total >= int(record["requested"]) else "payment.partial",
         row.paid_at,
         {
             **ids,
-            "reference": found.reference,
+            "reference": find_bill(store, row.request_id).reference,
             "amount": decimal(record["amount"]),
             "totalAmountPaid": decimal(total),
             "expectedAmount": decimal(record["requested"]),
             "txHash": row.transaction_hash,
-            "network": "" if currency is None else currency.network,
+            "network": currency.network,
             "currency": row.invoice_currency,
             "paymentCurrency": row.payment_currency,
             "isCryptoToFiat": row.outcome is not None,
             "payerAddress": record["wallet"],
-            "fees": list_fees(record, currency, read_rates(store)) if currency else [],
+            "fees": list_fees(record, currency, read_rates(store)),
             "timestamp": format_time(row.paid_at),
         },
     )

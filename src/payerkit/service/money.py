@@ -94,3 +94,14 @@ def format_units(units: int, currency: Currency) -> str:
     """Return base units as a decimal with all the currency's digits."""
     digits = str(units).rjust(currency.decimals + 1, "0")
     return f"{digits[: -currency.decimals]}.{digits[-currency.decimals :]}" if currency.decimals else digits
+
+
+def whole_units(units: str, currency: Currency) -> Fraction:
+    """Return base units as an exact number of whole units."""
+    return Fraction(int(units), 10**currency.decimals)
+
+
+def in_usd(amount: Fraction, currency: Currency, rates: Rates) -> str:
+    """Return an amount in US dollars, rounded down to cents."""
+    cents = int(amount * Fraction(rates.usd(currency)) * 100)
+    return f"{cents // 100}.{cents % 100:02}"

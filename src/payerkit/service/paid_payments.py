@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, select, update
 
 from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.service.bills import Bill, find_bill, listed_id
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.execution import Bill, exact, read_payment_bill
-from payerkit.service.money import Rates, format_units
-from payerkit.service.payout_requests import find_payout_request, in_usd, listed_id, total_in_usd
+from payerkit.service.money import Rates, format_units, in_usd, whole_units
 from payerkit.service.payout_states import Transition, payout_transitions
 from payerkit.service.settings import Settings
 from payerkit.service.store import Store
-from payerkit.service.stored_rows import PaidRow, PaymentRow, RequestRow
+from payerkit.service.stored_rows import PaidRow, RequestRow
 from payerkit.service.wallet import read_rates
 
 _PAID = PaidRow.__table__
@@ -82,34 +83,12 @@ def list_paid(store: Store, wanted: PaymentFilter, limit: int, offset: int) -> d
         total = connection.scalar(select(func.count(PaidRow.id)).where(condition)) or 0
         query = select(_PAID).where(condition).order_by(PaidRow.id).limit(limit).offset(offset)
         rows = connection.execute(query).all()
-    bills = {request_id: find_bill_of(store, request_id) for request_id in {row.request_id for row in rows}}
+    bills = {request_id: find_bill(store, request_id) for request_id in {row.request_id for row in rows}}
     paid = {request_id: is_paid(store, request_id) for request_id in bills}
     return {
         "payments": [_payment(store, row, bills[row.request_id], has_been_paid=paid[row.request_id]) for row in rows],
         "pagination": {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(rows) < total},
     }
-
-
-@dataclass(frozen=True, slots=True)
-class FoundBill:
-    """A payment or a request, with what the user sent beside the order."""
-
-    bill: Bill
-    reference: str | None = None
-    customer: Mapping[str, Any] | None = None
-
-
-def find_bill_of(store: Store, request_id: str) -> FoundBill:
-    """Return the payment or the request with an id. Raises Problem (404) if there is none."""
-    request = find_payout_request(store, request_id)
-    if request is not None:
-        bill = Bill(request_id, request.payment_reference, request.order, is_payout=True)
-        return FoundBill(bill, request.body.get("reference"), request.body.get("customerInfo"))
-    there = (PaymentRow.request_id == request_id) & (PaymentRow.world_id == store.world_id)
-    found = read_payment_bill(store, there)
-    if found is None:
-        raise Problem(404, f"Request {request_id} not found")
-    return FoundBill(found)
 
 
 def paid_rows(store: Store, request_id: str) -> list[Row[Any]]:
@@ -132,36 +111,33 @@ def paid_record(store: Store, row: Row[Any]) -> dict[str, Any]:
 
 def read_request_state(store: Store, request_id: str) -> dict[str, Any]:
     """Return what is known of a request or a payment. Raises Problem (404) if there is none with this id."""
-    found = find_bill_of(store, request_id)
-    order, rows = found.bill.order, paid_rows(store, request_id)
+    bill, rows = find_bill(store, request_id), paid_rows(store, request_id)
     done = is_paid(store, request_id)
-    payments = [_payment(store, row, found, has_been_paid=done) for row in rows]
-    currency = find_currency(order["paymentCurrency"])
+    payments = [_payment(store, row, bill, has_been_paid=done) for row in rows]
     units = sum(int(paid_record(store, row)["amount"]) for row in rows)
+    amount, invoice = bill.order["amount"], currency_of(bill.order["invoiceCurrency"])
     return {
         "requestId": request_id,
-        "paymentReference": found.bill.payment_reference,
-        "reference": found.reference,
+        "paymentReference": bill.payment_reference,
+        "reference": bill.reference,
         "hasBeenPaid": done,
         "status": "paid" if done else "partially_paid" if rows else "pending",
         "isListening": not done,
-        "isCryptoToFiatAvailable": found.bill.is_payout,
+        "isCryptoToFiatAvailable": bill.is_payout,
         "txHash": rows[0].transaction_hash if rows else None,
-        "requestAmount": order["amount"],
-        "paidAmount": format_units(units, currency) if currency else str(units),
-        "amountInUsd": total_in_usd(order, read_rates(store)),
+        "requestAmount": amount,
+        "paidAmount": format_units(units, currency_of(bill.order["paymentCurrency"])),
+        "amountInUsd": in_usd(Fraction(Decimal(amount)), invoice, read_rates(store)),
         "conversionRate": None,
         "payments": payments,
         "fees": [fee for payment in payments for fee in payment["fees"]],
-        "customerInfo": found.customer,
+        "customerInfo": bill.customer,
     }
 
 
-def _payment(store: Store, row: Row[Any], found: FoundBill, *, has_been_paid: bool) -> dict[str, Any]:
+def _payment(store: Store, row: Row[Any], bill: Bill, *, has_been_paid: bool) -> dict[str, Any]:
     """Return a payment as listed."""
-    record, currency = paid_record(store, row), find_currency(row.payment_currency)
-    if currency is None:  # the token list is part of the program, and does not lose an entry
-        raise Problem(500, "A payment is in a currency that the sandbox does not know")
+    record, currency = paid_record(store, row), currency_of(row.payment_currency)
     return {
         "id": row.paid_id,
         "amount": format_units(int(record["amount"]), currency),
@@ -178,10 +154,18 @@ def _payment(store: Store, row: Row[Any], found: FoundBill, *, has_been_paid: bo
             "requestId": row.request_id,
             "paymentReference": row.payment_reference,
             "hasBeenPaid": has_been_paid,
-            "customerInfo": found.customer,
-            "reference": found.reference,
+            "customerInfo": bill.customer,
+            "reference": bill.reference,
         },
     }
+
+
+def currency_of(currency_id: str) -> Currency:
+    """Return the currency of a stored order or payment."""
+    currency = find_currency(currency_id)
+    if currency is None:  # the token list is part of the program, and does not lose an entry
+        raise Problem(500, "A payment is in a currency that the sandbox does not know")
+    return currency
 
 
 def list_fees(record: Mapping[str, Any], currency: Currency, rates: Rates) -> list[dict[str, str]]:
@@ -193,7 +177,7 @@ def list_fees(record: Mapping[str, Any], currency: Currency, rates: Rates) -> li
         "stage": "sending",
         "provider": "request-network",
         "amount": format_units(int(record["fee"]), currency),
-        "amountInUSD": in_usd(exact(record["fee"], currency.decimals), currency, rates),
+        "amountInUSD": in_usd(whole_units(record["fee"], currency), currency, rates),
         "currency": currency.id,
         "receiverAddress": record["feeAddress"],
         "network": currency.network,

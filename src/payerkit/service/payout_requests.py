@@ -1,18 +1,18 @@
-"""Requests that are paid out to bank accounts: created, turned into transactions, and reported on."""
+"""Requests that are paid out to bank accounts: created, and turned into transactions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from eth_utils import is_address, to_checksum_address
+from eth_utils import is_address
 from sqlalchemy import func, insert, select
 
-from payerkit.onchain.currencies import Currency, find_currency, native_currency
+from payerkit.onchain.currencies import find_currency, native_currency
+from payerkit.service.bills import OPERATOR_ADDRESS, find_request, order_to_operator
 from payerkit.service.clock import format_time
 from payerkit.service.encoding import payment_reference
 from payerkit.service.errors import Problem
@@ -24,14 +24,8 @@ from payerkit.service.store import Store
 from payerkit.service.stored_rows import RequestRow
 from payerkit.service.wallet import read_holdings, read_rates
 
-OPERATOR_ADDRESS = to_checksum_address("0x" + "0ff0" * 10)
-"""Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
-
 _PAYOUT_CURRENCIES = {"USDC-mainnet", "USDC-matic", "USDC-arbitrum-one", "fUSDC-sepolia"}
 """What can be paid out to a bank (operator's documentation): USDC on four networks."""
-
-_RENAMED = {"usdc-sepolia": "fUSDC-sepolia"}
-"""Ids of newer documentation for tokens that the token list has under another id; the address is the same."""
 
 QUOTE_SECONDS = 900
 """How long the amounts of a payment are promised; invented."""
@@ -61,38 +55,9 @@ _LEAST = {
 """The least amounts of payouts by the account's currency, for some by its rails (operator's documentation, 2025-11)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PayoutRequest:
-    """A stored request. body: as it was sent. payment_reference: as text, with 0x."""
-
-    request_id: str
-    payment_reference: str
-    body: Mapping[str, Any]
-
-    @property
-    def order(self) -> dict[str, str]:
-        """The order that pays it: its payee is the operator."""
-        return order_body(self.body)
-
-
-def order_body(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the body of a request as an order to the operator, with the currency under the id of the token list."""
-    return {
-        "payee": OPERATOR_ADDRESS,
-        "amount": str(body["amount"]),
-        "invoiceCurrency": str(body["invoiceCurrency"]),
-        "paymentCurrency": listed_id(str(body["paymentCurrency"])),
-    }
-
-
-def listed_id(currency: str) -> str:
-    """Return the id that the token list has for a currency; one that it does not have stays as it is."""
-    return _RENAMED.get(currency.lower(), currency)
-
-
 def create_payout_request(store: Store, body: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """Store a request and return the response's body. Raises Problem for one that cannot be paid out."""
-    order = check_order(order_body(body), read_rates(store), settings.fee_rate)
+    order = check_order(order_to_operator(body), read_rates(store), settings.fee_rate)
     if order.currency.id not in _PAYOUT_CURRENCIES:
         listed = ", ".join(sorted(_PAYOUT_CURRENCIES))
         message = f"cannot be paid out to a bank; choose one of {listed}"
@@ -120,27 +85,6 @@ def create_payout_request(store: Store, body: Mapping[str, Any], settings: Setti
     return store.database.retry_conflicts(attempt)
 
 
-def find_payout_request(store: Store, request_id: str) -> PayoutRequest | None:
-    """Return a request of this world, or None."""
-    there = (RequestRow.request_id == request_id) & (RequestRow.world_id == store.world_id)
-    return _read_request(store, there)
-
-
-def find_by_payment_reference(store: Store, reference: str) -> PayoutRequest | None:
-    """Return the request of this world with a reference on the blockchain, or None."""
-    there = (RequestRow.payment_reference == reference) & (RequestRow.world_id == store.world_id)
-    return _read_request(store, there)
-
-
-def _read_request(store: Store, there: Any) -> PayoutRequest | None:
-    with store.database.read() as connection:
-        row = connection.execute(select(RequestRow.__table__).where(there)).first()
-    if row is None:
-        return None
-    body = store.database.cipher.unseal(f"request {row.request_id}", row.sealed)
-    return PayoutRequest(row.request_id, row.payment_reference, body)
-
-
 def pay_request(
     store: Store,
     request_id: str,
@@ -150,9 +94,7 @@ def pay_request(
     settings: Settings,
 ) -> dict[str, Any]:
     """Return the transactions that pay a request out to an account. Raises Problem if that is not possible yet."""
-    request = find_payout_request(store, request_id)
-    if request is None:
-        raise Problem(404, f"Request {request_id} not found")
+    request = find_request(store, request_id)
     if wallet is not None and not (wallet.startswith("0x") and is_address(wallet)):
         raise Problem.of_field("wallet", "must be an address: 0x and 40 hex digits", "address_format")
     account = find_payable_account(store, client_user_id, detail_id)
@@ -199,17 +141,3 @@ def _check_least(order: Mapping[str, str], account: Mapping[str, Any], rates: Ra
     if Fraction(Decimal(order["amount"])) * rates.exchange_rate(invoice, paid_out) < least:
         message = f"is below the least amount: {least} {currency} by {rails} rails"
         raise Problem.of_field("amount", message, "below_currency_limit")
-
-
-def total_in_usd(order: Mapping[str, str], rates: Rates) -> str:
-    """Return the amount of an order in US dollars, rounded down to cents."""
-    invoice = find_currency(order["invoiceCurrency"])
-    if invoice is None:
-        return "0.00"
-    return in_usd(Fraction(Decimal(order["amount"])), invoice, rates)
-
-
-def in_usd(units: Fraction, currency: Currency, rates: Rates) -> str:
-    """Return an amount in US dollars, rounded down to cents."""
-    cents = int(units * Fraction(rates.usd(currency)) * 100)
-    return f"{cents // 100}.{cents % 100:02}"

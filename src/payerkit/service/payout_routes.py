@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 
 from payerkit.service import payout_schemas as schemas
+from payerkit.service.bills import OPERATOR_ADDRESS
 from payerkit.service.document import ANY_CALL, API_CALL, WRITE, describe_refusals
 from payerkit.service.errors import Problem
 from payerkit.service.execution import execute
 from payerkit.service.fired_events import firing
 from payerkit.service.paid_payments import PaymentFilter, decide_payouts, list_paid, read_request_state
-from payerkit.service.payout_requests import OPERATOR_ADDRESS, create_payout_request, pay_request
+from payerkit.service.payout_requests import create_payout_request, pay_request
 from payerkit.service.routes import RequestPathId, SettingsDep, StoreDep, api_key_header
 from payerkit.service.schemas import Id
 
