@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -362,20 +363,37 @@ def test_a_delivery_is_dropped_in_the_end(client: payerkit.SandboxClient) -> Non
     assert ["0", "1", "2", "3", "0"] == [each.headers[RETRY_COUNT] for each in receiver.ledger]
 
 
+def senders() -> list[str]:
+    """Return the names of the threads that deliver events."""
+    return [each.name for each in threading.enumerate() if each.name == "payerkit-events"]
+
+
 @pytest.mark.slow
 def test_deliveries_end(client: payerkit.SandboxClient) -> None:
-    """With None, with another receiver, and with the client."""
-    with FarEnd([reply(200)]) as one, FarEnd([reply(200)]) as other:
+    """With another receiver and with None; a receiver that comes later gets all events."""
+    with FarEnd([reply(200)]) as one, FarEnd([reply(200)]) as other, FarEnd([reply(200)] * 2) as last:
         client.sandbox.send_events(one.url)
         client.sandbox.send_events(other.url)
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, USER)
         wait_until(lambda: len(other.ledger) == 1)
         client.sandbox.send_events(None)
+        assert [] == senders()
         client.sandbox.complete_kyc(USER)
+        client.sandbox.send_events(last.url)
+        wait_until(lambda: len(last.ledger) == 2)
+        client.sandbox.send_events(None)
 
         assert [] == one.ledger
         assert 1 == len(other.ledger)
+
+
+def test_deliveries_end_with_the_client() -> None:
+    """Its thread ends by itself."""
+    with payerkit.sandbox(seed=1, clock="manual") as client, FarEnd([]) as receiver:
+        client.sandbox.send_events(receiver.url)
+        assert ["payerkit-events"] == senders()
+    wait_until(lambda: not senders())
 
 
 @pytest.mark.parametrize("to", ["events.jsonl", "ftp://127.0.0.1/", "http://example.com/", "http:///x", 5, ""])

@@ -344,11 +344,20 @@ def test_payments_are_filtered_and_paged(client: payerkit.SandboxClient) -> None
 
 
 @pytest.mark.parametrize(
-    "query", [{}, {"fromDate": "2026-01-01T00:00:00Z"}, {"type": "x"}, {"type": "direct", "fromDate": "yesterday"}]
+    ("query", "words"),
+    [
+        ({}, "Give at least one filter"),
+        ({"fromDate": "2026-01-01T00:00:00Z"}, "Give at least one filter"),
+        ({"type": "x"}, "type: "),
+        ({"type": "direct", "fromDate": "yesterday"}, "from_date: must be a time with its zone"),
+        ({"type": "direct", "toDate": "2026-01-01T00:00:00"}, "to_date: must be a time with its zone"),
+    ],
 )
-def test_a_list_without_a_filter_is_refused(module_client: payerkit.SandboxClient, query: dict[str, str]) -> None:
+def test_a_list_without_a_filter_is_refused(
+    module_client: payerkit.SandboxClient, query: dict[str, str], words: str
+) -> None:
     """At least one filter is needed, and a time has its zone."""
-    with pytest.raises(Refused):
+    with pytest.raises(Refused, match=words):
         payments(module_client, **query)
 
 

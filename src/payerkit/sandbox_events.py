@@ -54,7 +54,8 @@ def fetch_events(client: Client, after: int = 0) -> list[Fired]:
             operation="events",
             method="POST",
             route="/sandbox/events",
-            body=RequestBody({"after": last}),
+            query={"after": str(last)},
+            body=RequestBody({}),
             read=_read_events,
             idempotent=True,
             if_unknown="It is safe to call it again.",
@@ -157,9 +158,10 @@ class EventSender:
             after = fired[-1].number if fired else after
             new = with_duplicates([each.delivery for each in fired], self._duplicates)
             waiting += [(0.0, delivery) for delivery in new]
-            due = [each for each in waiting if each[0] <= time.monotonic()]
-            waiting = [each for each in waiting if each not in due]
-            for _, delivery in due:
+            now = time.monotonic()
+            due = [delivery for at, delivery in waiting if at <= now]
+            waiting = [(at, delivery) for at, delivery in waiting if at > now]
+            for delivery in due:
                 if not self._stopped.is_set() and not self._deliver(delivery):
                     waiting += self._retry_of(delivery)
         self._transport.close()

@@ -134,13 +134,7 @@ class FaultsRequest(TypedDict):
 
 
 MAX_NUMBER = 2**53 - 1
-"""The largest number of a ledger entry that may be asked for: what every JSON parser reads exactly."""
-
-
-class EventsRequest(TypedDict):
-    """After which event to begin; 0 for all."""
-
-    after: Annotated[int, Field(ge=0, le=MAX_NUMBER, strict=True, examples=[0])]
+"""The largest number of a ledger entry or an event that may be asked for: what every JSON parser reads exactly."""
 
 
 class FiredEvent(TypedDict):
@@ -318,10 +312,15 @@ async def put_faults(body: FaultsRequest, faults: Annotated[FaultInjector, from_
 
 
 @router.post("/events", operation_id="sandbox_fire_events", summary="Fire the events that are due", responses=WRITE)
-def post_events(body: EventsRequest, store: StoreDep, settings: SettingsDep) -> EventsResponse:
-    """Fire what is due by the clock, and return the events after a number, at most 1,000 per call."""
+def post_events(
+    _body: EmptyRequest,
+    store: StoreDep,
+    settings: SettingsDep,
+    after: Annotated[int, Query(ge=0, le=MAX_NUMBER, description="Return only events after this number.")] = 0,
+) -> EventsResponse:
+    """Fire what is due by the clock, and return the events, at most 1,000 per call."""
     fire_due(store, settings)
-    events: Any = list_events(store, body["after"], 1000)
+    events: Any = list_events(store, after, 1000)
     return {"events": events}
 
 
