@@ -83,6 +83,19 @@ def query_of(service: FarEnd, place: int) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(service.ledger[place].target).query))
 
 
+def test_a_request_shows_its_reference_and_its_order() -> None:
+    """A reference that payerkit made is seen nowhere else; one that holds an e-mail address is masked."""
+    request = created()
+    shown = payerkit.PaymentRequest.read(CREATED, order=PayoutOrder(**PAYOUT, reference="john.doe@example.com"))
+
+    assert "reference='invoice-001'" in repr(request)
+    assert ("Reference", "invoice-001") in request.rows()
+    assert ("Order", "25.50 USD, paid in USDC-sepolia") in request.rows()
+    assert ("Reference", "••••") in shown.rows()
+    assert "john.doe" not in repr(shown)
+    assert "Order" not in dict(PaymentRequest.read(CREATED).rows())
+
+
 @pytest.mark.parametrize("status", [200, 201])  # the documentation says 201, some clients take 200
 def test_a_request_is_created_as_published(status: int) -> None:
     """The body is the published one with a reference of ours, and no payee."""

@@ -127,6 +127,15 @@ def read_time(value: object) -> datetime | None:
         return None
 
 
+_PANDAS_YEARS = range(1678, 2262)
+"""The years of which pandas has all times, to the nanosecond."""
+
+
+def pandas_time(time: datetime | None) -> datetime | None:
+    """Return a time that pandas can hold; None for one that is too early or too late."""
+    return time if time is not None and time.year in _PANDAS_YEARS else None
+
+
 _DECIMAL = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,2})?")
 
 

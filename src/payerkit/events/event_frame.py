@@ -17,7 +17,7 @@ from payerkit.events.event_lines import Delivery
 from payerkit.events.event_sources import EventSource, read_deliveries
 from payerkit.events.signature import Secret, is_signed, read_secrets
 from payerkit.masking import mask
-from payerkit.wire import parse_json, wire_name
+from payerkit.wire import pandas_time, parse_json, wire_name
 
 _TIME: Final = "datetime64[ns, UTC]"
 
@@ -62,9 +62,6 @@ _SAME = (
 """What an event and its variants have in common; their times may differ by a moment."""
 
 SignatureState = Literal["valid", "unchecked", "invalid", "unreadable"]
-
-_YEARS = range(1678, 2262)
-"""Those that pandas has times of."""
 
 
 @without_internal_frames
@@ -133,7 +130,7 @@ class _Row:
         """Return the columns that have a value."""
         cells: dict[str, Any] = {"amount": None, "signature": self.signature, "deliveries": self.deliveries}
         if self.first is not None:
-            cells |= {"delivery": self.first.delivery_id, "received_at": _pandas_time(self.first.received_at)}
+            cells |= {"delivery": self.first.delivery_id, "received_at": pandas_time(self.first.received_at)}
             cells |= {"retry_count": self.retry_count, "is_test": self.first.is_test}
         if self.event is not None:
             cells |= _event_cells(self.event, reveal=reveal)
@@ -148,14 +145,10 @@ def _event_cells(event: Event, *, reveal: bool) -> dict[str, Any]:
     shown = said if reveal else {name: mask(wire_name(name), value) for name, value in said.items()}
     return shown | {
         "event": event.kind or None,
-        "timestamp": _pandas_time(event.timestamp),
+        "timestamp": pandas_time(event.timestamp),
         "amount": event.amount if event.amount is not None else event.refund_amount,
         "reason": reason,
     }
-
-
-def _pandas_time(time: datetime | None) -> datetime | None:
-    return time if time is not None and time.year in _YEARS else None
 
 
 def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None) -> list[_Row]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, Strict, StrictBool
 
+from payerkit import html
+from payerkit.masking import mask
 from payerkit.models.requests import PayoutOrder
 from payerkit.models.responses import Response
 from payerkit.wire import read_decimal
@@ -66,6 +69,19 @@ class PaymentRequest(Response):
     def environment(self) -> str | None:
         """Where it was created: "sandbox", "staging" or "live"."""
         return self._environment
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the titles and values of a table, with the reference and the order that were sent."""
+        if self._order is None:
+            return super().rows()
+        order = f"{self._order.amount} {self._order.invoice_currency}, paid in {self._order.payment_currency}"
+        sent = {"Reference": mask("reference", self.reference), "Order": order}
+        return super().rows() + [(title, html.escape(value)) for title, value in sent.items() if value]
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from super().__repr_args__()
+        if self.reference:
+            yield "reference", mask("reference", self.reference)
 
 
 class RequestStatus(Response):

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
 import pandas as pd
 
 from payerkit.checks.schema import MASK
-from payerkit.masking import holds_email
+from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
-from payerkit.wire import first, our_name, read_decimal, read_time
+from payerkit.wire import first, our_name, pandas_time, read_decimal, read_time
 
 TIME: Final = "datetime64[ns, UTC]"
 
@@ -53,9 +52,6 @@ _OF_REQUEST = {"request_id": "requestId", "payment_reference": "paymentReference
 
 _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
-_YEARS = range(1678, 2262)
-"""Those that pandas has times of."""
-
 
 def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
@@ -70,8 +66,8 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
     customers = (_member(record, "request").get("customerInfo") for record in records)
     table["customer"] = pd.array([_customer(each, reveal=reveal) for each in customers], dtype="string")
     table["duplicate_of"] = pd.array(find_duplicates(table), dtype="Int64")
-    shown = [shown_reference(row["reference"], reveal=reveal) for row in rows]
-    table["reference"] = pd.array(shown, dtype="string")
+    if not reveal:  # the duplicates were found by the references as they are
+        table["reference"] = pd.array([mask("reference", row["reference"]) for row in rows], dtype="string")
     return table
 
 
@@ -100,16 +96,6 @@ def find_duplicates(table: pd.DataFrame) -> list[int | None]:
             if payment_id is None:
                 without_id[key] = number
     return found
-
-
-def pandas_time(time: datetime | None) -> datetime | None:
-    """Return a time that pandas has; None for one that is too early or too late."""
-    return time if time is not None and time.year in _YEARS else None
-
-
-def shown_reference(reference: str | None, *, reveal: bool = False) -> str | None:
-    """Return a reference of the user's, masked if it holds an e-mail address."""
-    return MASK if reference is not None and not reveal and holds_email(reference) else reference
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:

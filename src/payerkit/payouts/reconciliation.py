@@ -27,10 +27,11 @@ import pandas as pd
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_word
+from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
 from payerkit.payouts.coverage import Coverage, SeenPayment, cover
 from payerkit.payouts.expected_orders import ID_NAMES, ExpectedOrder, read_expected_orders
-from payerkit.payouts.payment_frame import DTYPES, TIME, find_duplicates, shown_reference
+from payerkit.payouts.payment_frame import DTYPES, TIME, find_duplicates
 from payerkit.payouts.payout_news import NewsIndex, PayoutEvent, PayoutNews, ids_of, read_times, rows_of
 from payerkit.wire import read_decimal
 from payerkit.wording import count_of
@@ -174,7 +175,7 @@ def _check_references(orders: Iterable[_Matched], unmatched: Iterable[dict[str, 
     for number, each in enumerate(orders, 1):
         order = each.order
         is_known = each.rows or order.request_id or order.payment_reference
-        if is_hidden and not is_known and shown_reference(order.reference) == MASK:
+        if is_hidden and not is_known and mask("reference", order.reference) == MASK:
             raise InvalidInput(
                 f"payments: references that hold an e-mail address are masked, as that of orders, line {number}, would "
                 "be. Read them with list_payments(..., reveal=True), or give the orders their request_id."
@@ -196,7 +197,7 @@ def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[
     state = _state(coverage, told)
     advice = _advice(state, order, seen, coverage, latest, has_events=has_events)
     return {
-        "reference": shown_reference(order.reference or _first(matched.rows, "reference")),
+        "reference": mask("reference", order.reference or _first(matched.rows, "reference")),
         "request_id": order.request_id or _first(matched.rows, "request_id"),
         "amount": order.amount,
         "invoice_currency": order.invoice_currency,
@@ -221,7 +222,7 @@ def _unmatched_row(row: dict[str, Any], news: NewsIndex) -> dict[str, Any]:
     if row["candidates"]:
         why = f"{count_of(row['candidates'], 'order')} have its reference: find out for which it was."
     return {
-        "reference": shown_reference(row["reference"]),
+        "reference": mask("reference", row["reference"]),
         "request_id": row["request_id"],
         "amount": None,
         "state": "unmatched",
