@@ -119,7 +119,9 @@ def test_every_part_has_its_floor() -> None:
     assert parts == {name for names in FLOORS for name in names}
 
 
-@pytest.mark.parametrize("folder", ["bulk", "events", "forms", "policy", "review", "signing", "tables", "widgets"])
+@pytest.mark.parametrize(
+    "folder", ["bulk", "events", "forms", "payouts", "policy", "review", "signing", "tables", "widgets"]
+)
 def test_every_module_is_in_the_map_of_its_folder(folder: str) -> None:
     """A reader finds each module of a large folder by its subject, and none that is gone."""
     named = re.findall(

@@ -78,7 +78,7 @@ def test_an_order_without_a_payment_is_not_called_unpaid() -> None:
 
     assert ("not_paid", 0, 0, "payer") == (row["state"], row["times_paid"], row["payments"], row["whose_move"])
     assert pd.isna(row["paid"])
-    assert "no proof" in row["what_to_do"]
+    assert "does not prove" in row["what_to_do"]
 
 
 def test_a_paid_order() -> None:

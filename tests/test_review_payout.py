@@ -253,7 +253,7 @@ FAILED = NotSent("GET /v2/request/{requestId} could not be sent (no network).")
 PAID: list[tuple[str, bool | PayerkitError | None, str, str, str]] = [
     ("not paid", False, "ok", "paid_not_yet", "is not paid yet"),
     ("paid", True, "stop", "paid_already", "is paid already"),
-    ("not said", None, "look", "paid_unknown", "The service does not say it."),
+    ("not said", None, "look", "paid_unknown", "The service does not say."),
     ("not asked, as the network failed", FAILED, "look", "paid_unknown", "could not be sent"),
     ("unknown there", NotFound("The service does not know it."), "look", "paid_unknown", "does not know it"),
 ]
@@ -296,7 +296,7 @@ def test_that_nobody_asked_is_shown() -> None:
     asked = found(check_payment(paying(), policy=AGREED), "paid_unasked")
 
     assert ("info", True) == (asked.severity, asked.unchecked)
-    assert "Whether this request is paid already was not asked." in str(paying().card())
+    assert "The service was not asked whether this request is paid already." in str(paying().card())
 
 
 @pytest.mark.parametrize("client", [5, "sandbox", object()])
@@ -361,7 +361,7 @@ def test_the_card_names_the_account() -> None:
     assert f"Pays 10 fUSDC on Sepolia to 0x6923...C7D7 (Operator) for {NAMED}, no fee, two signatures." == card.sentence
     assert "bank account      ••••3489 at Chase (USD, local)  (as sent)" in text
     assert "payee             none: the operator is paid  (as sent)" in text
-    assert "? Account: That the money is paid out to the account ••••3489" in text
+    assert "? Account: No transaction names the account ••••3489" in text
     assert "file's own word" not in text
     assert all("••••3489 at Chase" in shown and NUMBER not in shown for shown in (text, page))
 

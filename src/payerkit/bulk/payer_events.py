@@ -12,14 +12,14 @@ import pandas as pd
 from payerkit.bulk.snapshots import Snapshot
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput
+from payerkit.events.event_frame import believed_events
 from payerkit.masking import holds_email
 
 _PAYER, _ACCOUNT = "compliance.updated", "payment_detail.updated"
 
 _TEXTS = ("event", "client_user_id", "payment_details_id", "kyc_status", "agreement_status", "status", "reason")
-_FLAGS = ("is_compliant", "is_test")
 _TIMES = ("timestamp", "received_at")
-_NEEDED = (*_TEXTS, *_FLAGS, *_TIMES, "signature")
+_NEEDED = (*_TEXTS, "is_compliant", *_TIMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,16 @@ class PayerEvents:
 
     @classmethod
     def read(cls, events: Any) -> Self:
-        """Return what a frame of events says; None is none. Raises InvalidInput for anything else.
+        """Return what a frame of events says, nothing for None. Raises InvalidInput for anything else.
 
         Tests, and events whose signature does not match, say nothing.
         """
         if events is None:
             return cls({}, {})
-        if not isinstance(events, pd.DataFrame) or not set(_NEEDED) <= set(events.columns):
-            raise InvalidInput("events: expected a result of read_events(), with all its columns.")
         payers: dict[str, list[StatusReport]] = {}
         accounts: dict[str, list[StatusReport]] = {}
         has_masked_ids = False
-        for row in _rows(events):
+        for row in _rows(believed_events(events, _NEEDED)):
             if row["event"] == _PAYER and row["client_user_id"]:
                 has_masked_ids |= row["client_user_id"] == MASK
                 states = (row["kyc_status"], row["agreement_status"], row["is_compliant"])
@@ -66,7 +64,7 @@ class PayerEvents:
         return cls(payers, accounts, has_masked_ids)
 
     def require_ids(self, ids: Iterable[str]) -> None:
-        """Raise InvalidInput if events of these payers cannot be told, since their ids are masked."""
+        """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
         if self.has_masked_ids and any(map(holds_email, ids)):
             raise InvalidInput(
                 "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
@@ -112,9 +110,7 @@ def _report(row: Mapping[str, Any], states: tuple[Any, ...]) -> StatusReport:
 
 
 def _rows(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
-    """Return the events that may be believed, by time; a frame may come from a file, in which all is text."""
-    events = events[_told(events["signature"], "valid") | _told(events["signature"], "unchecked")]
-    events = events[~_told(events["is_test"], "true")]
+    """Return the events by time; the frame may come from a file, in which all is text."""
     columns: dict[str, Any] = {name: events[name].astype("string") for name in _TEXTS}
     columns["is_compliant"] = events["is_compliant"].astype("string").str.lower().map({"true": True, "false": False})
     for name in _TIMES:
@@ -123,8 +119,3 @@ def _rows(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
     order = table["timestamp"].fillna(table["received_at"]).sort_values(kind="stable").index
     table = table.astype(object).where(table.notna(), None)
     return table.loc[order].to_dict("records")  # type: ignore[return-value]  # its names are text
-
-
-def _told(column: pd.Series[Any], word: str) -> pd.Series[bool]:
-    """Return where a column has a word."""
-    return column.astype("string").str.lower().eq(word).fillna(value=False).astype(bool)

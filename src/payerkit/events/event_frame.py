@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
-from payerkit.errors import without_internal_frames
+from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.events.event import Event
 from payerkit.events.event_lines import Delivery
 from payerkit.events.event_sources import EventSource, read_deliveries
@@ -102,6 +102,18 @@ def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bo
     rows = _rows(read_deliveries(source), secrets)
     table = pd.DataFrame([row.cells(reveal=reveal is True) for row in rows], columns=list(_DTYPES), dtype=object)
     return table.astype(_DTYPES)
+
+
+def believed_events(events: Any, columns: Iterable[str]) -> pd.DataFrame:
+    """Return the rows of a frame of `read_events` that may be believed: no tests, no signatures that do not match.
+
+    The frame may come from a file, in which all is text. Raises InvalidInput for anything else, also if a column is
+    missing.
+    """
+    if not isinstance(events, pd.DataFrame) or not {*columns, "signature", "is_test"} <= set(events.columns):
+        raise InvalidInput("events: expected a result of read_events(), with all its columns.")
+    signature, is_test = (events[name].astype("string").str.lower() for name in ("signature", "is_test"))
+    return events[signature.isin(["valid", "unchecked"]) & ~is_test.eq("true").fillna(value=False)]
 
 
 @dataclass(slots=True)

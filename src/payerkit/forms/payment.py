@@ -186,7 +186,7 @@ class PaymentForm(Form):
         """Ask whether the payment is paid, as the button does; the form shows it, too: **beyond the specification**.
 
         Returns:
-            What the service says about the request. What the bank does stands in events only.
+            What the service says about the request. Only events say what the bank does.
 
         Raises:
             InvalidInput: Nothing was sent, or the payment has no request id.

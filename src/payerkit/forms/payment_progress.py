@@ -88,12 +88,12 @@ class PaymentProgress:
     def _details(self, status: RequestStatus) -> str:
         """Return what else the service says: whether a part of it is paid, and by which transaction."""
         is_part = bool(status.paid_amount) and not self.is_paid
-        part = f"A part of it is there: {status.paid_amount:f}." if is_part else ""
+        part = f"Paid in part: {status.paid_amount:f}." if is_part else ""
         by = f"By the transaction {status.tx_hash}." if status.tx_hash else ""
         return " ".join(filter(None, [part, by])) or ("" if self.is_paid else _NOT_SEEN)
 
 
-_WORDS = {True: "paid", False: "not paid yet", None: "no word whether it is paid"}
+_WORDS = {True: "paid", False: "not paid yet", None: "paid or not: the service does not say"}
 
 
 def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:

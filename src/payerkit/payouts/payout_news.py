@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput
+from payerkit.events.event_frame import believed_events
 from payerkit.explanations import explain_word
 from payerkit.payouts.payment_frame import TIME
 from payerkit.wire import read_decimal
 
 _NEEDED = (
     *("event", "timestamp", "received_at", "request_id", "payment_reference", "sub_status", "amount", "currency"),
-    *("payment_currency", "tx_hash", "reason", "signature", "is_test"),
+    *("payment_currency", "tx_hash", "reason"),
 )
 
 _PAID = {"payment.confirmed": True, "payment.partial": False}
@@ -97,14 +97,10 @@ class NewsIndex:
 
     @classmethod
     def of(cls, events: Any) -> Self:
-        """Return the events of a frame that are proven, or empty for None. Raises InvalidInput for anything else."""
+        """Return the believable events of a frame, nothing for None. Raises InvalidInput for anything else."""
         if events is None:
             return cls(())
-        if not isinstance(events, pd.DataFrame) or not set(_NEEDED) <= set(events.columns):
-            raise InvalidInput("events: expected a result of read_events(), with all its columns.")
-        known = events[list(_NEEDED)]
-        is_proven = known["signature"].astype("string").isin(["valid", "unchecked"])
-        known = known[is_proven & ~known["is_test"].astype("string").str.lower().eq("true").fillna(value=False)]
+        known = believed_events(events, _NEEDED)[list(_NEEDED)]
         known = known[known["event"].astype("string").str.startswith("payment.").fillna(value=False)]
         said, came = (read_times(known[name]) for name in ("timestamp", "received_at"))
         known = known.assign(timestamp=said.fillna(came), has_time=said.notna())

@@ -72,7 +72,7 @@ STATE_OF_WORD = {
     "insufficient_funds": "failed",
     "retry_required": "failed",
 }
-"""The state of an order by the last off-ramp status; None where the payments decide. A test holds that each is here."""
+"""The state of an order by the last off-ramp status, for every documented one; None where the payments decide."""
 
 _HAS_ARRIVED = ("on_its_way", "at_the_bank", "bounced")
 """States that prove that the crypto arrived, even if no payment is listed."""
@@ -218,9 +218,9 @@ def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[
 def _unmatched_row(row: dict[str, Any], news: NewsIndex) -> dict[str, Any]:
     """Return the row of a payment that is for none of the orders."""
     paid = _of_row(row)
-    why = "No order has its request id or reference: find out what it was for."
+    why = "No order has its request id or reference: find out what it pays."
     if row["candidates"]:
-        why = f"{count_of(row['candidates'], 'order')} have its reference: find out for which it was."
+        why = f"{count_of(row['candidates'], 'order')} have its reference: find out which of them it pays."
     return {
         "reference": mask("reference", row["reference"]),
         "request_id": row["request_id"],
@@ -316,9 +316,11 @@ class _Advice:
 
 _ADVICE = {
     "not_paid": _Advice(
-        "payer", "No payment is known, which is no proof: ask get_request(), and have the payer sign if it is not paid."
+        "payer",
+        "No payment is known, which does not prove that there is none: call get_request(), and have the payer sign if "
+        "it is unpaid.",
     ),
-    "unclear": _Advice("you", "Compare the payments with the order; get_request() has the service's word."),
+    "unclear": _Advice("you", "Compare the payments with the order; get_request() returns what the service says."),
     "refunded": _Advice("you", "The crypto was given back. If the money is still owed, create a new request."),
 }
 
@@ -339,7 +341,7 @@ def _advice(
         return _rest_due(order, coverage)
     found = _of_bank(order, latest, has_events=has_events)
     if state == "paid_twice" and coverage is not None:
-        return found.after(f"Paid {coverage.times} times: have what was paid too much given back.")
+        return found.after(f"Paid {coverage.times} times: have the surplus returned.")
     if coverage is not None and coverage.excess is not None:
         return found.after(f"{format_number(coverage.excess)} more than ordered was paid: settle it with the payer.")
     if coverage is not None and coverage.times is None and len(seen) > 1:

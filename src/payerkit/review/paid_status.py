@@ -27,4 +27,4 @@ class PaidStatus:
             paid = client.has_been_paid(request_id)
         except PayerkitError as error:
             return cls(None, error.message)
-        return cls(paid, "The service does not say it." if paid is None else "")
+        return cls(paid, "The service does not say." if paid is None else "")
