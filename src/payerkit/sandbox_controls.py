@@ -260,7 +260,7 @@ class SandboxControls:
     def pay(self, payment: Payment, *, wallet: str | None = None) -> str:
         """Sign and send the transactions of a payment, as its wallet does: all of them, or none.
 
-        The demo wallet pays, whatever its address is said to be. To pay twice is possible, as it is on a blockchain.
+        The demo wallet pays, whatever address is given. Paying twice is possible, as on a blockchain.
 
         Args:
             payment: A payment of this sandbox, from `initiate_payment`, `request_payment` or `read_payment`.

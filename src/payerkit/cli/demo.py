@@ -54,7 +54,7 @@ def run(_: Namespace) -> int:
 
 
 def _pay_account(client: payerkit.SandboxClient, client_user_id: str, payment_details_id: str | None) -> None:
-    """Pay the stored account, and print what becomes of it."""
+    """Pay the stored account, and print how the money reaches the bank."""
     client.sandbox.complete_kyc(client_user_id)
     request = payerkit.create_request(client, PAYOUT)
     payment = payerkit.request_payment(
@@ -67,7 +67,8 @@ def _pay_account(client: payerkit.SandboxClient, client_user_id: str, payment_de
     status = payerkit.get_request(client, str(request.request_id))
     events = payerkit.read_events(client.sandbox.events())
     steps = ", ".join(events["sub_status"].dropna())
-    _print_step(title, sentence, paid, f"paid on the blockchain: {status.has_been_paid}", f"events: {steps}")
+    seen = f"paid on the blockchain: {status.has_been_paid}"
+    _print_step(title, sentence, paid, seen, f"what events say of the payout: {steps}")
 
 
 def _print_step(title: str, *lines: str) -> None:
