@@ -180,6 +180,7 @@ def test_a_stored_account_is_paid_by_keyboard(notebook: NotebookPage) -> None:
     keyboard = notebook.page.keyboard
     notebook.control("Receiver").focus()
     keyboard.type("A st")
+    notebook.wait_idle()  # the first letter chooses a wallet, whose fields come and go
     notebook.control("Payer").press_sequentially("user-123")
     keyboard.press("Enter")
     account = notebook.control("Bank account")
