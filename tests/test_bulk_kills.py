@@ -57,9 +57,9 @@ class Case:
 
 CASES = [
     Case(seed=1, payers=956, workers=16),
-    Case(seed=2, payers=286, workers=8),
-    Case(seed=3, payers=286, workers=3),
-    Case(seed=4, payers=286, workers=3, latency=0.02),
+    Case(seed=2, payers=143, workers=8),
+    Case(seed=3, payers=143, workers=3),
+    Case(seed=4, payers=143, workers=3, latency=0.02),
 ]
 """956 payers are a table of 1,000 rows."""
 pytestmark = pytest.mark.slow  # `test_bulk_journal` has single kills, each at its moment, in every run

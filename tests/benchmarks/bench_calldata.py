@@ -19,7 +19,7 @@ from rounds import ratios, report
 import payerkit
 from payerkit.onchain.functions import functions
 
-CALLS, ROUNDS = 100_000, 9
+CALLS, ROUNDS = 100_000, 3
 TOKEN = "0x" + "11" * 20
 TYPES = {
     f"0x{selector.hex()}": [part.canonical for part in function.arguments.parts]

@@ -19,7 +19,7 @@ from rounds import ratios, report
 import payerkit
 from published import BANK_DETAILS, PAYER, PUBLISHED
 
-TABLE, TABLE_ROUNDS = 100_000, 3
+TABLE, TABLE_ROUNDS = 40_000, 3
 BODY, BODY_ROUNDS = 2_000, 21
 BAD = ["", "  ", "x\u200b", None, "12", "1985-02-30", "UK"]
 """What one row in a hundred has in one of its cells."""

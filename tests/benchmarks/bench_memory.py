@@ -181,7 +181,7 @@ def check_planning(count: int) -> bool:
 def main() -> int:
     """Print the values; return 1 if a gate is missed."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--workers", type=int, default=256)
     options = parser.parse_args()
     few, rows = Table(payers(options.rows // 10)), Table(payers(options.rows))
