@@ -70,7 +70,8 @@ def match_names(schema: Schema, names: Iterable[object]) -> tuple[dict[str, int]
 
 def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:
     """Return the errors of unwrapped values by field name, in the order of the fields."""
-    found = (check_field(schema, name, values.get(name)) for name in schema.fields)
+    due = (name for name, field in schema.fields.items() if field.required or name in values)
+    found = (check_field(schema, name, values.get(name)) for name in due)
     return [error for error in found if error is not None]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from eth_utils import is_address, to_checksum_address
@@ -91,20 +92,32 @@ def execute(store: Store, body: Mapping[str, Any], settings: Settings) -> str:
         "paymentDetailsId": body.get("paymentDetailsId") if bill.is_payout else None,
     }
 
-    def attempt() -> str:
-        ordinal = store.ordinal(select(func.count(PaidRow.id)).where(PaidRow.request_id == bill.request_id))
-        paid_id = store.identifiers.uuid("paid", bill.request_id, ordinal)
-        transaction = "0x" + store.identifiers.token_bytes(32, "transaction", bill.request_id, ordinal).hex()
-        sealed = store.database.cipher.seal(f"paid {paid_id}", record)
-        now = store.now()
-        with store.database.write() as connection:
-            currencies = [order.currency, *([coin] if coin else [])]
-            change_holdings(connection, store, currencies, lambda before: _spend(before, order, steps, pay, coin))
-            own = {"paid_id": paid_id, "transaction_hash": transaction, "sealed": sealed, "paid_at": now}
-            connection.execute(insert(PaidRow), row | own)
-        return transaction
+    currencies = [order.currency, *([coin] if coin else [])]
 
-    return store.database.retry_conflicts(attempt)
+    def spend(before: Mapping[str, Holding]) -> dict[str, Holding]:
+        return _spend(before, order, steps, pay, coin)
+
+    return store.database.retry_conflicts(partial(_store, store, row, record, currencies, spend))
+
+
+def _store(
+    store: Store,
+    row: Mapping[str, Any],
+    record: Mapping[str, Any],
+    currencies: Sequence[Currency],
+    spend: Callable[[Mapping[str, Holding]], dict[str, Holding]],
+) -> str:
+    """Take what a payment costs from the wallet, store the payment, and return the hash of its transaction."""
+    request_id = row["request_id"]
+    ordinal = store.ordinal(select(func.count(PaidRow.id)).where(PaidRow.request_id == request_id))
+    paid_id = store.identifiers.uuid("paid", request_id, ordinal)
+    transaction = "0x" + store.identifiers.token_bytes(32, "transaction", request_id, ordinal).hex()
+    sealed = store.database.cipher.seal(f"paid {paid_id}", record)
+    own = {"paid_id": paid_id, "transaction_hash": transaction, "sealed": sealed, "paid_at": store.now()}
+    with store.database.write() as connection:
+        change_holdings(connection, store, currencies, spend)
+        connection.execute(insert(PaidRow), {**row, **own})
+    return transaction
 
 
 def _read_steps(transactions: Sequence[Mapping[str, str]]) -> list[_Step]:

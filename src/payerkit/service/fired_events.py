@@ -64,8 +64,8 @@ class _Event:
 
 
 @dataclass(frozen=True, slots=True)
-class _Firing:
-    """Events of one row, and the change that marks them as fired; made only if the row is as it was read."""
+class _DueRow:
+    """A row with events that are due, and the changes that mark them as fired, unless it changed since it was read."""
 
     rows: Any
     unchanged: ColumnElement[bool]
@@ -86,7 +86,7 @@ def fire_checks(store: Store) -> None:
         store.database.retry_conflicts(partial(_fire, store, batch))
 
 
-def _fire(store: Store, batch: Sequence[_Firing]) -> None:
+def _fire(store: Store, batch: Sequence[_DueRow]) -> None:
     """Store the events of some rows and mark them as fired. Raises IntegrityError if a delivery id is taken."""
     fired_before = store.ordinal(select(func.count(EventRow.number)).where(EventRow.world_id == store.world_id))
     ordinals = count() if fired_before is None else count(fired_before)
@@ -152,7 +152,7 @@ def _ulid(time: float, random: bytes) -> str:
     return "".join(_ULID[number >> shift & 31] for shift in range(125, -1, -5))
 
 
-def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
+def _due(store: Store, settings: Settings) -> Iterator[_DueRow]:
     """Yield what is due, at most a batch of payers and of accounts, then of payments."""
     now = store.now()
     is_decided = (PayerRow.kyc_due <= now) & PayerRow.kyc_following.is_not(None)
@@ -166,7 +166,7 @@ def _due(store: Store, settings: Settings) -> Iterator[_Firing]:
     yield from _due_of_paid(store, now, settings)
 
 
-def _due_of_payers(store: Store, is_due: ColumnElement[bool]) -> Iterator[_Firing]:
+def _due_of_payers(store: Store, is_due: ColumnElement[bool]) -> Iterator[_DueRow]:
     """Yield what is due of at most a batch of payers."""
     now = store.now()
     query = select(PayerRow.__table__).where(PayerRow.world_id == store.world_id, is_due)
@@ -175,7 +175,7 @@ def _due_of_payers(store: Store, is_due: ColumnElement[bool]) -> Iterator[_Firin
     yield from (_of_payer(store, row, now) for row in rows)
 
 
-def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_Firing]:
+def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_DueRow]:
     """Yield what is due of payments: among those that are not settled, many may wait for their time."""
     last = 0
     while True:
@@ -188,7 +188,7 @@ def _due_of_paid(store: Store, now: float, settings: Settings) -> Iterator[_Firi
         last = rows[-1].id
 
 
-def _of_payer(store: Store, row: Row[Any], now: float) -> _Firing:
+def _of_payer(store: Store, row: Row[Any], now: float) -> _DueRow:
     client_user_id = store.database.cipher.unseal(f"payer {row.key}", row.sealed)["clientUserId"]
     times = [] if row.changed_at is None else [row.changed_at]
     changes: dict[str, Any] = {"changed_at": None}
@@ -214,10 +214,10 @@ def _of_payer(store: Store, row: Row[Any], now: float) -> _Firing:
     ]
     same = [(PayerRow.changed_at, row.changed_at), (PayerRow.kyc_due, row.kyc_due), (PayerRow.kyc, row.kyc)]
     same.append((PayerRow.agreement, row.agreement))
-    return _Firing(PayerRow, _unchanged(PayerRow.id == row.id, same), changes, events)
+    return _DueRow(PayerRow, _unchanged(PayerRow.id == row.id, same), changes, events)
 
 
-def _of_detail(store: Store, row: Row[Any], now: float) -> _Firing:
+def _of_detail(store: Store, row: Row[Any], now: float) -> _DueRow:
     client_user_id = store.database.cipher.unseal(f"payer {row.payer_key}", row.payer_sealed)["clientUserId"]
     states = [(row.changed_at, row.state)] if row.changed_at is not None else []
     changes: dict[str, Any] = {"changed_at": None}
@@ -240,10 +240,10 @@ def _of_detail(store: Store, row: Row[Any], now: float) -> _Firing:
         for time, state in states
     ]
     same = [(DetailRow.changed_at, row.changed_at), (DetailRow.due, row.due), (DetailRow.state, row.state)]
-    return _Firing(DetailRow, _unchanged(DetailRow.id == row.id, same), changes, events)
+    return _DueRow(DetailRow, _unchanged(DetailRow.id == row.id, same), changes, events)
 
 
-def _of_paid(store: Store, row: Row[Any], now: float, settings: Settings) -> _Firing | None:
+def _of_paid(store: Store, row: Row[Any], now: float, settings: Settings) -> _DueRow | None:
     """Return the events of a payment from the ones that were fired on; None if none is due."""
     times = [
         row.paid_at,
@@ -255,7 +255,7 @@ def _of_paid(store: Store, row: Row[Any], now: float, settings: Settings) -> _Fi
     due = [event for event in list(_events_of_paid(store, row, settings))[row.fired :] if event.time <= now]
     changes = {"fired": row.fired + len(due), "settled": is_settled}
     same = [(PaidRow.fired, row.fired), (PaidRow.decided_at, row.decided_at), (PaidRow.decided, row.decided)]
-    return _Firing(PaidRow, _unchanged(PaidRow.id == row.id, same), changes, due)
+    return _DueRow(PaidRow, _unchanged(PaidRow.id == row.id, same), changes, due)
 
 
 def _events_of_paid(store: Store, row: Row[Any], settings: Settings) -> Iterator[_Event]:
