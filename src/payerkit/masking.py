@@ -19,7 +19,7 @@ _PERSONAL_OBJECTS = {"customerInfo", "rawPayload"}
 """Objects in responses and events that are masked as a whole: what others put into them is not known."""
 
 _TEXTS = {"failureReason", "rejectionMessage"}
-"""Texts of the service about a person's data, which may repeat some of it."""
+"""Texts of the service about personal data, which may repeat some of it."""
 
 _CHOSEN = {"clientUserId", "reference"}
 """Ids that users choose, so that they may be e-mail addresses."""
@@ -65,14 +65,14 @@ def mask_account(number: str) -> str:
 
 
 def mask_name(name: str) -> str:
-    """Return a person's name as initials."""
+    """Return a name as initials."""
     return " ".join(word[0] + MASK for word in name.split()) or MASK
 
 
 def mask_text(text: str) -> str:
     """Return a text that others wrote, safe to show: without e-mail addresses and long numbers, in one visible line.
 
-    Names of people cannot be told from other words, so they stay.
+    Names of people cannot be distinguished from other words, so they stay.
     """
     shown = visible(" ".join(_PRIVATE.sub(MASK, text[: 2 * _MAX_LENGTH]).split()))
     return shown if len(shown) <= _MAX_LENGTH else shown[:_MAX_LENGTH] + "…"

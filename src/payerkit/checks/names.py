@@ -18,7 +18,7 @@ _MAX_WORDS = 4
 _IGNORED = str.maketrans("", "", ".,;-()'\"\u05f3\u05f4")
 _HAS_INNER_DOT = re.compile(r"[^\W\d_]\.[^\W\d_]").search
 _INITIALS_LAST = {"IN", "LK"}
-"""Countries where initials such as S.A. often follow a person's name."""
+"""Countries where initials such as S.A. often follow the name of a natural person."""
 
 
 @dataclass(frozen=True, slots=True)

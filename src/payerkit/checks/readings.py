@@ -47,7 +47,7 @@ _BETWEEN_PARTS = re.compile(r"[-\u2013\u2014()\[\]/|:,;]|(?<=[$\u20ac\u00a3\u00a
 def reading(
     schema: Schema, field_name: str, value: Any, record: Mapping[str, Any], *, date_order: str | None = None
 ) -> str | None:
-    """Return the one value that a text can mean in a field, in the form that the field takes, or None.
+    """Return the only value that a text can mean in a field, in the form that the field takes, or None.
 
     Args:
         schema: Of the request.

@@ -29,7 +29,7 @@ _FOLDED = str.maketrans(
 """Letters that Unicode does not take apart, and what people leave out inside a word."""
 
 _SEPARATORS = "PZC"
-"""What stands between words: the first letters of the Unicode categories."""
+"""Separators of words: the first letters of the Unicode categories."""
 
 _SEPARATED = {code: " " for code in range(128) if unicodedata.category(chr(code))[0] in _SEPARATORS}
 """The same in ASCII."""

@@ -1,4 +1,4 @@
-"""The file that deliveries are appended to: a line each, on the disk before anybody is told so."""
+"""The file that deliveries are appended to: a line each, on the disk before the service gets its response."""
 
 from __future__ import annotations
 

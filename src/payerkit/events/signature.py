@@ -65,7 +65,7 @@ def verify_event(body: bytes, signature: str, secret: Secret) -> Event:
 
 
 def read_secrets(secret: Secret) -> tuple[bytes, ...]:
-    """Return secrets as bytes. Raises InvalidInput if there is none, or an empty one."""
+    """Return secrets as bytes. Raises InvalidInput if none is given, or an empty one."""
     given: Any = [secret] if isinstance(secret, str | bytes) else secret
     try:
         secrets = tuple(each.encode() if isinstance(each, str) else bytes(memoryview(each)) for each in given)
@@ -86,7 +86,7 @@ def is_signed(body: bytes, signature: object, secrets: Iterable[bytes]) -> bool:
 
 
 def _explain(body: bytes, signature: object, secrets: tuple[bytes, ...]) -> str:
-    """Return why a signature does not match, as far as that can be told."""
+    """Return why a signature does not match, as far as it shows."""
     if signature is None or (isinstance(signature, str) and not signature.strip()):
         return "signature: missing. The service sends it in the header x-request-network-signature."
     if not isinstance(signature, str) or _DIGITS.fullmatch(signature.strip()) is None:

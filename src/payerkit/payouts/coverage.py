@@ -46,7 +46,7 @@ class SeenPayment:
 class Coverage:
     """How far payments cover an order.
 
-    paid: whether in full, None if that cannot be told. times: how often in full, None likewise. amount: their sum, None
+    paid: whether in full, None if that is not known. times: how often in full, None likewise. amount: their sum, None
     if it is not known, or of several tokens. excess: what was paid beyond the full times; None if the amounts cannot be
     compared with the order. paid_at: when it was paid in full, or else the last time.
     """
@@ -91,7 +91,7 @@ def _said(payments: Sequence[SeenPayment]) -> bool | None:
 
 
 def _covered_at(amount: Decimal, payments: Sequence[SeenPayment]) -> pd.Timestamp | None:
-    """Return the time of the payment with which an amount was paid in full; None if there is none."""
+    """Return the time of the payment with which an amount was paid in full; None if it was not."""
     total = Decimal(0)
     for each in payments:
         total = EXACT.add(total, each.amount or Decimal(0))

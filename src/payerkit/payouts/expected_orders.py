@@ -42,7 +42,7 @@ class ExpectedOrder:
 
 
 def read_expected_orders(orders: OrdersToReconcile) -> list[ExpectedOrder]:
-    """Return the orders of a table or a list. Raises InvalidInput, naming the line, for one that cannot be told."""
+    """Return the orders of a table or a list. Raises InvalidInput, naming the line, for one that cannot be read."""
     given: Any = orders
     if isinstance(given, pd.DataFrame):
         given = given.astype(object).to_dict("records")

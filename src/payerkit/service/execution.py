@@ -93,10 +93,7 @@ def execute(store: Store, body: Mapping[str, Any], settings: Settings) -> str:
     }
 
     currencies = [order.currency, *([coin] if coin else [])]
-
-    def spend(before: Mapping[str, Holding]) -> dict[str, Holding]:
-        return _spend(before, order, steps, pay, coin)
-
+    spend = partial(_spend, order=order, steps=steps, pay=pay, coin=coin)
     return store.database.retry_conflicts(partial(_store, store, row, record, currencies, spend))
 
 
