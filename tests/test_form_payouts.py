@@ -408,6 +408,27 @@ def test_the_walkthrough_fills_in_the_stored_account(service: PayoutService, con
     assert "••••3489" == payout.account
 
 
+def test_what_is_typed_into_the_next_step_stays(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """Once a step is open, what the step before offers reaches its pages without the values that it leaves alone."""
+    walk = Walkthrough(connected(service.url))
+    bank_details: list[dict[str, Any]] = []
+    payment: list[dict[str, Any]] = []
+    walk.bank_details.show_in(bank_details.append)
+    walk.payment.show_in(payment.append)
+    walk.payer.fill(PAYER)
+    walk.payer.submit()
+    opened, *later = bank_details
+    walk.bank_details.fill(BANK_DETAILS)
+    payment.clear()
+    walk.bank_details.submit()
+
+    assert "open" == opened["phase"]
+    assert [{}] == [view["values"] for view in later]
+    assert [{"paid_to", "client_user_id", "payment_details_id", "invoice_currency"}] == [
+        set(view["values"]) for view in payment
+    ]
+
+
 def test_the_walkthrough_leaves_a_choice_alone(service: PayoutService, connected: Callable[..., Client]) -> None:
     """Whoever entered a wallet pays the wallet."""
     walk = Walkthrough(connected(service.url))

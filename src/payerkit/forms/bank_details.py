@@ -113,8 +113,10 @@ class BankDetailsForm(Form):
                 self._accounts, self._offered, self._search = (), None, None
                 self._state = FormState(banner=left)
             self._client_user_id = client_user_id
-            self.waits_for = ""
-            self._refresh_pages()
+            if self.waits_for:
+                self.waits_for = ""  # which shows the form
+            else:
+                self._refresh_pages()
 
     def _left_behind(self, job: Job | None) -> Banner | None:
         """Return the banner of a form that is cleared for another payer: the outcome of the account that was just sent.
@@ -169,10 +171,11 @@ class BankDetailsForm(Form):
         """
         offered = payer.as_holder()
         with self._settled():
+            before = self._entries.visible_values()
             if offered != self._offered:
                 self._tick(is_ticked=False)
             self._offered = offered
-            self._refresh_pages()
+            self._show_changes(before)
 
     def account_choice(self) -> AccountChoice:
         """Return the accounts of the payer for a payment to choose from, as the service listed them last, masked.

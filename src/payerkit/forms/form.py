@@ -657,6 +657,11 @@ class Form(PageWidget):
         """Show the form as it is now on every page, with all values but secrets."""
         self._post(self._view(self._entries.fields))
 
+    def _show_changes(self, before: Mapping[str, str]) -> None:
+        """Show the form on every page with the values that differ from before; what is being typed elsewhere stays."""
+        after = self._entries.visible_values()
+        self._post(self._view([name for name, value in after.items() if value != before[name]]))
+
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
         """Return the view of the form, with the values of the named fields; secrets are masked."""
         job, phase = self._job, self._state.phase

@@ -234,12 +234,13 @@ class PaymentForm(Form):
         with self._settled():
             if not self._takes_values or not all(map(self._entries.is_free, _RECEIVER)):
                 return
+            before = self._entries.visible_values()
             self._accounts = accounts
             for name, value in offered.items():
                 self._entries.choose(name, value)
             self._follow(_RECEIVER)
             self._note_change()
-            self._refresh_pages()
+            self._show_changes(before)
 
     def _warnings(self) -> list[UserWarning]:
         """Return the warnings about an order that can be sent; fields with an error are not sent."""
