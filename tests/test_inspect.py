@@ -167,7 +167,8 @@ def test_a_page_that_cannot_be_written_is_an_error(saved: Path, capsys: pytest.C
         pytest.param(GOOD["token"], [], False, id="nothing to agree to"),
         pytest.param(UNLIMITED, [], True, id="an allowance to agree to"),
         pytest.param(UNLIMITED, ["--amount", "11"], False, id="an amount that no policy clears"),
-        pytest.param(samples["undeclared_fee"], [], True, id="a fee to agree to, although it is stop"),
+        pytest.param(samples["declared_fee"], [], True, id="a fee to agree to"),
+        pytest.param(samples["undeclared_fee"], [], False, id="a fee that stops it"),
     ],
 )
 def test_a_reader_without_a_policy_is_told_where_its_lines_go(

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from payerkit.errors import InvalidInput
+from payerkit import samples
+from payerkit.errors import InvalidInput, NotSent
 from payerkit.onchain.currencies import find_currency
 from payerkit.policy import policy_lines
 from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.payment_policy import NO_POLICY, AcceptedAllowance, AgreedFee, PaymentPolicy
+from payerkit.review.check_payment import check_payment
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 FEES = "0xfeE5000000000000000000000000000000000001"
@@ -22,7 +24,7 @@ TEST_USDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # listed as fUSDC-sepo
 NEW_TOKEN: dict[str, Any] = {"id": "USDT0-matic", "network": "matic", "address": FEES, "decimals": 6}
 
 POLICY = PaymentPolicy(
-    fees=(AgreedFee(address=FEES, max_percent=Decimal("0.1"), name='The "protocol" fee'),),
+    fees=(AgreedFee(address=FEES, max_percent=Decimal("0.1"), name='The "protocol" fee', max_amount="25.0"),),
     allowances=(
         AcceptedAllowance(token="fUSDC-sepolia", spender=PROXY, most=Decimal(1000)),
         AcceptedAllowance(token="fUSDT-sepolia", spender=PROXY),
@@ -49,6 +51,7 @@ batch_fee = "0.3"
 [[fees]]
 address = "0xfeE5000000000000000000000000000000000001"
 max_percent = "0.1"
+max_amount = "25"
 name = "The \\"protocol\\" fee"
 
 [[allowances]]
@@ -199,7 +202,18 @@ MISTAKES = [
     ),
     ("a mistyped address", fee(max_percent='"1"').replace("feE5", "FeE5"), r"1: address: the capital letters"),
     ("no percentage", fee(), r"\[\[fees\]\] 1: max_percent: missing"),
-    ("more than all", fee(max_percent='"101"'), "max_percent: expected a percentage from 0 to 100"),
+    ("a fee that no one agrees to", fee(max_percent='"20.01"'), "1: max_percent: expected a percentage from 0 to 20"),
+    ("a fee of no amount", fee(max_percent='"1"', max_amount='"0"'), "1: max_amount: expected a positive number"),
+    ("a rate tolerance above 20", 'rate_tolerance = "20.000001"', "rate_tolerance: expected a percentage from 0 to 20"),
+    ("a peg tolerance above 20", "peg_tolerance = 21", "peg_tolerance: expected a percentage from 0 to 20"),
+    ("a batch fee above 20", 'batch_fee = "100"', "batch_fee: expected a percentage from 0 to 20"),
+    ("an exponent", 'peg_tolerance = "1e1"', "peg_tolerance: expected a percentage"),  # it would be 10, not 1
+    ("a sign", 'batch_fee = "+1"', "batch_fee: expected a percentage"),
+    ("a minus", 'batch_fee = "-0"', "batch_fee: expected a percentage"),
+    ("an underscore", fee(max_percent='"1_0"'), "max_percent: expected a percentage"),  # Python reads 10
+    ("digits of another script", 'rate_tolerance = "\uff11"', "rate_tolerance: expected a percentage"),
+    ("no digit before the point", 'rate_tolerance = ".5"', "rate_tolerance: expected a percentage"),
+    ("a percentage that is none", "batch_fee = nan", "batch_fee: expected a percentage"),
     (
         "a setting below a table",
         fee(max_percent="1", batch_fee='"0.3"'),
@@ -357,6 +371,52 @@ def test_a_rate_source_is_asked_last() -> None:
     assert policy.rate("ETH-mainnet", "GBP") is None
     with pytest.raises(InvalidInput, match="rate_source: give a positive number"):
         policy.rate("ETH-mainnet", "EUR")
+
+
+RAISING: list[tuple[str, Any, str]] = [
+    (
+        "a source that is out of order",
+        RuntimeError("secret"),
+        "rate_source: a RuntimeError was raised for ETH-mainnet",
+    ),
+    ("a pair that it does not have", KeyError("ETH-mainnet"), "rate_source: a KeyError was raised"),
+    ("a service that fails", NotSent("GET /rates could not be sent."), "rate_source: a NotSent was raised"),
+    ("a division by zero", ZeroDivisionError(), "rate_source: a ZeroDivisionError was raised"),
+]
+
+
+@pytest.mark.parametrize(("raised", "message"), [row[1:] for row in RAISING], ids=[row[0] for row in RAISING])
+def test_a_rate_source_that_raises_is_named(raised: Exception, message: str) -> None:
+    """Whoever reads the traceback of a check finds the function to correct, and its own error as the cause."""
+
+    def source(*_: str) -> None:
+        raise raised
+
+    order = {"payee": PAYEE, "amount": "10", "invoice_currency": "USD", "payment_currency": "ETH-mainnet"}
+    with pytest.raises(InvalidInput, match=message) as caught:
+        check_payment(samples["honest"], order, policy=PaymentPolicy(rate_source=source))
+
+    assert raised is caught.value.__cause__
+    assert "secret" not in str(caught.value)
+
+
+def test_what_is_no_function_is_no_rate_source() -> None:
+    """It fails when it is asked, and is named as well."""
+    source: Any = {"ETH-mainnet": 2500}
+
+    with pytest.raises(InvalidInput, match="rate_source: a TypeError was raised"):
+        PaymentPolicy(rate_source=source).rate("ETH-mainnet", "USD")
+
+
+@pytest.mark.parametrize("name", ["rate_tolerance", "peg_tolerance", "batch_fee"])
+def test_a_policy_can_agree_to_twenty_percent(name: str) -> None:
+    """It is the most; anything above is hardly meant, and has to be corrected instead."""
+    most: dict[str, Any] = {name: 20}
+    more: dict[str, Any] = {name: "20.1"}
+
+    assert {name: Decimal(20)} == PaymentPolicy(**most).percentages
+    with pytest.raises(InvalidInput, match=f"{name}: expected a percentage from 0 to 20"):
+        PaymentPolicy(**more)
 
 
 def test_a_further_token_may_be_another_id_of_a_listed_one() -> None:

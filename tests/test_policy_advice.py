@@ -15,20 +15,29 @@ from example_payments import (
     DEAD,
     ETH_FEE_PROXY,
     FEE_PROXY,
+    GOOD,
     HASHES,
     MAX,
     OTHER,
     PAYEE,
     REFERENCE,
+    SWAPPED,
     TOKEN,
     TOKEN_PAYMENT,
+    USDC,
     codes,
     converted,
     data,
     payment,
 )
+from example_payments import order as order_of
+from payerkit import samples
+from payerkit._tsv import rows
+from payerkit.models import Payment
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import check_payment
+from test_review_fees import BATCHED as FEES_IN_BATCHES
+from test_review_fees import JUDGED, LEGS
 
 FULL = f"""\
 batch_fee = "0.3"
@@ -49,11 +58,16 @@ def added(text: str, hint: str) -> str:
     """Return the text of a policy with the lines of a hint, where the hint wants them."""
     where, _, lines = hint.partition(":\n")
     lines = lines.replace('decimals = "?"', "decimals = 6").replace('batch_fee = "?"', 'batch_fee = "0.3"')
+    lines = lines.replace('/USD" = "?"', '/USD" = "2500"')
     if "at the top" in where:
-        return f"{lines}\n{text}"
+        others = (line for line in text.splitlines() if line.partition(" = ")[0] != lines.partition(" = ")[0])
+        return "\n".join([lines, *others])
     if "below its only [rates]" in where and "[rates]" in text:
         return text.replace("[rates]", lines)
-    return f"{text}\n{lines}\n"
+    if "change this entry" in where:
+        address = lines.splitlines()[1]
+        text = "\n\n".join(entry for entry in text.split("\n\n") if address not in entry)
+    return f"{text}\n\n{lines}\n"
 
 
 def advised(paid: Any, order: Any, text: str, folder: Path) -> list[str]:
@@ -84,6 +98,9 @@ def ether(wei: int) -> tuple[str, str, int]:
     return (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), wei)
 
 
+CHARGED = {"percentage": "9.99999", "address": OTHER}
+"""The declaration of a fee; payments here take at most as much."""
+
 DETAIL = (PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)
 BATCHED = (BATCH, data("92cddb91", [(2, [DETAIL])], [], DEAD), 0)
 IN_USD = ORDER | {"invoice_currency": "USD"}
@@ -93,9 +110,9 @@ NO_PAYEE = {name: value for name, value in ORDER.items() if name != "payee"}
 THIRD = int(Decimal(10**19) / 3)
 
 ADVICE = [
-    ("a fee", [approve(10_010_000), pay(10_000)], ORDER, "stop"),
-    ("a fee that no decimal number is", [approve(10_033_333), pay(33_333)], ORDER, "stop"),
-    ("a high fee", [approve(12 * 10**6), pay(2 * 10**6)], ORDER, "stop"),
+    ("a fee", [approve(10_010_000), pay(10_000)], ORDER, "look"),
+    ("a fee that no decimal number is", [approve(10_033_333), pay(33_333)], ORDER, "look"),
+    ("a fee just below the usual limit", [approve(10_999_999), pay(999_999)], ORDER, "look"),
     ("an unlimited allowance", [approve(MAX), pay()], ORDER, "look"),
     ("a large allowance", [approve(10**9), pay()], ORDER, "look"),
     ("an allowance that remains", [pay(), approve(1)], ORDER, "look"),
@@ -110,7 +127,8 @@ ADVICE = [
      | {"payee": PAYEE, "invoice_currency": "NEW-sepolia", "payment_currency": "NEW-sepolia"}, "look"),
     ("no payee", [pay()], NO_PAYEE, "look"),
     ("a batch", [approve(10**7, BATCH), BATCHED], ORDER, "look"),
-    ("all at once", [approve(MAX), pay(10_000)], RENAMED | {"payee": None, "invoice_currency": "USD"}, "stop"),
+    ("a conversion", [(*converted(10**9, *HASHES)[:2], 404 * 10**13)], IN_ETH, "look"),
+    ("all at once", [approve(MAX), pay(10_000)], RENAMED | {"payee": None, "invoice_currency": "USD"}, "look"),
 ]  # fmt: skip
 
 
@@ -121,15 +139,16 @@ def test_the_lines_of_findings_make_a_payment_ok(
 ) -> None:
     """Whoever agrees to what a finding says copies its lines, and the payment is ok from then on.
 
-    Only a token has to be known before its amount can be.
+    Only a token, and the rate of a conversion, have to be known before an amount can be compared.
     """
     text = text.replace('batch_fee = "0.3"\n', "") if order == ORDER else text
-    paid = payment(*calls, asked=None)
+    has_fee = any(OTHER[2:] in call for _, call, _ in calls)
+    paid = payment(*calls, asked=None, metadata={"protocolFee": CHARGED} if has_fee else {})
 
     first, second, last = advised(paid, order, text, tmp_path)
 
     assert (before, "ok") == (first, last)
-    assert second == "ok" or order["payment_currency"] == "USDC-sepolia"
+    assert second == "ok" or order["payment_currency"] in {"USDC-sepolia", "ETH-sepolia-sepolia"}
 
 
 OFF_RATE = [
@@ -159,10 +178,66 @@ def test_the_rate_of_a_finding_is_right_to_the_base_unit(wei: int, amount: Decim
 def test_what_the_lines_clear_is_this_payment_only(tmp_path: Path) -> None:
     """The lines for one payment do not clear one that takes more."""
     file = tmp_path / "policy.toml"
-    found = check_payment(payment(approve(10_010_000), pay(10_000), asked=None), ORDER)
+    declared = {"protocolFee": CHARGED}
+    found = check_payment(payment(approve(10_010_000), pay(10_000), asked=None, metadata=declared), ORDER)
     file.write_text("".join(added("", each.hint) for each in found if ":\n" in each.hint), "utf-8")
     policy = PaymentPolicy.read(file)
 
     assert "ok" == check_payment(payment(pay(10_000), asked=None), ORDER, policy=policy).verdict
     assert "fee" in codes(check_payment(payment(pay(10_002), asked=None), ORDER, policy=policy), "warning")
     assert "ok" == check_payment(payment(TOKEN_PAYMENT, asked=None), ORDER, policy=policy).verdict
+
+
+def taken(*calls: Any, **declared: Any) -> Payment:
+    """Return a payment in fUSDC whose service declares a protocol fee."""
+    return payment(*calls, asked=USDC, metadata={"protocolFee": {"address": OTHER, **declared}})
+
+
+def leg(amount: int, recipient: str = OTHER) -> tuple[str, str, int]:
+    """Return a payment of its own to the recipient of a fee."""
+    return (FEE_PROXY, data("c219a14d", TOKEN, recipient, amount, REFERENCE, 0, DEAD), 0)
+
+
+TWO = [DETAIL, (OTHER, 50_000, [TOKEN], REFERENCE, 0, 0, 0)]
+IN_DOLLARS = order_of("fUSDC-sepolia", "USD")
+STOPPED = [
+    ("a fee to a stranger, and what can be agreed to", payment(approve(MAX), pay(10_000), asked=USDC), ""),
+    ("a fee of 20 %", taken(approve(MAX), pay(2 * 10**6), percentage=20), ""),
+    ("a fee, and a leg that makes it 11.9 %", taken(pay(10**5), leg(1_090_000), percentage=12), ""),
+    ("a payment to the wallet of a batch fee", payment((BATCH, data("92cddb91", [(2, TWO)], [], OTHER), 0), asked=USDC),
+     'batch_fee = "20"'),
+    ("3 % more, unlimited", payment(approve(MAX), pay(), asked=order_of("fUSDC-sepolia", "USD", "9.7")), ""),
+    ("10 times as much", payment(pay(), asked=order_of("fUSDC-sepolia", "USD", "1")), ""),
+    ("somebody else, near par", payment(leg(10_050_000, NEW), asked=IN_DOLLARS), ""),
+    ("a maximum of twice the cost", payment((*converted(10**9, *HASHES)[:2], 8 * 10**15), asked=order_of(
+        "ETH-sepolia-sepolia", "USD")), '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"'),
+    ("an amount off its rate", payment(ether(5 * 10**15), asked=order_of("ETH-sepolia-sepolia", "USD")),
+     '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"'),
+    *((f"review: {name}", paid, "") for name, paid, _ in SWAPPED if paid != GOOD["coin"]),
+    *((f"fee: {name}", payment(call, asked=USDC, metadata={"protocolFee": declared}), str(policy or ""))
+      for name, call, declared, policy, verdict, _ in JUDGED if verdict == "stop"),
+    *((f"leg: {name}", payment(*calls, asked=USDC, metadata=declared), str(policy or ""))
+      for name, calls, declared, policy, verdict in LEGS if verdict == "stop"),
+    *((f"batch: {name}", paid, str(policy)) for name, paid, policy, verdict in FEES_IN_BATCHES if verdict == "stop"),
+    *((f"sample: {name}", paid, "") for name, paid in samples.items() if check_payment(paid).verdict == "stop"),
+]  # fmt: skip
+"""Payments that are stopped, with what is agreed to already; many have other findings, which do have lines."""
+
+
+@pytest.mark.parametrize(("paid", "text"), [row[1:] for row in STOPPED], ids=[row[0] for row in STOPPED])
+def test_no_lines_make_a_stop_less(paid: Payment, text: str, tmp_path: Path) -> None:
+    """Whoever copies all lines that the findings of a stopped payment offer still has a stopped payment."""
+    assert ["stop"] * 3 == advised(paid, None, text, tmp_path)
+
+
+def test_stopped_payments_offer_lines() -> None:
+    """Else the test above would prove nothing."""
+    offering = [name for name, paid, _ in STOPPED if any("\n" in each.hint for each in check_payment(paid))]
+
+    assert 15 <= len(offering)
+
+
+@pytest.mark.parametrize("row", list(rows("payerkit.review", "review")), ids=lambda row: str(row["key"]))
+def test_no_error_has_lines(row: dict[str, str]) -> None:
+    """What stops a payment is corrected, or written into the policy by hand."""
+    assert row["severity"] != "error" or "{lines}" not in row["hint"]

@@ -14,6 +14,8 @@ from example_payments import (
     GOOD,
     HASHES,
     MAIN_PROXY,
+    MAX,
+    OTHER,
     PAYEE,
     REFERENCE,
     TOKEN,
@@ -30,10 +32,13 @@ from payerkit.errors import InvalidInput
 from payerkit.models import Payment, PaymentOrder
 from payerkit.onchain.amounts import simplest_percentage
 from payerkit.onchain.currencies import find_currency, token_list
+from payerkit.onchain.deployments import find_deployment
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import check_payment
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
+FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia
+TOKENS_CONVERTED = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
 
 
 def token_payment(amount: int, asked: PaymentOrder) -> Payment:
@@ -157,9 +162,12 @@ def test_swapped_currencies_are_stopped(asked: PaymentOrder, transaction: Any) -
 
 PEGGED = [
     ("USDC-mainnet", "USD", "10", 10_000_000, "look", "amount_unchecked"),  # at one to one, but nobody agreed to that
-    ("USDC-mainnet", "USD", "10", 8_000_000, "look", "amount_unchecked"),  # 20 % off: the limit itself
-    ("USDC-mainnet", "USD", "10", 7_999_999, "stop", "amount_differs"),
-    ("USDC-mainnet", "USD", "10", 12_000_001, "stop", "amount_differs"),
+    ("USDC-mainnet", "USD", "10", 10_100_000, "look", "amount_off_peg"),  # 1 %, up to which there is a line
+    ("USDC-mainnet", "USD", "10", 9_700_001, "look", "amount_off_peg"),  # almost 3 %
+    ("USDC-mainnet", "USD", "10", 9_700_000, "stop", "amount_differs"),  # 3 %, the limit itself
+    ("USDC-mainnet", "USD", "10", 10_300_000, "stop", "amount_differs"),
+    ("USDC-mainnet", "USD", "10", 11_900_000, "stop", "amount_differs"),  # 19 %: no stablecoin is worth that little
+    ("USDC-mainnet", "USD", "10", 0, "stop", "amount_differs"),
     ("USDC-mainnet", "USD", "10", 100_000_000, "stop", "amount_differs"),  # ten times as much
     ("EURe-mainnet", "EUR", "10", 13 * 10**18, "stop", "amount_differs"),  # another currency, another peg
     ("GBPe-mainnet", "GBP", "10", 10 * 10**18, "look", "amount_unchecked"),
@@ -173,7 +181,7 @@ PEGGED = [
 
 @pytest.mark.parametrize(("currency", "invoice", "amount", "paid", "verdict", "code"), PEGGED)
 def test_a_peg_bounds_an_amount(currency: str, invoice: str, amount: str, paid: int, verdict: str, code: str) -> None:
-    """Without a rate, an amount in a pegged token is an error if it is more than 20 % off, and else to be looked at."""
+    """Without a rate, an amount in a pegged token is an error if it is 3 % off, and else to be looked at."""
     found = check_payment(token_payment(paid, order(currency, invoice, amount)))
 
     assert (verdict, True) == (found.verdict, code in codes(found, "error") | codes(found, "warning"))
@@ -186,7 +194,7 @@ def test_a_peg_bounds_an_amount(currency: str, invoice: str, amount: str, paid: 
         (9_900_000, "ok"),  # 1 %, the tolerance itself
         (10_100_000, "ok"),
         (10_100_001, "look"),  # hardly more
-        (12_000_001, "stop"),  # no tolerance clears this
+        (10_300_000, "stop"),
     ],
 )
 def test_a_policy_clears_what_is_near_a_peg(paid: int, verdict: str) -> None:
@@ -197,15 +205,72 @@ def test_a_policy_clears_what_is_near_a_peg(paid: int, verdict: str) -> None:
     assert "stop" == check_payment(asked, policy=PaymentPolicy(peg_tolerance=Decimal(1)), rate="2").verdict
 
 
-@pytest.mark.parametrize("paid", [10_000_000, 9_912_345, 10_900_001, 8_000_000])
+@pytest.mark.parametrize("paid", [10_000_000, 9_912_345, 10_100_000, 9_900_000])
 def test_the_line_for_a_pegged_amount_clears_it(paid: int) -> None:
     """What the finding tells to add to the policy is enough."""
     asked = token_payment(paid, order("USDC-mainnet", "USD"))
     (found,) = check_payment(asked).warnings
-    name, value = found.hint.splitlines()[-1].split(" = ")
 
-    assert "peg_tolerance" == name
-    assert "ok" == check_payment(asked, policy=PaymentPolicy(peg_tolerance=Decimal(value.strip('"')))).verdict
+    assert 'peg_tolerance = "1"' == found.hint.splitlines()[-1]
+    assert "ok" == check_payment(asked, policy=PaymentPolicy(peg_tolerance="1")).verdict
+
+
+@pytest.mark.parametrize("paid", [10_100_001, 9_800_000, 10_299_999, 10_300_000, 12_000_000, 100_000_000])
+def test_more_than_a_percent_off_a_peg_has_no_line(paid: int) -> None:
+    """Otherwise the amount that is checked would write its own permission."""
+    found = check_payment(token_payment(paid, order("USDC-mainnet", "USD")))
+
+    assert [] == [each.hint for each in found if "\n" in each.hint]
+
+
+BY_HAND = [
+    ("12", 11_200_000, "ok"),  # as much as was agreed
+    ("12", 11_200_001, "stop"),
+    ("2", 10_250_000, "look"),  # beyond the tolerance, it is as without one
+    ("20", 8_000_000, "ok"),  # the most that a policy can agree to
+    ("20", 12_000_001, "stop"),
+    ("0", 10_000_000, "ok"),
+    ("0", 10_000_001, "look"),
+]
+
+
+@pytest.mark.parametrize(("tolerance", "paid", "verdict"), BY_HAND)
+def test_a_tolerance_written_by_hand_clears_up_to_its_value(tolerance: str, paid: int, verdict: str) -> None:
+    """A person may know that a token is off its peg, and agree to that."""
+    policy = PaymentPolicy(peg_tolerance=tolerance)
+
+    assert verdict == check_payment(token_payment(paid, order("USDC-mainnet", "USD")), policy=policy).verdict
+
+
+IN_MONEY = [
+    ("USDC-mainnet", "USD", 11_000_000, "1.00 USD more than ordered"),
+    ("USDC-mainnet", "USD", 9_850_000, "0.15 USD less than ordered"),
+    ("USDC-mainnet", "USD", 10_000_001, "0.000001 USD more than ordered"),  # exactly, however little it is
+    ("EURe-mainnet", "EUR", 10 * 10**18 + 123 * 10**15, "0.123 EUR more than ordered"),
+    ("USDT-mainnet", "USDC-mainnet", 10_100_000, "0.10 USD more than ordered"),  # in the currency of the peg
+    ("USDC-mainnet", "USD", MAX, f"{MAX // 10**6 - 10}.{MAX % 10**6} USD more than ordered"),  # no digit is lost
+]
+
+
+@pytest.mark.parametrize(("currency", "invoice", "paid", "words"), IN_MONEY)
+def test_a_difference_from_a_peg_is_said_in_money_and_first(currency: str, invoice: str, paid: int, words: str) -> None:
+    """A person decides about money more easily than about a rate, and sees it before all else."""
+    found = check_payment(token_payment(paid, order(currency, invoice)))
+
+    assert f": {words}, " in found[0].message
+    assert [found[0]] == [each for each in found if "than ordered" in each.message]
+
+
+def test_the_card_says_a_difference_from_a_peg_first() -> None:
+    """It is a point to decide on, before a fee and an allowance, and not merely something that was not checked."""
+    call = data("c219a14d", TOKEN, PAYEE, 10_050_000, REFERENCE, 10_000, OTHER)
+    approval = (TOKEN, data("095ea7b3", FEE_PROXY, MAX), 0)
+    declared = {"protocolFee": {"percentage": "0.1", "address": OTHER}}
+    paid = payment(approval, (FEE_PROXY, call, 0), asked=order("fUSDC-sepolia", "USD"), metadata=declared)
+    problems = paid.card().content.problems
+
+    assert 3 == len(problems)
+    assert "0.05 USD more than ordered" in problems[0].message
 
 
 @pytest.mark.parametrize("row", list(rows("payerkit.review", "pegs")), ids=lambda row: str(row["symbol"]))
@@ -262,7 +327,14 @@ BOUNDED = [
     ("one percent more", WITHIN_1, SINGLE, 404 * 10**13, "ok"),
     ("a wei beyond", WITHIN_1, SINGLE, 404 * 10**13 + 1, "look"),
     ("too little", WITHIN_1, SINGLE, 39 * 10**14, "look"),
-    ("far too much", WITHIN_1 | {"rate_tolerance": 100}, SINGLE, 7 * 10**15, "look"),
+    ("at most 20 % too much", WITHIN_1 | {"rate_tolerance": 20}, SINGLE, 48 * 10**14, "ok"),
+    ("20 % too much, but not agreed", WITHIN_1, SINGLE, 48 * 10**14, "look"),
+    ("a wei beyond 20 %", WITHIN_1 | {"rate_tolerance": 20}, SINGLE, 48 * 10**14 + 1, "stop"),
+    ("far too much", {"rates": AT_2500}, SINGLE, 7 * 10**15, "stop"),
+    ("far too little, which only fails", WITHIN_1, SINGLE, 10**15, "look"),
+    ("far too much, by no known rate", {}, SINGLE, 10**18, "look"),
+    ("a batch with more than 20 %, all agreed", WITHIN_1 | {"rate_tolerance": 20, "batch_fee": 20}, BATCHED,
+     48 * 10**14 + 1, "stop"),
     ("another amount", WITHIN_1, converted(101 * 10**7, *HASHES)[:2], 4 * 10**15, "stop"),
     ("a batch", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4 * 10**15, "ok"),
     ("a batch with its fee", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4052 * 10**12, "ok"),
@@ -278,6 +350,35 @@ def test_a_conversion_is_ok_within_what_was_agreed(policy: Any, call: Any, value
     found = check_payment(payment((*call, value), asked=USD_ORDER), policy=PaymentPolicy(**policy))
 
     assert verdict == found.verdict
+
+
+UNLIMITED = (TOKENS_CONVERTED, data("3af2c012", PAYEE, 10**9, [HASHES[0], FAU], REFERENCE, 0, DEAD, MAX, 86_400), 0)
+
+
+def test_an_unlimited_maximum_is_stopped_where_a_rate_is_known() -> None:
+    """It is more than 20 % above whatever the payment costs; without a rate, nothing can be said of it."""
+    paid = payment(UNLIMITED, asked=order("FAU-sepolia", "USD"))
+
+    assert ["look", "stop"] == [check_payment(paid, rate=rate).verdict for rate in (None, "1")]
+
+
+UNRATED = [
+    ("no rate", USD_ORDER, {}, "max_to_spend", "rate= or --rate). Or add it to the policy, below its only [rates], "),
+    ("no rate", USD_ORDER, {}, "max_to_spend", '\n[rates]\n"ETH-sepolia-sepolia/USD" = "?"'),
+    ("no order", None, {"network": "sepolia"}, "max_to_spend", "Compare this maximum with the amount."),
+    ("an order in an unknown currency", order("ETH-sepolia-sepolia", "NONE"), {}, "max_to_spend",
+     "Compare this maximum with the amount."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "code", "words"), [row[1:] for row in UNRATED], ids=[row[0] for row in UNRATED]
+)
+def test_a_conversion_without_a_rate_says_how_to_give_one(asked: Any, options: Any, code: str, words: str) -> None:
+    """A rate makes the maximum comparable; the line for it leaves the rate to the person who agrees to it."""
+    found = check_payment(payment((*SINGLE, 4 * 10**15), asked=asked), **options)
+
+    assert any(words in each.hint for each in found.warnings if each.code == code)
 
 
 def test_a_tolerance_accepts_an_amount_near_its_rate() -> None:

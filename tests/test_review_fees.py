@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from example_payments import CONVERTED as CONVERSION
 from example_payments import (
     DEAD,
     ERC20_PROXY,
     ETH,
     ETH_FEE_PROXY,
     FEE_PROXY,
+    HASHES,
     OTHER,
     PAYEE,
     REFERENCE,
@@ -65,7 +67,10 @@ JUDGED = [
     ("agreed, not declared", FEE, None, POLICY, "ok", "as agreed, although the service does not declare it"),
     ("less than agreed", fee(9_000), None, POLICY, "ok", "(0.09 %)"),
     ("agreed, of an unknown share", FEE, {"address": OTHER}, POLICY, "ok", "as declared and agreed"),
-    ("agreed, of another share", fee(9_000), DECLARED, POLICY, "look", "declares a protocol fee of 0.1 % to"),
+    ("agreed, less than declared: it is capped", fee(9_000), DECLARED, POLICY, "ok", "may cap it for large payments"),
+    ("declared, less than that", fee(9_000), DECLARED, None, "look", 'max_percent = "0.09"'),
+    ("less than declared, more than agreed", fee(9_000), DECLARED, agreed((OTHER, "0.05")), "look", "at most 0.05 %"),
+    ("more than declared, not than agreed", fee(20_000), DECLARED, agreed((OTHER, "5")), "look", "declares a protocol"),
     ("declared", FEE, DECLARED, None, "look", "the service declares it as its protocol fee of 0.1 %"),
     ("declared and agreed for somebody else", FEE, DECLARED, agreed((THIRD, "5")), "look", "the service declares it"),
     ("more than agreed", FEE, DECLARED, agreed((OTHER, "0.05")), "look", "at most 0.05 % was agreed"),
@@ -77,7 +82,8 @@ JUDGED = [
     ("10 %, agreed", fee(10**6), {"percentage": 10, "address": OTHER}, agreed((OTHER, "10")), "ok", "(10 %)"),
     ("more than all", fee(10**8), DECLARED, POLICY, "stop", "(1000 %)"),
     ("to nobody that is named", FEE, None, None, "stop", "which neither the service nor a policy names"),
-    ("far less than declared", fee(1), DECLARED, POLICY, "look", "declares a protocol fee"),
+    ("far less than declared", fee(1), DECLARED, POLICY, "ok", "may cap it for large payments"),
+    ("less than a declared 50 %", FEE, {"percentage": 50, "address": OTHER}, None, "look", 'max_percent = "0.1"'),
     ("to another wallet", fee(10_000, THIRD), DECLARED, POLICY, "stop", "goes to 0x2222"),
     ("to the payee", fee(10_000, PAYEE), DECLARED, POLICY, "stop", f"goes to {PAYEE}"),
     ("to a burn address", fee(10_000, DEAD), None, POLICY, "stop", "dEaD"),
@@ -143,14 +149,14 @@ def test_a_declaration_is_read_in_each_of_its_forms(name: str, percentage: Any) 
 @pytest.mark.parametrize(
     ("declared", "words"),
     [
-        ({"percentage": "0.2", "address": OTHER}, f"declares a protocol fee of 0.2 % to {OTHER}."),
-        ({"percentage": "0.10002", "address": OTHER}, "declares a protocol fee of 0.10002 % to"),  # hardly more
+        ({"percentage": "0.05", "address": OTHER}, f"declares a protocol fee of 0.05 % to {OTHER}."),
+        ({"percentage": "0.09998", "address": OTHER}, "declares a protocol fee of 0.09998 % to"),  # hardly less
         ({"address": OTHER}, "declares a protocol fee of an unknown share to"),
         ({"percentage": 0, "address": OTHER}, "declares a protocol fee of 0 % to"),
     ],
 )
 def test_a_fee_that_differs_from_its_declaration_is_told(declared: Any, words: str) -> None:
-    """The share has to be the one that the service declares, to one base unit."""
+    """The share is at most the one that the service declares, to one base unit."""
     found = check(FEE, protocolFee=declared)
 
     assert ("look", {"fee_differs"}) == (found.verdict, codes(found, "warning"))
@@ -206,7 +212,7 @@ def test_two_declared_fees_of_one_wallet_are_one() -> None:
 
     assert "ok" == check(fee(50_000), policy=agreed((OTHER, "0.5")), **both).verdict
     assert "its protocol and platform fee of 0.5 %" in str(check(fee(50_000), **both))
-    assert {"fee_differs"} == codes(check(fee(10_000), **both), "warning")
+    assert {"fee_differs"} == codes(check(fee(50_002), **both), "warning")
 
 
 @pytest.mark.parametrize(
@@ -254,10 +260,52 @@ def test_a_recipient_of_nothing_has_to_be_known(recipient: str, policy: Any, dec
     assert verdict == check(fee(0, recipient), policy=policy, protocolFee=declared).verdict
 
 
-@pytest.mark.parametrize("amount", [1, 10_000, 123_457, 10**6, 3 * 10**6 + 1])
+AMOUNTS = [
+    ("as much as agreed", FEE, "0.01", "ok", "as agreed"),
+    ("hardly more", fee(10_001), "0.01", "look", "at most 5 % and an amount of 0.01 was agreed"),
+    ("in two parts that are more together", [fee(6_000), leg(6_000)], "0.01", "look", "A fee of 0.012 fUSDC-sepolia"),
+    ("a share that is more, and an amount that is not", fee(600_000), "100", "look", "(6 %)"),
+    ("no highest amount", FEE, None, "ok", "as agreed"),
+    ("10 %, for which the amount is too high", fee(10**6), "0.99", "stop", "Fees of 10 % and more"),
+]
+
+
+@pytest.mark.parametrize(
+    ("calls", "most", "verdict", "words"), [row[1:] for row in AMOUNTS], ids=[row[0] for row in AMOUNTS]
+)
+def test_an_agreed_fee_may_have_a_highest_amount(calls: Any, most: Any, verdict: str, words: str) -> None:
+    """It is in whole units of the fee's currency, whatever the share; a fee is agreed only if both allow it."""
+    share = "20" if verdict == "stop" else "5"
+    policy = PaymentPolicy(fees=[AgreedFee(address=OTHER, max_percent=share, max_amount=most)])
+    found = check(*(calls if isinstance(calls, list) else [calls]), policy=policy)
+
+    assert (verdict, True) == (found.verdict, words in str(found))
+
+
+def test_the_amount_of_a_fee_of_a_conversion_is_in_the_invoice_currency() -> None:
+    """What is converted on execution has no exact amount in the token; its fee is a cent here."""
+    call = data("ac473c8a", PAYEE, 10**9, HASHES, REFERENCE, 10**6, OTHER, 0)
+    paid = payment((CONVERSION, call, 4004 * 10**12), asked=order("ETH-sepolia-sepolia", "USD"))
+    fees = [[AgreedFee(address=OTHER, max_percent="0.1", max_amount=most)] for most in ("0.01", "0.009")]
+    found = [check_payment(paid, policy=PaymentPolicy(fees=each)) for each in fees]
+
+    assert [False, True] == ["fee" in codes(each, "warning") for each in found]
+
+
+def test_the_lines_for_more_than_agreed_keep_the_rest_of_the_entry() -> None:
+    """Only what is not enough changes: not the name, nor the limit that still holds."""
+    fees = [AgreedFee(address=OTHER, max_percent="5", max_amount="0.01", name="Platform")]
+    (found,) = check(fee(20_000), policy=PaymentPolicy(fees=fees)).warnings
+
+    assert {"address": OTHER, "max_percent": "5", "max_amount": "0.02", "name": "Platform"} == tomllib.loads(
+        found.hint.partition(":\n")[2]
+    )["fees"][0]
+
+
+@pytest.mark.parametrize("amount", [1, 10_000, 123_457, 999_999])
 def test_the_line_for_a_fee_clears_it(amount: int) -> None:
     """What the finding tells to add to the policy is enough for this fee."""
-    (found,) = check(fee(amount)).errors
+    (found,) = check(fee(amount), protocolFee={"percentage": 50, "address": OTHER}).warnings
     (line,) = tomllib.loads(found.hint.partition(":\n")[2])["fees"]
 
     assert "ok" == check(fee(amount), policy=PaymentPolicy(fees=(AgreedFee(**line),))).verdict
@@ -366,11 +414,11 @@ def test_the_payee_of_an_order_receives_no_fee_legs() -> None:
     assert 2 == len(PaymentReview.of(paid, asked, policy=POLICY).payments)
 
 
-def batched(*payments: tuple[str, int, int], recipient: str = OTHER) -> Payment:
+def batched(*payments: tuple[str, int, int], recipient: str = OTHER, declared: Any = "0.1") -> Payment:
     """Return a batch of payments in fUSDC: recipient, amount and fee of each; one wallet receives all fees."""
     details = [(who, amount, [TOKEN], REFERENCE, charged, 0, 0) for who, amount, charged in payments]
     call = data("92cddb91", [(2, details)], [], recipient)
-    return payment((BATCH, call, 0), asked=USDC, metadata={"protocolFee": DECLARED})
+    return payment((BATCH, call, 0), asked=USDC, metadata={"protocolFee": DECLARED | {"percentage": declared}})
 
 
 BATCHED = [
@@ -384,6 +432,14 @@ BATCHED = [
     ("an unknown batch fee", batched((PAYEE, 10**7, 10_000)), POLICY, "look"),
     ("another recipient of the batch fee", batched((PAYEE, 10**7, 0), recipient=THIRD),
      agreed((OTHER, "0.1"), batch_fee="0.3"), "look"),
+    ("a recipient of the batch fee that only the response declares", batched((PAYEE, 10**7, 0), declared=0),
+     PaymentPolicy(batch_fee="0.3"), "look"),
+    ("one that is declared for a fee of its own, which is missing", batched((PAYEE, 10**7, 0)),
+     PaymentPolicy(batch_fee="0.3"), "look"),
+    ("one that is agreed, for nothing else", batched((PAYEE, 10**7, 0), declared=0),
+     agreed((OTHER, "0"), batch_fee="0.3"), "ok"),
+    ("nobody, as the SDK writes it", batched((PAYEE, 10**7, 0), recipient=DEAD, declared=0),
+     PaymentPolicy(batch_fee="0.3"), "ok"),
     ("a fee that nobody agreed to", batched((PAYEE, 10**7, 10_000)), PaymentPolicy(batch_fee="0.3"), "look"),
     ("a stranger", batched((PAYEE, 10**7, 10_000), (THIRD, 50_000, 0)), agreed((OTHER, "0.1"), batch_fee="0.3"),
      "stop"),

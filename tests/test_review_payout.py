@@ -172,6 +172,45 @@ def test_the_account_is_checked(account: dict[str, Any], order: dict[str, str], 
     assert (verdict, {code} - {""}) == (findings.verdict, told)
 
 
+OPERATORS_FEE = [
+    (10_000_000, None, "look", "amount_unchecked"),  # one to one, but nobody agreed to that
+    (10_000_000, "1", "ok", ""),
+    (10_100_000, None, "look", "amount_off_peg"),  # 1 %, for which there is a line
+    (10_500_000, None, "look", "amount_off_peg"),  # an operator takes as much, but does not publish it
+    (12_000_000, None, "look", "amount_off_peg"),  # 20 %, the limit itself
+    (12_000_001, None, "stop", "amount_differs"),  # no operator's fee
+    (10_500_000, "5", "ok", ""),
+    (10_500_001, "5", "look", "amount_off_peg"),
+    (9_900_000, None, "look", "amount_off_peg"),  # too little is no fee: it is as for a wallet
+    (9_700_000, None, "stop", "amount_differs"),
+    (9_700_000, "3", "ok", ""),
+]
+
+
+@pytest.mark.parametrize(("paid", "tolerance", "verdict", "code"), OPERATORS_FEE)
+def test_more_than_ordered_may_be_the_operators_fee(paid: int, tolerance: str | None, verdict: str, code: str) -> None:
+    """The operator's fee is not published: a person decides about what is paid in addition, up to 20 %."""
+    call = data("c219a14d", TOKEN, PAYEE, paid, REFERENCE, 0, DEAD)
+    content = {"transactions": [{"to": FEE_PROXY, "data": call, "value": "0"}]}
+    policy = PaymentPolicy(addresses=AGREED.addresses, peg_tolerance=tolerance)
+    findings = check_payment(paying(content=content), policy=policy)
+    told = codes(findings, "error") | codes(findings, "warning")
+
+    assert (verdict, {code} - {""}) == (findings.verdict, told)
+
+
+def test_the_operators_fee_is_told_in_money() -> None:
+    """With the advice to ask for it; only up to 1 % there is a line to agree to it."""
+    told = {}
+    for paid in (10_500_000, 10_050_000):
+        call = data("c219a14d", TOKEN, PAYEE, paid, REFERENCE, 0, DEAD)
+        content = {"transactions": [{"to": FEE_PROXY, "data": call, "value": "0"}]}
+        told[paid] = check_payment(paying(content=content), policy=PaymentPolicy(addresses=AGREED.addresses))[0]
+
+    assert "0.50 USD more than ordered, by the peg to USD. That would be the operator's fee" in told[10_500_000].message
+    assert [0, 1] == [each.hint.count('peg_tolerance = "1"') for each in told.values()]
+
+
 LEAST = [
     ("usd", "local", "1"),
     ("usd", "swift", "30"),

@@ -280,6 +280,12 @@ def test_the_policy_agrees_to_the_fee_and_takes_the_rates(client: SandboxClient)
     assert Decimal(2000) == policy.rate("ETH-sepolia-sepolia", "EUR")
 
 
+def test_a_policy_cannot_agree_to_any_fee_of_a_sandbox() -> None:
+    """A sandbox may take more than a policy can agree to; then the payment is stopped."""
+    with payerkit.sandbox(fee_percent=50) as client:
+        assert [20] == [fee.max_percent for fee in client.sandbox.policy().fees]
+
+
 def test_a_sandbox_without_a_fee_publishes_none() -> None:
     """Without a fee there is none to agree to; a closed sandbox, or a currency without a rate, has no rate."""
     with payerkit.sandbox(fee_percent=0) as client:

@@ -560,13 +560,11 @@ def _last_number(writes: list[dict[str, Any]]) -> str:
 
 
 def _read_fees(response: Any) -> tuple[AgreedFee, ...]:
-    from payerkit.policy.payment_policy import AgreedFee  # noqa: PLC0415 - loaded on first use
+    from payerkit.policy.payment_policy import MOST_PERCENT, AgreedFee  # noqa: PLC0415 - loaded on first use
 
     try:
-        return tuple(
-            AgreedFee(address=fee["address"], max_percent=_decimal(fee, "percentage"), name="Protocol fee")
-            for fee in response["fees"]
-        )
+        shares = [(fee["address"], min(_decimal(fee, "percentage"), Decimal(MOST_PERCENT))) for fee in response["fees"]]
+        return tuple(AgreedFee(address=who, max_percent=share, name="Protocol fee") for who, share in shares)
     except (LookupError, TypeError):
         raise ValueError("expected fees") from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, ROUND_HALF_UP, ROUND_UP, Context, Decimal, DecimalException
+from decimal import ROUND_CEILING, ROUND_HALF_UP, ROUND_UP, Context, Decimal
 from numbers import Integral
 from typing import Any
 
@@ -49,15 +49,16 @@ def positive_number(value: object) -> Decimal | None:
 def read_percentage(value: object) -> Decimal | None:
     """Return a percentage from 0 to 100, written with or without "%", exactly; None for anything else.
 
-    A float of JSON is read as it was written.
+    Text is a plain decimal number, as of an amount. A float of JSON is read as it was written.
     """
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+    if isinstance(value, str):
+        value = value.removesuffix("%").rstrip(" ")
+        number = Decimal(value if _NUMBER.fullmatch(value) else "NaN")
+    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        number = Decimal(str(value) if isinstance(value, float) else value)
+    else:
         return None
-    try:
-        number = Decimal(str(value).strip().removesuffix("%").rstrip())
-    except (DecimalException, ValueError):
-        return None
-    if not number.is_finite() or not 0 <= number <= 100 or len(number.as_tuple().digits) > 30:
+    if not number.is_finite() or number.is_signed() or number > 100 or len(number.as_tuple().digits) > 30:
         return None
     return number if number == 0 or number.adjusted() > -20 else None
 
@@ -112,11 +113,18 @@ def format_effect_amount(effect: Effect, base: int, token: Currency | None) -> s
     """Return an amount of an effect, in the request's currency if it is converted on execution."""
     if effect.unit != "request":
         return format_amount(base, token)
-    currency = effect.request_currency
-    if currency is None:
+    currency, found = effect.request_currency, effect_units(effect, base, token)
+    if currency is None or found is None:
         return f"{base} units of the request's currency, converted on execution"
-    found = Decimal(base).scaleb(-request_decimals(currency), EXACT)
     return f"{format_number(found)} {currency.id}, converted on execution"
+
+
+def effect_units(effect: Effect, base: int, token: Currency | None) -> Decimal | None:
+    """Return an amount of an effect in whole units, likewise; None if its currency is not known."""
+    if effect.unit != "request":
+        return to_units(base, token.decimals if token else None)
+    currency = effect.request_currency
+    return None if currency is None else to_units(base, request_decimals(currency))
 
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,64}")

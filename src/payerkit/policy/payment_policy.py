@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.html import visible
 from payerkit.onchain.addresses import is_same, read_address
 from payerkit.onchain.amounts import format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 RateSource = Callable[[str, str], Decimal | str | int | None]
 """Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
 
+MOST_PERCENT = 20
+"""Percent up to which a policy can agree to anything: what is further off has to be corrected, not agreed to."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class AgreedFee:
@@ -30,11 +34,14 @@ class AgreedFee:
 
     Attributes:
         address: Who receives it.
-        max_percent: The highest percentage of the amount, from 0 to 100; given as a Decimal, an int or text.
+        max_percent: The highest percentage of the amount, from 0 to 20; given as a Decimal, an int or text.
         name: What people call it; may be empty.
+        max_amount: The highest amount of the fee, in whole units of the currency that it is in; None for any amount
+            that its share allows.
 
     Raises:
-        InvalidInput: The address is malformed or mistyped, or the percentage is not from 0 to 100.
+        InvalidInput: The address is malformed or mistyped, the percentage is not from 0 to 20, or the amount is not a
+            positive number.
 
     Example:
         >>> AgreedFee(address="0xfee5000000000000000000000000000000000001", max_percent="0.1").max_percent
@@ -44,13 +51,22 @@ class AgreedFee:
     address: str
     max_percent: Decimal
     name: str = ""
+    max_amount: Decimal | None = None
 
-    def __init__(self, *, address: str, max_percent: Decimal | int | str, name: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        address: str,
+        max_percent: Decimal | int | str,
+        name: str = "",
+        max_amount: Decimal | int | str | None = None,
+    ) -> None:
         _set(
             self,
             address=read_address(address, "address"),
             max_percent=_read_percentage(max_percent, "max_percent"),
             name=_read_text(name, "name"),
+            max_amount=None if max_amount is None else _read_amount(max_amount, "max_amount"),
         )
 
 
@@ -77,10 +93,8 @@ class AcceptedAllowance:
     most: Decimal | None = None
 
     def __init__(self, *, token: str, spender: str, most: Decimal | int | str | None = None) -> None:
-        is_limited = most not in (None, policy_lines.UNLIMITED_WORD)
-        limit = positive_number(most) if is_limited else None
-        if is_limited and limit is None:
-            raise InvalidInput('most: expected a positive number, such as "1000", or "unlimited".')
+        is_unlimited = most in (None, policy_lines.UNLIMITED_WORD)
+        limit = None if is_unlimited else _read_amount(most, "most", other=', or "unlimited"')
         _set(self, token=_read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
 
 
@@ -92,7 +106,8 @@ class PaymentPolicy:
     edit: `PaymentPolicy.read(path)` and `.save(path)`. `print(policy)` shows what the file would hold.
 
     Attributes:
-        fees: The agreed fees. A fee of a payment is agreed if its recipient is named here and its share is not higher.
+        fees: The agreed fees. A fee of a payment is agreed if its recipient is named here, and neither its share nor
+            its amount is higher.
         allowances: Allowances that are accepted although they are more than a payment needs.
         addresses: The `AddressBook`, or what `AddressBook.read` takes. None if there is none; then no payee is called
             new.
@@ -101,7 +116,8 @@ class PaymentPolicy:
         tokens: Tokens that payerkit's table does not have, each as a dict with `id`, `network`, `address` and
             `decimals`; the id also gives the symbol, unless there is a `symbol`.
         rate_tolerance: By how many percent an amount may differ from what a rate asks for, and so may the maximum of a
-            payment that is converted on execution; None if a person is to look at each.
+            payment that is converted on execution; None if a person is to look at each. This and the two below are at
+            most 20.
         peg_tolerance: By how many percent the amount in a token that is pegged to the invoice currency may differ from
             one to one, without a rate; None if a person is to look at each.
         batch_fee: The highest percentage that a batch contract may take in addition; the calldata does not show it.
@@ -221,7 +237,7 @@ class PaymentPolicy:
         rates = [policy_lines.rate_member(*currencies, rate) for currencies, rate in self.rates.items()]
         parts = [
             *(["\n".join(given)] if given else []),
-            *(policy_lines.fee_line(each.address, each.max_percent, each.name) for each in self.fees),
+            *(policy_lines.fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
             *(policy_lines.allowance_line(each.token, each.spender, each.most) for each in self.allowances),
             *(policy_lines.address_line(each.address, each.name, each.network) for each in self.addresses or ()),
             *(policy_lines.token_line(**token_members(each)) for each in self.tokens),
@@ -268,11 +284,23 @@ class PaymentPolicy:
         return wanted is not None and self.find_currency(currency_id) == wanted
 
     def rate(self, payment_currency: str, invoice_currency: str) -> Decimal | None:
-        """Return the price of one unit of the payment currency in the invoice currency; None if it is not known."""
+        """Return the price of one unit of the payment currency in the invoice currency; None if it is not known.
+
+        Raises InvalidInput if `rate_source` raises something, or returns anything but a positive number.
+        """
         for (payment, invoice), rate in self.rates.items():
             if _is_same_id(payment, payment_currency) and _is_same_id(invoice, invoice_currency):
                 return rate
-        found = None if self.rate_source is None else self.rate_source(payment_currency, invoice_currency)
+        if self.rate_source is None:
+            return None
+        try:
+            found = self.rate_source(payment_currency, invoice_currency)
+        except Exception as error:
+            pair = visible(f"{payment_currency}/{invoice_currency}")
+            words = (
+                f"{kind_of(error)} was raised for {pair}. Correct the function; it returns None for an unknown rate."
+            )
+            raise InvalidInput(f"rate_source: {words}") from error
         return None if found is None else read_rate(found, "rate_source")
 
     def find_currency(self, currency_id: str) -> Currency | None:
@@ -330,8 +358,15 @@ def _read_rate(currencies: Any, rate: Any) -> tuple[tuple[str, str], Decimal]:
 
 def _read_percentage(value: object, name: str) -> Decimal:
     number = read_percentage(value)
+    if number is None or number > MOST_PERCENT:
+        raise InvalidInput(f'{name}: expected a percentage from 0 to {MOST_PERCENT}, such as "0.1".')
+    return number
+
+
+def _read_amount(value: object, name: str, *, other: str = "") -> Decimal:
+    number = positive_number(value)
     if number is None:
-        raise InvalidInput(f'{name}: expected a percentage from 0 to 100, such as "0.1".')
+        raise InvalidInput(f'{name}: expected a positive number, such as "1000"{other}.')
     return number
 
 

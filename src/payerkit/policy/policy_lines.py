@@ -13,9 +13,10 @@ UNLIMITED_WORD = "unlimited"
 """The word for an allowance without a limit."""
 
 
-def fee_line(address: str, percent: Decimal | str, name: str = "") -> str:
-    """Return the lines that agree to a fee, up to a percentage of the amount."""
-    return _table("[[fees]]", address=with_checksum(address), max_percent=_number(percent), name=name or None)
+def fee_line(address: str, percent: Decimal | str, name: str = "", most: Decimal | None = None) -> str:
+    """Return the lines that agree to a fee, up to a percentage of the amount. most: in whole units, if limited."""
+    members = {"max_percent": _number(percent), "max_amount": None if most is None else _number(most)}
+    return _table("[[fees]]", address=with_checksum(address), **members, name=name or None)
 
 
 def allowance_line(token: str, spender: str, most: Decimal | str | int | None) -> str:

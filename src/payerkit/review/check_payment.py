@@ -74,8 +74,9 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
             not known, "look".
 
     Returns:
-        All findings, those about the whole payment first, then by transaction. `.verdict` is "ok" if everything that
-        can be checked matches, "look" if a person must decide, and "stop" if something contradicts the order.
+        All findings: what is wrong with an amount first, then those about the whole payment, then by transaction.
+            `.verdict` is "ok" if everything that can be checked matches, "look" if a person must decide, and "stop" if
+            something contradicts the order.
 
     Raises:
         InvalidInput: An argument has another type than described, the order has a member that is not compared, the
@@ -116,7 +117,9 @@ def review_findings(review: PaymentReview) -> PaymentFindings:
 
 
 def _place(found: Finding) -> int:
-    """Return where a finding stands: those about the whole payment come first."""
+    """Return where a finding stands: what is paid too much or too little comes first, then the whole payment."""
+    if found.field == "amount" and found.severity != "info" and not found.unchecked:
+        return -2
     return -1 if found.step is None else found.step
 
 

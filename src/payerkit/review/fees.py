@@ -87,7 +87,7 @@ class Charge:
         return excess <= 0 or self._is_rounding(excess)
 
     def is_agreed(self, agreed: AgreedFee | None) -> bool:
-        """Return True if a policy agrees to this fee. agreed: what it says of the recipient; None for nothing."""
+        """Return True if a policy agrees to this share. agreed: what it says of the recipient; None for nothing."""
         return agreed is not None and self.is_at_most(agreed.max_percent)
 
     @property

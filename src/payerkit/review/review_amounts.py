@@ -10,10 +10,19 @@ from functools import cache
 from payerkit._tsv import rows
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import is_same
-from payerkit.onchain.amounts import EXACT, format_amount, format_percentage, positive_number, to_units
+from payerkit.onchain.amounts import (
+    EXACT,
+    format_amount,
+    format_number,
+    format_percentage,
+    positive_number,
+    to_units,
+)
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
+from payerkit.policy.payment_policy import MOST_PERCENT
 from payerkit.policy.policy_lines import rate_line, setting_line
+from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview, finding, needed_percentage
 from payerkit.review.review_conversion import is_bounded
 from payerkit.review.transactions import DecodedTransaction
@@ -21,8 +30,8 @@ from payerkit.review.transactions import DecodedTransaction
 NEAR_RATE = 1
 """Percent from what a known rate asks for up to which an amount is no error: rates change from minute to minute."""
 
-PEG_LIMIT = 20
-"""Percent from one to one at which an amount in a pegged token is an error: no peg that holds is off as far."""
+PEG_LIMIT = 3
+"""Percent from one to one from which on an amount in a pegged token is an error: no peg that holds is off as far."""
 
 
 def review_amount(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
@@ -51,7 +60,7 @@ def review_amount(review: PaymentReview, transaction: DecodedTransaction, paymen
         yield _compare_exactly(transaction, payment.amount, expected, invoice)
     else:
         exchange = _Exchange(payment.amount, currency, expected, invoice)
-        yield _compare_exchange(review, transaction, exchange, rate=review.rate_of(order))
+        yield _compare_exchange(review, transaction, exchange, order)
 
 
 def _compare_exactly(transaction: DecodedTransaction, paid: int, expected: Decimal, token: Currency) -> Finding:
@@ -127,15 +136,15 @@ class _Exchange:
 
 
 def _compare_exchange(
-    review: PaymentReview, transaction: DecodedTransaction, exchange: _Exchange, *, rate: Decimal | None
+    review: PaymentReview, transaction: DecodedTransaction, exchange: _Exchange, order: ExpectedPayment
 ) -> Finding:
     """Compare an amount with a rate; without one, with the peg of the token, if it has one."""
-    if rate is not None:
+    if (rate := review.rate_of(order)) is not None:
         return _compare_by_rate(transaction, exchange, rate, review.policy.rate_tolerance)
     peg = peg_of(exchange.token)
     if peg is not None and peg == peg_of(exchange.invoice):
-        return _compare_by_peg(transaction, exchange, review.policy.peg_tolerance)
-    lines = "\n" + rate_line(exchange.token.id, exchange.invoice.id, exchange.rate)
+        return _compare_by_peg(review, transaction, exchange)
+    lines = "\n" + rate_line(order.payment_currency, order.invoice_currency, exchange.rate)
     return finding("amount_unchecked", transaction, **exchange.words, lines=lines)
 
 
@@ -159,17 +168,39 @@ def _compare_by_rate(
     return finding("amount_off_rate", transaction, **words, lines=lines)
 
 
-def _compare_by_peg(transaction: DecodedTransaction, exchange: _Exchange, tolerance: Decimal | None) -> Finding:
-    """Compare an amount with one to one, which a peg promises; how near it is today, only a rate tells."""
-    difference = exchange.difference(Decimal(1))
-    words = exchange.words | {"peg": str(peg_of(exchange.token))}
-    if difference > PEG_LIMIT:
-        return finding("amount_differs.peg", transaction, **words)
+def _compare_by_peg(review: PaymentReview, transaction: DecodedTransaction, exchange: _Exchange) -> Finding:
+    """Compare an amount with one to one, which a peg promises; how near it is today, only a rate tells.
+
+    A payout may be more, by the operator's fee. Only a small difference has a line for the policy: else the amount
+    would write its own permission.
+    """
+    difference, tolerance = exchange.difference(Decimal(1)), review.policy.peg_tolerance
+    words = exchange.words | {"peg": str(peg_of(exchange.token)), "difference": _in_money(exchange)}
     if tolerance is not None and difference <= tolerance:
         return finding("amount_pegged", transaction, **words, most=format_percentage(tolerance))
-    most = needed_percentage(difference)
-    lines = "\n" + setting_line("peg_tolerance", most)
-    return finding("amount_unchecked.peg", transaction, **words, most=format_percentage(most), lines=lines)
+    lines = "\n" + setting_line("peg_tolerance", Decimal(NEAR_RATE))
+    if difference == 0:
+        return finding("amount_unchecked.peg", transaction, **words, lines=lines)
+    is_fee = review.payment.payout is not None and exchange.paid > exchange.due(Decimal(1))
+    if difference > MOST_PERCENT if is_fee else difference >= PEG_LIMIT:
+        return finding("amount_differs.peg", transaction, **words)
+    return finding(_OFF_PEG[is_fee, difference <= NEAR_RATE], transaction, **words, lines=lines)
+
+
+_OFF_PEG = {
+    (False, False): "amount_off_peg",
+    (False, True): "amount_off_peg.near",
+    (True, False): "amount_off_peg.payout",
+    (True, True): "amount_off_peg.payout_near",
+}
+"""The findings about an amount that is not one to one: if it may be the operator's fee, and if it is near."""
+
+
+def _in_money(exchange: _Exchange) -> str:
+    """Return by how much an amount in a pegged token differs, exactly, in the currency of the peg."""
+    more = EXACT.subtract(to_units(exchange.paid, exchange.token.decimals) or Decimal(0), exchange.expected)
+    whole, _, rest = format_number(EXACT.abs(more)).partition(".")
+    return f"{whole}.{rest:0<2} {peg_of(exchange.token)} {'more' if more > 0 else 'less'} than ordered"
 
 
 def peg_of(currency: Currency) -> str | None:

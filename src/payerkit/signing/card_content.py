@@ -197,10 +197,9 @@ def _headline(verdict: Verdict, count: int, *, is_unchecked: bool) -> str:
 
 
 def _can_be_agreed(*points: Iterable[Point]) -> bool:
-    """Return True if points have lines for a policy, and nothing is wrong that they do not clear."""
-    found = [each for some in points for each in some if each.severity != "info"]
-    with_lines = [each for each in found if "\n" in each.advice]
-    return bool(with_lines) and all(each in with_lines for each in found if each.severity == "error")
+    """Return True if points have lines for a policy, and nothing is wrong: no lines clear that."""
+    found = [each for some in points for each in some]
+    return any("\n" in each.advice for each in found) and all(each.severity != "error" for each in found)
 
 
 def _notes(review: PaymentReview) -> Iterator[str]:
