@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import payerkit
 from example_payments import (
     APPROVAL,
+    DEAD,
     ETH,
     GOOD,
     HARMLESS,
@@ -24,6 +25,7 @@ from example_payments import (
     PAYEE,
     REFERENCE,
     SWAPPED,
+    TOKEN,
     TOKEN_PAYMENT,
     USDC,
     data,
@@ -38,6 +40,7 @@ from payerkit.signing.card import PaymentCard
 from payerkit.signing.card_content import Point, _points
 from published import ANSWERS
 
+BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 ORDERED_WIRE = USDC.to_dict(reveal=True)
 UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
@@ -208,6 +211,49 @@ def test_a_long_list_is_folded_at_its_end() -> None:
     assert 12 == unfolded(card).count("✗ Problem")
     assert "<summary>18 more</summary>" in shown(card)
     assert (30, 30) == (shown(card).count("Problem "), str(card).count("Problem "))
+
+
+def batch_of(count: int) -> tuple[str, str, int]:
+    """Return a batch of payments to as many wallets."""
+    details = [(f"0x{(1 << 159) + number:040x}", 10**7, [TOKEN], REFERENCE, 0, 0, 0) for number in range(count)]
+    return (BATCH, data("92cddb91", [(2, details)], [], DEAD), 0)
+
+
+UNKNOWN_CALL = (OTHER, "0xdeadbeef" + "00" * 50_000, 0)
+HUGE = [
+    ("more payments than the service makes at once", payment(*[batch_of(200)] * 5, asked=USDC)),
+    ("as many in one call", payment(*[batch_of(300)] * 3, asked=USDC)),
+    ("long calldata", payment(*[UNKNOWN_CALL] * 50, asked=USDC)),
+    ("a hundred transactions", payment(*[UNKNOWN_CALL] * 100, asked=USDC)),
+    ("a thousand unknown members", Payment.read({"transactions": [
+        {"to": OTHER, "data": "0x", "value": 0} | {f"member{number}": OTHER for number in range(1000)}]}, order=USDC)),
+    ("a long address", payment(("x" * 300_000, "0xdeadbeef", 0), asked=USDC)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("huge", [row[1] for row in HUGE], ids=[row[0] for row in HUGE])
+def test_the_card_of_a_huge_response_is_capped(huge: Payment) -> None:
+    """A page that a browser cannot show, or a terminal cannot scroll back, hides the verdict."""
+    card = huge.card()
+
+    assert len(str(card)) < 150_000
+    assert len(card._repr_html_()) < 250_000
+
+
+def test_what_a_card_leaves_out_is_counted() -> None:
+    """Whoever compares all payments learns that there are more than the card shows, and where."""
+    text = " ".join(str(payment(*[batch_of(150)] * 2, asked=USDC).card()).split())
+
+    assert "50 of its payments and approvals are not shown here" in text
+    assert re.search(r"x \d+ more points, not shown here: the findings of the card have all\.", text)
+
+
+def test_all_payments_that_the_service_makes_at_once_are_shown() -> None:
+    """An honest batch has up to 200: none of them is left out of the card."""
+    text = str(payment((TOKEN, data("095ea7b3", BATCH, 2 * 10**9), 0), batch_of(200), asked=USDC).card())
+
+    assert 200 == len(re.findall(r"pays \d+ +10 fUSDC-sepolia to 0x", text))
+    assert "not shown here" not in text.partition("Transaction 1")[2]
 
 
 def test_lines_for_a_policy_can_be_copied() -> None:

@@ -13,7 +13,15 @@ from payerkit.findings import PaymentFindings, Verdict
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import OrderSource
-from payerkit.signing.card_content import CardContent, Compared, MessageToSign, Point, TransactionToSign, card_content
+from payerkit.signing.card_content import (
+    CardContent,
+    Compared,
+    MessageToSign,
+    Point,
+    TransactionToSign,
+    card_content,
+    shown_points,
+)
 from payerkit.signing.card_text import card_text, compared_text
 from payerkit.wording import count_of
 
@@ -128,7 +136,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
-        html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
+        html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(shown_points(content.passed))),
         html.folded(content.compared_with, _compared_table(content.compared)),
         html.folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
         *(html.folded(f"Message to sign: {each.path}", _message_table(each)) for each in content.messages),
@@ -141,11 +149,12 @@ def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: s
     """Return a list under its title, its end folded if it is long; "" without points."""
     if not points:
         return ""
-    rest = points[_SHOWN:]
-    more = html.folded(f"{len(rest)} more", _list(rest, mark=mark)) if rest else ""
+    shown = shown_points(points)
+    rest = shown[_SHOWN:]
+    more = html.folded(f"{len(points) - _SHOWN} more", _list(rest, mark=mark)) if rest else ""
     head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
     last = f'<div class="pk-next">{html.advice(advice)}</div>' if advice else ""
-    return head + _list(points[:_SHOWN], mark=mark) + more + last
+    return head + _list(shown[:_SHOWN], mark=mark) + more + last
 
 
 def _list(points: Iterable[Point], *, mark: str = "") -> str:

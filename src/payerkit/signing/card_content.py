@@ -60,7 +60,16 @@ _FIELDS = {"to": "address called"}
 """Fields of a transaction whose names are no words for a person."""
 
 _MOST_CALLDATA = 20_000
-"""Characters of calldata that a card shows; longer calldata is compared by its digest."""
+"""Characters of a transaction's calldata that a card shows; longer calldata is compared by its digest."""
+
+_ALL_CALLDATA = 100_000
+"""Characters of calldata that a card shows in all."""
+
+_MOST_EFFECTS = 250
+"""Payments and approvals that a card shows in all; the service pays at most 200 at once (operator's documentation)."""
+
+_MOST_POINTS = 100
+"""Points of a list that a card shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +194,15 @@ def card_content(
     )
 
 
+def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """Return the points of a list that a card shows; if there are too many, the last one counts the others."""
+    rest = len(points) - _MOST_POINTS
+    if rest <= 0:
+        return points
+    words = f"{count_of(rest, 'more point')}, not shown here: the findings of the card have all."
+    return (*points[:_MOST_POINTS], Point(points[-1].severity, "", words, ""))
+
+
 def _headline(verdict: Verdict, count: int, *, is_unchecked: bool) -> str:
     """Return what to do. is_unchecked: there is nothing but what could not be checked."""
     if verdict == "ok":
@@ -306,21 +324,33 @@ def _members(review: PaymentReview, order: ExpectedPayment) -> dict[str, str]:
 def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> TransactionToSign:
     call, network = transaction.call, review.network
     kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in transaction.effects))
-    data = str(transaction.data or "")
+    data, effects = str(transaction.data or ""), _effects_shown(review, transaction)
+    hidden = len(transaction.effects) - len(effects)
+    most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
+    clear = clear_signing_lines(transaction, network, review.policy)
     device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
     return TransactionToSign(
         title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
         origin=transaction.origin,
-        to=str(with_checksum(transaction.to)) if transaction.to else "no address",
+        to=str(with_checksum(transaction.to))[:80] if transaction.to else "no address",
         contract=contract_name(transaction, network, review.policy) or "unknown",
         function=call.function.name if call.function else call.selector or "unknown",
-        does=tuple(row for effect in transaction.effects for row in _does(review, effect)),
+        does=(
+            *(row for effect in effects for row in _does(review, effect)),
+            *([("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []),
+        ),
         lookup=tuple(_lookup(review, transaction)),
         other_digest=(digest,) if digest and not any(digest in line for line in device) else (),
         device=device,
-        clear_signing=clear_signing_lines(transaction, network, review.policy),
-        calldata=data if len(data) <= _MOST_CALLDATA else f"{data[:_MOST_CALLDATA]}... ({len(data)} characters)",
+        clear_signing=(*clear[:1], "and more than this card shows") if clear and hidden else clear,
+        calldata=data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)",
     )
+
+
+def _effects_shown(review: PaymentReview, transaction: DecodedTransaction) -> tuple[Effect, ...]:
+    """Return the effects of a transaction that a card shows: the first ones of all transactions."""
+    before = sum(len(each.effects) for each in review.transactions[: transaction.index])
+    return tuple(transaction.effects[: max(_MOST_EFFECTS - before, 0)])
 
 
 def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:

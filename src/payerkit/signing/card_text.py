@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from payerkit.html import visible
-from payerkit.signing.card_content import CardContent, Point, TransactionToSign
+from payerkit.signing.card_content import CardContent, Point, TransactionToSign, shown_points
 from payerkit.wording import count_of
 
 _WIDTH = 100
@@ -41,9 +41,9 @@ def compared_text(content: CardContent) -> str:
     return "\n".join([content.compared_with, *_table(rows)])
 
 
-def _section(title: str, points: Iterable[Point], *, mark: str = "") -> list[str]:
+def _section(title: str, points: tuple[Point, ...], *, mark: str = "") -> list[str]:
     """Return a list under its title; nothing without points."""
-    lines = [line for point in points for line in _point(point, mark or _MARKS[point.severity])]
+    lines = [line for point in shown_points(points) for line in _point(point, mark or _MARKS[point.severity])]
     return ["", title, *lines] if lines else []
 
 

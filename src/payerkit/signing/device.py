@@ -81,4 +81,4 @@ def value_text(value: int | None, network: str | None) -> str:
 
 
 def _shown(address: str | None) -> str:
-    return "none" if address is None else str(with_checksum(address))
+    return "none" if address is None else str(with_checksum(address))[:80]
