@@ -39,6 +39,13 @@ def same_id(changed: Payment) -> Payment:
     return payerkit.read_payment(response, order=changed.order)
 
 
+def with_id(changed: Payment, request_id: str) -> Payment:
+    """Return a payment with another request id."""
+    return payerkit.read_payment({**changed.to_dict(reveal=True), "requestId": request_id}, order=changed.order)
+
+
+SHOUTED = with_id(payment(2, amount=11), f"01{255:064X}")
+WHISPERED = with_id(payment(7, amount=12), f" 01{255:064x}")
 REPEATED: list[tuple[str, Payment, str]] = [
     ("the same response twice", payment(), "request id, reference and payee with token and amount"),
     ("the same request, at another rate", same_id(payment(2, amount=11)), "request id"),
@@ -55,6 +62,14 @@ def test_what_is_perhaps_paid_already_stops(second: Payment, what: str) -> None:
     assert ["stop", "ok", "stop"] == frame["verdict"].to_list()
     assert f"Perhaps paid already: the same {what} as 2." in frame["findings"][0]
     assert f"Perhaps paid already: the same {what} as 0." in frame["findings"][2]
+
+
+def test_ids_are_compared_without_case() -> None:
+    """The same request is paid twice, too, if somebody changes the case of its id."""
+    assert ["stop", "ok", "stop"] == check_payments([SHOUTED, payment(), WHISPERED])["verdict"].to_list()
+    assert ["ok", "ok"] == check_payments([with_id(payment(), " "), with_id(payment(2, amount=11), "")])[
+        "verdict"
+    ].to_list()  # a missing id is no id
 
 
 def test_invoices_of_their_own_may_be_equal_but_not_a_request() -> None:
@@ -129,6 +144,33 @@ def test_files_objects_and_folders_are_read(tmp_path: Path) -> None:
     assert expected == check_payments([str(path) for path in paths])["verdict"].to_dict()
     assert "not valid JSON" in check_payments(tmp_path)["findings"].iloc[2]
     assert ["ok", "ok"] == check_payments([payment(3, amount=12), paths[0]])["verdict"].to_list()
+
+
+def test_no_payment_of_a_folder_is_left_out(tmp_path: Path) -> None:
+    """What stands in a sub-folder, or under a name in capitals, is compared with the others."""
+    (tmp_path / "later" / "march").mkdir(parents=True)
+    (tmp_path / "folder.json").mkdir()
+    names = ["a.json", "b.JSON", "later/c.Json", "later/march/d.json"]
+    for number, name in enumerate(names):
+        payment(number + 1, amount=10 + number % 3).save(tmp_path / name)
+    frame = check_payments(tmp_path)
+
+    assert [str(tmp_path / name) for name in names] == frame.index.to_list()
+    assert ["stop", "ok", "ok", "stop"] == frame["verdict"].to_list()  # the first and the last pay the same
+    assert "as " + str(tmp_path / "later" / "march" / "d.json") in frame["findings"].iloc[0]
+
+
+def test_a_row_says_whose_word_its_order_is(tmp_path: Path) -> None:
+    """An order that stands in the file of the payment was written by whoever wrote that."""
+    payment().save(tmp_path / "a.json")
+    answer = payment(3, amount=30).to_dict(reveal=True)
+    sent = Payment.read(answer, order=payment(3, amount=30).order, order_source="sent")
+    without = payerkit.read_payment(payment(4, amount=40).to_dict(reveal=True))
+    frame = check_payments([tmp_path / "a.json", payment(2, amount=20), sent, without])
+
+    assert ["file", "given", "sent", None] == frame["order_source"].astype("object").where(
+        frame["order_source"].notna(), None
+    ).to_list()
 
 
 def test_labels_are_kept() -> None:

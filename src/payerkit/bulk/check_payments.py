@@ -32,6 +32,7 @@ _COLUMNS = {
     "payee": "string",
     "payee_name": "string",
     "account": "string",
+    "order_source": "string",
     "amount": "object",
     "token": "string",
     "fee": "object",
@@ -62,7 +63,8 @@ def check_payments(
 
     Args:
         payments: `Payment` objects, and paths of files that `payment.save(path)` wrote; or a folder of such files
-            (`*.json`). A Series or a dict gives the rows their labels.
+            (`*.json` in any case, its sub-folders' too; keep other JSON files elsewhere). A Series or a dict gives the
+            rows their labels.
         policy: What you agreed to once, for all payments.
         rate: The price of one unit of the payment currency in the invoice currency, if it is the same for all;
             otherwise, the rates of the policy.
@@ -79,6 +81,8 @@ def check_payments(
           their bytes; missing if they pay several, or none. payee_name is that of the policy's address book; fee is
           the sum of all fees
         - account (string): the bank account that is paid out to, masked; missing if the payment pays a wallet
+        - order_source (string): whose word the order is: "sent" (what was sent here), "given" (to `read_payment`), or
+          "file" (that of whoever wrote the file); missing without an order
         - payments (int64): how many payments the transactions make
         - request_id, payment_reference (string): as the response has them
         - findings (string): the errors and warnings, with their codes
@@ -141,6 +145,7 @@ class CheckedPayment:
             told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
             row |= {name: value and visible(value) for name, value in told.items()}
             row |= {"network": self.review.network, "account": _account(self.review)}
+            row["order_source"] = response.order_source
             row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
         return row
 
@@ -161,10 +166,10 @@ def _labelled(payments: Any) -> tuple[pd.Index[Any], list[Source]]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder, sorted by name. Raises InvalidInput if it is not a folder."""
+    """Return the files of a folder and its folders, sorted by name. Raises InvalidInput if it is not a folder."""
     if not folder.is_dir():
         raise InvalidInput(f"payments: {folder} is not a folder. Give a list of payments or paths, or a folder.")
-    files = sorted(folder.glob("*.json"))
+    files = sorted(each for each in folder.rglob("*") if each.suffix.lower() == ".json" and not each.is_dir())
     if not files:
         raise InvalidInput(f"payments: {folder} has no .json files. Give a list of the paths of other files.")
     return files

@@ -54,24 +54,28 @@ _OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account
 """The findings where nothing else is shared."""
 
 
-def _identities(review: PaymentReview) -> dict[tuple[str, object], None]:
-    """Return what a payment shares only with one that pays the same: its kinds and values, each once."""
+def _identities(review: PaymentReview) -> dict[tuple[str, str], None]:
+    """Return what a payment shares only with one that pays the same: its kinds and values, each once.
+
+    Ids are compared without case: who changes that of a letter has the same payment.
+    """
     payments, payout = [payment for _, payment in review.payments], review.payment.payout
     kind, account = (_EQUAL, None) if payout is None else (_EQUAL_PAYOUT, payout.payment_details_id)
     references = [
         review.payment.payment_reference,
         *(f"0x{each.reference.hex()}" for each in payments if each.reference),
     ]
-    found: Iterable[tuple[str, object]] = chain(
-        [("request id", review.payment.request_id)],
-        (("reference", reference and reference.lower()) for reference in references),
+    found: Iterable[tuple[str, str | None]] = chain(
+        (("request id", each) for each in (review.payment.request_id, None if payout is None else payout.request_id)),
+        (("reference", reference) for reference in references),
         (
-            (kind, (account, review.network, each.recipient.lower(), each.token, each.amount))
+            (kind, f"{account} {review.network} {each.recipient} {each.token} {each.amount}")
             for each in payments
             if each.recipient
         ),
     )
-    return dict.fromkeys(identity for identity in found if identity[1])
+    keys = ((kind, (value or "").strip().casefold()) for kind, value in found)
+    return dict.fromkeys(identity for identity in keys if identity[1])
 
 
 def _find_lookalikes(reviews: Sequence[PaymentReview]) -> Iterator[tuple[int, Finding]]:
