@@ -146,6 +146,19 @@ def test_a_declaration_is_read_in_each_of_its_forms(name: str, percentage: Any) 
     assert "ok" == check(FEE, policy=POLICY, **declaration).verdict
 
 
+@pytest.mark.parametrize("percentage", ["1e-1", "+0.1", "0_1", "\u0660.1", ".1", "0.1 percent", "0.1%%", "-0", "NaN"])
+def test_a_percentage_is_a_plain_decimal(percentage: str) -> None:
+    """Python would read most of these, and a person would read some of them otherwise."""
+    found = check(FEE, policy=POLICY, protocolFee={"percentage": percentage, "address": OTHER})
+
+    assert ("look", {"type_unexpected"}) == (found.verdict, codes(found, "warning"))
+
+
+def test_a_small_number_of_json_is_no_text_with_an_exponent() -> None:
+    """JSON has numbers, which Python writes with an exponent if they are small."""
+    assert "as its protocol fee of 0.00001 %." in str(check(fee(1), protocolFee={"percentage": 1e-5, "address": OTHER}))
+
+
 @pytest.mark.parametrize(
     ("declared", "words"),
     [

@@ -80,7 +80,8 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
 
     Raises:
         InvalidInput: An argument has another type than described, the order has a member that is not compared, the
-            rate is not positive, the network is not known, `now` has no time zone, or `client` is not a client.
+            rate is not positive, the network is not known, `now` has no time zone, `client` is not a client, or the
+            policy's `rate_source` raises something.
 
     Example:
         >>> payment = initiate_payment(client, order)
