@@ -194,6 +194,26 @@ def test_the_address_book_of_a_policy(payee: str, expected: list[tuple[str, str,
     assert expected == codes({"payee": payee}, policy=PaymentPolicy(addresses=book))
 
 
+IDS = [
+    ("a Cyrillic letter", {"paymentCurrency": "US\u0421-sepolia"}, ("error", "payment_currency", "currency_form")),
+    ("a full-width letter", {"invoiceCurrency": "\uff35SD"}, ("error", "invoice_currency", "currency_form")),
+    ("the Turkish dotless i", {"invoiceCurrency": "\u0131NR"}, ("error", "invoice_currency", "currency_form")),
+    ("the Kelvin sign", {"invoiceCurrency": "\u212aES"}, ("error", "invoice_currency", "currency_form")),
+    ("an invisible character", {"invoiceCurrency": "US\u200bD"}, ("error", "invoice_currency", "currency_form")),
+]
+
+
+@pytest.mark.parametrize(("changes", "expected"), [row[1:] for row in IDS], ids=[row[0] for row in IDS])
+def test_a_currency_id_is_ascii(changes: dict[str, str], expected: tuple[str, str, str]) -> None:
+    """What only looks like an id is not sent: the payment would be stopped."""
+    assert expected in codes(changes)
+
+
+def test_an_id_of_newer_documents_is_known() -> None:
+    """The published example of a payout needs no policy."""
+    assert [] == codes({"paymentCurrency": "USDC-sepolia"}, environment="sandbox")
+
+
 def test_a_missing_field_is_found_as_in_any_record() -> None:
     """What the specification refuses is found, too, and nothing is said twice about a field."""
     found = check_payment_order({"payee": 5, "amount": 1.5, "invoice_currency": "USD", "payment_curency": "USDC-base"})

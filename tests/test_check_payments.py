@@ -118,7 +118,7 @@ def test_payees_that_look_alike_stop() -> None:
     frame = check_payments([payment(), payment(2, payee=OTHER), payment(3, payee=ALIKE)])
 
     assert ["stop", "ok", "stop"] == frame["verdict"].to_list()
-    assert f"begins and ends like {ALIKE}" in frame["findings"][0].replace("c7d7", "C7D7")
+    assert f"looks like {ALIKE}" in frame["findings"][0].replace("c7d7", "C7D7")
 
 
 def test_the_address_book_tells_which_of_two_is_known() -> None:

@@ -33,7 +33,8 @@ LOOKUPS = ["countries", "fiat", "currencies", "tokens"]
         ("fiat", "$", "USD"),  # of several, the one that is used most
         ("fiat", "dollar", "USD"),
         ("fiat", "pound", "GBP"),
-        ("currencies", "usdc sepolia", "USDC-base-sepolia"),  # words in any order
+        ("currencies", "usdc sepolia", "USDC-sepolia"),  # an id of newer documents
+        ("currencies", "sepolia usdc base", "USDC-base-sepolia"),  # words in any order
         ("currencies", "polygon usdc", "USDCn-matic"),  # the network by the name that people use
         ("currencies", "fusdc", "fUSDC-sepolia"),
         ("currencies", "usd", "USD"),  # the currency itself before the tokens

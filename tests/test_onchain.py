@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from eth_utils import is_checksum_address
 
-from payerkit.onchain.currencies import find_currency, request_decimals, token_list
+from payerkit.onchain.currencies import currency_aliases, find_currency, request_decimals, token_list
 from payerkit.onchain.deployments import current_versions, deployments, find_deployment
+from payerkit.onchain.lookalikes import shape
 from payerkit.onchain.networks import network_in_id, networks
 from payerkit.onchain.real_money import real_money_note
 
@@ -53,10 +54,52 @@ def test_currencies_are_found(
         )
 
 
-@pytest.mark.parametrize("currency_id", ["USDC-sepolia", "DAI-sepolia", "USDT-polygon", "", "USD "])
+ALIASES = [
+    ("USDC-sepolia", "fUSDC-sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),  # the published off-ramp example
+    ("USDC-optimism", "USDCn-optimism", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"),
+    ("USDC-base-base", "USDC-base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+    ("USDT0-arbitrum-one", "USDT-arbitrum-one", "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9"),
+]
+
+
+@pytest.mark.parametrize(("alias", "listed", "address"), ALIASES)
+def test_an_id_of_newer_documents_names_the_token_at_its_address(alias: str, listed: str, address: str) -> None:
+    """An alias is the listed token at the address that the source of the alias states, in any case."""
+    for spelling in (alias, alias.lower(), alias.upper()):
+        found = find_currency(spelling)
+        assert found is not None
+        assert (listed, address) == (found.id, found.address)
+
+
+UNKNOWN = [
+    ("DAI-sepolia", "quoted, without an address"),
+    ("USDT-polygon", "quoted, without an address"),
+    ("USDT0-optimism", "called an alias in prose, without an address"),
+    ("USDT0-matic", "likewise"),
+    ("USDC-base-base-base", "one network too many"),
+    ("", "nothing"),
+    ("USD ", "a blank behind it"),
+    ("U\u0405D", "a Cyrillic letter that looks like S"),
+    ("\uff35\uff33\uff24", "full-width letters, which Unicode takes for ASCII ones"),
+    ("US\u200bD", "a zero-width space"),
+    ("\u212aES", "the Kelvin sign, which is a k in lower case"),
+    ("\u0131NR", "the Turkish dotless i, which is an I in capitals"),
+    ("\u0130NR", "the Turkish dotted I, which is an i and a dot in lower case"),
+    ("U\u017fD", "the long s, which is an s to case folding"),
+]
+
+
+@pytest.mark.parametrize("currency_id", [row[0] for row in UNKNOWN], ids=[row[1] for row in UNKNOWN])
 def test_what_is_not_in_the_list_is_not_found(currency_id: str) -> None:
-    """Ids that documentation quotes, but the list does not have, are unknown."""
+    """Ids that documentation quotes without an address are unknown, and so is what only looks like an id."""
     assert find_currency(currency_id) is None
+
+
+def test_no_two_ids_look_alike() -> None:
+    """So a new id that looks like a listed one can be refused: no honest one does."""
+    ids = [*(each.id for each in token_list().values()), *currency_aliases()]
+
+    assert len(ids) == len({shape(each) for each in ids})
 
 
 DEPLOYMENTS = [

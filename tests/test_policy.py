@@ -33,7 +33,7 @@ POLICY = PaymentPolicy(
         [
             KnownAddress(address=PAYEE, name="Example Payee é", network="sepolia"),
             KnownAddress(address=FEES, name="Everywhere"),
-            KnownAddress(address=PROXY, name="On a chain without a name here", network="59144"),
+            KnownAddress(address=PROXY, name="On a chain without a name here", network="59144", role="operator"),
         ]
     ),
     rates={("ETH-sepolia-sepolia", "USD"): Decimal("2500.50"), ("A/B-matic", "USD"): Decimal("1E-7")},
@@ -77,6 +77,7 @@ name = "Everywhere"
 address = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
 name = "On a chain without a name here"
 network = "59144"
+role = "operator"
 
 [[tokens]]
 id = "USDT0-matic"
@@ -285,6 +286,56 @@ MISTAKES = [
         policy_lines.token_line("fUSDT-sepolia", "sepolia", FEES, 6),
         r"\[\[tokens\]\] 1: id: in the token list, fUSDT-sepolia is another token",
     ),
+    (
+        "an id with a Cyrillic letter",
+        policy_lines.token_line("fUSD\u0421-sepolia", "sepolia", FEES, 6),
+        r"\[\[tokens\]\] 1: id: expected printable ASCII characters",
+    ),
+    (
+        "an id with an invisible character",
+        '[[tokens]]\nid = "fUSDC\\u200b-sepolia"\nnetwork = "sepolia"\naddress = "0x12"\ndecimals = 6',
+        r"\[\[tokens\]\] 1: id: expected printable ASCII characters",
+    ),
+    (
+        "an id with a capital I for an l",
+        policy_lines.token_line("fUSDC-sepoIia", "sepolia", FEES, 6),
+        r"\[\[tokens\]\] 1: id: it looks like fUSDC-sepolia, but is another id",
+    ),
+    (
+        "an id with a small l for an I",
+        policy_lines.token_line("DAl-mainnet", "mainnet", FEES, 18),
+        r"1: id: it looks like DAI-mainnet, but is another id",
+    ),
+    (
+        "an id with an O for a 0",
+        policy_lines.token_line("USDTO-arbitrum-one", "arbitrum-one", FEES, 6),
+        r"1: id: it looks like USDT0-arbitrum-one, but is another id",
+    ),
+    (
+        "an id of newer documents at another address",
+        policy_lines.token_line("USDC-sepolia", "sepolia", FEES, 6),
+        r"1: id: in the token list, fUSDC-sepolia is another token",
+    ),
+    (
+        "a role of nobody",
+        f'[[addresses]]\naddress = "{PAYEE}"\nrole = "supplier"',
+        r'policy.toml: \[\[addresses\]\] 1: role: expected "payee" or "operator"',
+    ),
+    (
+        "where an address was read",
+        f'[[addresses]]\naddress = "{PAYEE}"\nsource = "somewhere"',
+        r"\[\[addresses\]\] 1: source: not a member. There are address, name, network, role",
+    ),
+    (
+        "a name with two addresses",
+        f"{policy_lines.address_line(PAYEE, 'A')}\n{policy_lines.address_line(FEES, 'a ', 'sepolia')}",
+        r"policy.toml: addresses: \[\[addresses\]\] 1 and \[\[addresses\]\] 2 have one name",
+    ),
+    (
+        "a rate by two ids of a token",
+        '[rates]\n"fUSDC-sepolia/USD" = "1"\n"USDC-sepolia/USD" = "2"',
+        "policy.toml: rates: entry 2 is about the same as entry 1",
+    ),
     ("a rate of one currency", '[rates]\nUSD = "1"', r"\[rates\]: USD: expected a rate, such as \"ETH-sepolia"),
     ("a dotted rate", 'rates.ETH.USD = "1"', r"\[rates\]: ETH: expected a rate"),
     ("rates in a list", "rates = [1]", r"rates: expected a table. Write \[rates\]"),
@@ -331,6 +382,23 @@ def test_the_address_book_may_be_a_file_of_its_own(tmp_path: Path) -> None:
 
     assert found.addresses is not None
     assert ["Example Payee", "Own"] == [each.name for each in found.addresses]
+
+
+def test_names_are_compared_across_the_address_book_and_the_policy(tmp_path: Path) -> None:
+    """One name with two addresses is refused, wherever the two stand, and both places are named."""
+    (tmp_path / "book.csv").write_text(f"address,name,chainId\n\n{PAYEE},Example Payee,11155111\n", "utf-8")
+    policy = f'address_book = "book.csv"\n{policy_lines.address_line(FEES, "Example Payee", "sepolia")}'
+
+    with pytest.raises(InvalidInput, match=r"policy.toml: addresses: book.csv, row 3 and \[\[addresses\]\] 1 have one"):
+        read(tmp_path, policy)
+
+
+def test_a_policy_says_that_its_address_book_has_warnings(tmp_path: Path) -> None:
+    """Whoever reads it in a notebook sees that there is something to look at."""
+    alike = PAYEE[:6] + "1" * 32 + PAYEE[-4:]
+    policy = read(tmp_path, f"{policy_lines.address_line(PAYEE, 'A')}\n{policy_lines.address_line(alike.lower(), 'B')}")
+
+    assert "<PaymentPolicy: an address book with warnings>" == repr(policy)
 
 
 def test_a_policy_without_addresses_has_no_address_book(tmp_path: Path) -> None:
@@ -455,6 +523,33 @@ def test_an_accepted_allowance_is_found_by_any_id_of_its_token() -> None:
     assert policy.allowances[0] == policy.accepted_allowance("fUSDC-sepolia", PROXY.lower())
     assert policy.accepted_allowance("fUSDT-sepolia", PROXY) is None
     assert policy.accepted_allowance("fUSDC-sepolia", FEES) is None
+
+
+def test_a_rate_holds_for_all_ids_of_a_token() -> None:
+    """An id of newer documents is the same currency, so a rate by either id is its rate."""
+    policy = PaymentPolicy(rates={("fUSDC-sepolia", "EUR"): "0.9"})
+
+    assert Decimal("0.9") == policy.rate("USDC-sepolia", "eur") == policy.rate("fUSDC-sepolia", "EUR")
+    assert policy.rate("fUSDT-sepolia", "EUR") is None
+
+
+KNOWN_WALLETS = PaymentPolicy(addresses={PAYEE: "A"}, fees=[AgreedFee(address=PROXY, max_percent=1)])
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (PAYEE[:6] + "1" * 32 + PAYEE[-4:], PAYEE),  # like one of the address book
+        (PROXY[:6] + "1" * 32 + PROXY[-4:], PROXY),  # like the wallet of an agreed fee
+        (PAYEE, None),  # known itself
+        (PROXY.lower(), None),  # likewise
+        (FEES, None),  # like nobody
+        (None, None),
+    ],
+)
+def test_a_wallet_is_compared_with_all_that_the_policy_knows(address: str | None, expected: str | None) -> None:
+    """The address book and the recipients of agreed fees are known."""
+    assert expected == KNOWN_WALLETS.lookalike(address)
 
 
 def test_names_come_from_the_address_book_and_the_fees() -> None:

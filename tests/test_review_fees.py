@@ -29,6 +29,7 @@ from example_payments import (
 )
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
+from payerkit.policy.address_book import AddressBook
 from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 from payerkit.review.check_payment import check_payment
 from payerkit.review.payment_review import PaymentReview
@@ -103,6 +104,31 @@ def test_a_fee_is_judged_by_declaration_and_policy(
     found = check(transaction, policy=policy, protocolFee=declared)
 
     assert (verdict, True) == (found.verdict, words in str(found))
+
+
+FEE_WALLET = "0xABcdEFABcdEFabcdEfAbCdefabcdeFABcDEFabCD"
+BOOK = AddressBook.read({FEE_WALLET: "Example Payee"})
+LIKE_IT = [
+    ("the same ends", "0xabcd" + "0" * 32 + "abcd", agreed((FEE_WALLET, "1")), "stop"),
+    ("four digits changed", "0x11" + FEE_WALLET[4:-2] + "22", agreed((FEE_WALLET, "1")), "stop"),
+    ("like an address of the address book", "0xabcd" + "0" * 32 + "abcd", agreed(addresses=BOOK), "stop"),
+    ("the agreed wallet", FEE_WALLET, agreed((FEE_WALLET, "1")), "ok"),
+    ("both are agreed", "0xabcd" + "0" * 32 + "abcd", agreed((FEE_WALLET, "1"), ("0xabcd" + "0" * 32 + "abcd", "1")),
+     "ok"),
+    ("another wallet", THIRD, agreed((FEE_WALLET, "1")), "look"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("recipient", "policy", "verdict"), [row[1:] for row in LIKE_IT], ids=[row[0] for row in LIKE_IT]
+)
+def test_a_fee_to_a_lookalike_stops(recipient: str, policy: PaymentPolicy, verdict: str) -> None:
+    """Although the service declares it: whoever forged the wallet forged the declaration, and no line agrees to it."""
+    found = check(fee(10_000, recipient), policy=policy, protocolFee={"percentage": "0.1", "address": recipient})
+    told = [each for each in found if each.code == "fee_lookalike"]
+
+    assert (verdict, verdict == "stop") == (found.verdict, bool(told))
+    assert all(FEE_WALLET in each.message and "[[fees]]" not in each.hint for each in told)
 
 
 def test_a_declared_fee_is_still_a_warning() -> None:

@@ -181,6 +181,25 @@ def test_a_payee_is_looked_up(
     assert (verdict, code) == (findings.verdict, found(findings, code).code)
 
 
+WARNED = [
+    ("beside its look-alike", PAYEE, [(PAYEE, "A"), (LOOKALIKE, "B")], "look"),
+    ("the look-alike of a known payee", LOOKALIKE, [(PAYEE, "A"), (LOOKALIKE, "B")], "look"),
+    ("under a name that looks like another one", STRANGER, [(PAYEE, "Acme"), (STRANGER, "A\u0441me")], "look"),
+    ("in a book with other warnings", STRANGER, [(PAYEE, "A"), (LOOKALIKE, "B"), (STRANGER, "C")], "ok"),
+]
+
+
+@pytest.mark.parametrize(("payee", "entries", "verdict"), [row[1:] for row in WARNED], ids=[row[0] for row in WARNED])
+def test_a_payee_that_the_address_book_warns_of_is_for_a_person_to_judge(
+    payee: str, entries: list[tuple[str, str]], verdict: str
+) -> None:
+    """Who poisons the book puts an address into it that is then known; the warning says why it is not trusted."""
+    book = AddressBook(KnownAddress(address=address.lower(), name=name) for address, name in entries)
+    findings = check(payee, payee, policy=PaymentPolicy(addresses=book))
+
+    assert (verdict, verdict == "look") == (findings.verdict, "warns of it" in found(findings, "payee_known").message)
+
+
 def test_who_receives_fees_is_no_payee_of_a_bank_account() -> None:
     """The address book has the wallet for its name; that does not make it the one that pays out."""
     policy = PaymentPolicy(addresses={OTHER: "Fees", PAYEE: "Payout"}, fees=[AgreedFee(address=OTHER, max_percent=1)])
@@ -250,7 +269,7 @@ def test_a_lookalike_of_the_order_is_told_as_such() -> None:
     """Who compares the ends of two addresses would overlook the difference."""
     told = found(check(LOOKALIKE, PAYEE), "payee_differs")
 
-    assert "They begin and end alike, but are different addresses." in told.message
+    assert "They look alike, but are different addresses." in told.message
 
 
 def renamed(currency: str, token: str, proxy: str, **options: Any) -> PaymentFindings:
@@ -262,14 +281,17 @@ def renamed(currency: str, token: str, proxy: str, **options: Any) -> PaymentFin
 
 MATIC_PROXY = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"
 USDT_MATIC = "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"
+USDC_MATIC = "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"  # listed as USDCn-matic, with the symbol USDC
 OPTIMISM_USDC = "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"  # listed as USDCn-optimism, with the symbol USDC
 
 UNLISTED = [
     ("neither is listed", "USDT0-sepolia", OTHER, FEE_PROXY, "look", "token_unlisted"),
     ("neither is listed, with real money", "USDT0-matic", OTHER, MATIC_PROXY, "look", "token_unlisted"),
-    ("another id on a test network", "USDC-sepolia", TOKEN, FEE_PROXY, "look", "token_renamed"),
+    ("an id of newer documents", "USDC-sepolia", TOKEN, FEE_PROXY, "ok", "token_matches"),
+    ("one with real money", "USDC-optimism", OPTIMISM_USDC, FEE_PROXY, "ok", "token_matches"),
+    ("one for another token", "USDC-sepolia", OTHER, FEE_PROXY, "stop", "token_unknown"),
     ("another symbol on a test network", "NEW-sepolia", TOKEN, FEE_PROXY, "look", "token_renamed"),
-    ("another id with the same symbol", "USDC-optimism", OPTIMISM_USDC, FEE_PROXY, "look", "token_renamed"),
+    ("another id with the same symbol", "USDC-matic", USDC_MATIC, MATIC_PROXY, "look", "token_renamed"),
     ("another symbol with real money", "USDT0-matic", USDT_MATIC, MATIC_PROXY, "stop", "token_differs"),
     ("a listed currency and an unlisted token", "fUSDC-sepolia", OTHER, FEE_PROXY, "stop", "token_unknown"),
     ("an id that ends with no network", "NEW", TOKEN, FEE_PROXY, "stop", "currency_unknown"),
@@ -289,7 +311,46 @@ def test_a_currency_that_is_not_listed_is_for_a_person_to_judge(
     assert (verdict, True) == (findings.verdict, code in {each.code for each in findings})
 
 
-@pytest.mark.parametrize("currency", ["USDC-sepolia", "NEW-sepolia"])
+FORMS = [
+    ("a Cyrillic letter that looks like C", "fUSD\u0421-sepolia", "USD", "stop"),
+    ("a Greek one that looks like o", "fUSDC-sep\u03bflia", "USD", "stop"),
+    ("full-width letters", "\uff46USDC-sepolia", "USD", "stop"),
+    ("a zero-width space", "fUSDC\u200b-sepolia", "USD", "stop"),
+    ("a soft hyphen", "fUSDC\u00ad-sepolia", "USD", "stop"),
+    ("a non-breaking hyphen", "fUSDC\u2011sepolia", "USD", "stop"),
+    ("a control character", "fUSDC\x7f-sepolia", "USD", "stop"),
+    ("the Turkish dotless i", "fUSDC-sepol\u0131a", "USD", "stop"),
+    ("the Turkish dotted I", "FUSDC-SEPOL\u0130A", "USD", "stop"),
+    ("a homoglyph of the invoice currency", "fUSDC-sepolia", "U\u0405D", "stop"),
+    ("text from right to left", "fUSDC-sepolia", "\u202eDSU", "stop"),
+    ("the id", "fUSDC-sepolia", "USD", "ok"),
+    ("the id in capitals", "FUSDC-SEPOLIA", "usd", "ok"),
+    ("an alias", "USDC-sepolia", "USD", "ok"),
+]
+
+
+@pytest.mark.parametrize(("currency", "invoice", "verdict"), [row[1:] for row in FORMS], ids=[row[0] for row in FORMS])
+def test_a_currency_id_is_ascii(currency: str, invoice: str, verdict: str) -> None:
+    """What only looks like an id may be another one to the service; the finding shows its characters."""
+    asked = {"payee": PAYEE, "amount": "10", "invoice_currency": invoice, "payment_currency": currency}
+    findings = check_payment(payment(pays(PAYEE), asked=None), asked, rate=1)
+    told = [each for each in findings.errors if each.code == "currency_form"]
+
+    assert (verdict, verdict == "stop") == (findings.verdict, bool(told))
+    assert all(each.message.isascii() and each.message.isprintable() for each in told)
+
+
+def test_a_policy_cannot_clear_what_only_looks_like_an_id() -> None:
+    """Neither can an entry name it, nor does an entry for another id stand for it."""
+    tokens = [{"id": "TOK-sepolia", "network": "sepolia", "address": OTHER, "decimals": 6}]
+    findings = check_payment(
+        payment(pays(PAYEE, token=OTHER), asked=order("TO\u212a-sepolia")), policy=PaymentPolicy(tokens=tokens)
+    )
+
+    assert "currency_form" in codes(findings, "error")
+
+
+@pytest.mark.parametrize("currency", ["USDCn-sepolia", "NEW-sepolia"])
 def test_the_line_of_a_renamed_token_makes_the_payment_ok(currency: str) -> None:
     """The decimals are those of the list, so the line is complete."""
     told = found(renamed(currency, TOKEN, FEE_PROXY), "token_renamed")
@@ -340,14 +401,14 @@ def test_an_unlisted_coin_is_for_a_person_to_judge() -> None:
 def test_a_coin_is_not_another_id_of_a_token() -> None:
     """An order in a token is not paid in the coin of its network, not even on a test network."""
     call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
-    findings = check_payment(payment((ETH_FEE_PROXY, call, ONE_ETH), asked=order("USDC-sepolia", amount="1")))
+    findings = check_payment(payment((ETH_FEE_PROXY, call, ONE_ETH), asked=order("NEW-sepolia", amount="1")))
 
     assert {"token_differs"} == codes(findings, "error")
 
 
 def test_the_network_of_an_unlisted_currency_is_known() -> None:
     """The id ends with the network, so contracts can be checked and decoded."""
-    read = payment(pays(PAYEE), asked=order("USDC-sepolia"))
+    read = payment(pays(PAYEE), asked=order("NEW-sepolia"))
 
     assert "currency_unlisted" in codes(check_payment(read), "info")
     assert ["sepolia"] == [*decode_transactions(read)["network"]]

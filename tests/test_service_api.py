@@ -202,7 +202,7 @@ CONSTRAINTS: list[tuple[str, str, Any, str]] = [
     ("/v1/pay", "payee", "0x" + "0" * 40, "address_zero"),
     ("/v1/pay", "invoiceCurrency", "USDX", "currency_unknown"),
     ("/v1/pay", "invoiceCurrency", "AFN", "no_rate"),  # in the list, without a rate of the sandbox
-    ("/v1/pay", "paymentCurrency", "USDC-sepolia", "currency_unknown"),  # quoted in documentation, not in the list
+    ("/v1/pay", "paymentCurrency", "DAI-sepolia", "currency_unknown"),  # quoted in documentation, not in the list
     ("/v1/pay", "paymentCurrency", "EUR", "currency_kind"),
     ("/v1/pay", "paymentCurrency", "USDT-tron", "currency_kind"),
     ("/v1/pay", "paymentCurrency", "USDC-base-sepolia", "currency_network"),  # no payment contract there

@@ -59,7 +59,7 @@ def check_payments(
 
     The payment contracts do not prevent paying twice. Payments that share a request id, a reference, or payee, token
     and amount are all "stop": one of them is perhaps paid already. Leave the others out once you know which. So are
-    payees that begin and end alike, but are different addresses, unless the address book has them.
+    payees that look alike, but are different addresses, unless the address book has them.
 
     Args:
         payments: `Payment` objects, and paths of files that `payment.save(path)` wrote; or a folder of such files

@@ -9,7 +9,7 @@ from functools import cache
 from payerkit.checks.places import aliases, countries, fiat_currencies
 from payerkit.checks.requirements import listed_rails
 from payerkit.checks.texts import fold
-from payerkit.onchain.currencies import Currency, token_list
+from payerkit.onchain.currencies import Currency, currency_aliases, token_list
 from payerkit.onchain.deployments import is_payable
 from payerkit.onchain.networks import Network, networks
 
@@ -119,6 +119,9 @@ def _tokens() -> Iterator[Code]:
     for each in token_list().values():
         if each.kind != "fiat":
             yield _token(each, networks()[each.network])
+    for alias, each in currency_aliases().items():
+        listed = _token(each, networks()[each.network])
+        yield _code(alias, listed.name, (), (*listed.use, alias))
 
 
 def _token(token: Currency, network: Network) -> Code:

@@ -17,7 +17,7 @@ def _example(request: schema.Schema, *optional: str) -> dict[str, str]:
 PAYER = _example(schema.PAYER)
 BANK_DETAILS = _example(schema.BANK_DETAILS, "account_number", "routing_number", "rails", "state")
 ORDER = _example(schema.PAYMENT_ORDER) | {"payment_currency": "fUSDC-sepolia"}
-PAYOUT = _example(schema.PAYOUT_ORDER, "reference") | {"payment_currency": "fUSDC-sepolia"}
+PAYOUT = _example(schema.PAYOUT_ORDER, "reference")
 _COLUMNS = ["bank_name", "account_name", "account_number", "currency", "rails", "status"]
 
 

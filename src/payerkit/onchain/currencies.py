@@ -9,6 +9,7 @@ from typing import Literal, cast
 
 from payerkit._tsv import rows
 from payerkit.onchain.hashes import keccak
+from payerkit.onchain.lookalikes import shape
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]
 
@@ -40,9 +41,21 @@ def token_list() -> Mapping[str, Currency]:
     return {row["id"].lower(): _currency(row) for row in rows(__package__, "currencies")}
 
 
+@cache
+def currency_aliases() -> Mapping[str, Currency]:
+    """Return the currencies that newer documents name by other ids, by these ids as they are written there."""
+    listed = rows(__package__, "currency_aliases")
+    return {row["id"]: _tokens()[row["network"], row["address"].lower()] for row in listed}
+
+
+def is_currency_id(text: str) -> bool:
+    """Return True if a text may be the id of a currency: other characters may only look like those of one."""
+    return text.isascii() and text.isprintable()
+
+
 def find_currency(currency_id: str) -> Currency | None:
-    """Return the currency with this id, ignoring case; None if it is not in the token list."""
-    return token_list().get(currency_id.lower())
+    """Return the currency with this id or alias, ignoring case; None if the tables have neither."""
+    return _by_id().get(currency_id.lower()) if is_currency_id(currency_id) else None  # some letters are ASCII in lower
 
 
 def find_token(network: str, address: str) -> Currency | None:
@@ -64,6 +77,17 @@ def native_currency(network: str) -> Currency | None:
 def find_by_hash(digest: str) -> Currency | None:
     """Return the fiat or native currency that a hash in a conversion path stands for; None if it is not listed."""
     return _by_hash().get(digest.lower())
+
+
+def lookalike_id(currency_id: str) -> str | None:
+    """Return the id or alias that an unknown id is easily taken for, or None."""
+    known = () if find_currency(currency_id) else (*(each.id for each in token_list().values()), *currency_aliases())
+    return next((each for each in known if shape(each) == shape(currency_id)), None)
+
+
+@cache
+def _by_id() -> Mapping[str, Currency]:
+    return {**token_list(), **{alias.lower(): currency for alias, currency in currency_aliases().items()}}
 
 
 @cache

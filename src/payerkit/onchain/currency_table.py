@@ -10,12 +10,13 @@ import pandas as pd
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import RAILS
-from payerkit.onchain.currencies import Currency, token_list
+from payerkit.onchain.currencies import Currency, currency_aliases, token_list
 from payerkit.onchain.deployments import is_payable
 from payerkit.onchain.networks import networks
 
 _COLUMNS = {
     "id": "string",
+    "aliases": "string",
     "symbol": "string",
     "name": "string",
     "kind": "string",
@@ -40,6 +41,7 @@ def currencies() -> pd.DataFrame:
         One row per currency of the token list, in its order: fiat currencies, tokens and coins.
 
         - id (string): what an order names, such as "USDC-matic"
+        - aliases (string): other ids of newer documents, such as "USDC-sepolia"; missing if there are none
         - symbol, name (string): a name is such as "US Dollar", or "USDC on Polygon"
         - kind (string): "fiat", "native" (the coin of its network), "erc20" or "trc20"
         - network (string): as in ids; missing for fiat currencies
@@ -67,6 +69,7 @@ def _row(currency: Currency) -> dict[str, Any]:
     fiat_name = fiat_currencies().get(currency.symbol, currency.symbol)
     return {
         "id": currency.id,
+        "aliases": ", ".join(alias for alias, each in currency_aliases().items() if each == currency) or None,
         "symbol": currency.symbol,
         "name": fiat_name if network is None else f"{currency.symbol} on {network.title}",
         "kind": currency.kind,

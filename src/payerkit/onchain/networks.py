@@ -40,7 +40,8 @@ def networks() -> Mapping[str, Network]:
 
 def network_in_id(currency_id: str) -> Network | None:
     """Return the network that a currency id ends with, also if the token list does not have the currency; else None."""
-    found = [network for name, network in networks().items() if currency_id.lower().endswith(f"-{name}")]
+    key = currency_id.lower()
+    found = [each for name, each in networks().items() if key.endswith(f"-{name}") and currency_id.isascii()]
     return max(found, key=lambda network: len(network.name), default=None)
 
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
+from payerkit._tsv import rows
 from payerkit.checks.inputs import is_blank
+from payerkit.checks.texts import invisible
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.findings import Finding, Findings
 from payerkit.html import visible
 from payerkit.onchain.addresses import read_address
-from payerkit.onchain.lookalikes import shown_ends
+from payerkit.onchain.lookalikes import Lookalikes, is_mixed, lookalikes, shape
 from payerkit.onchain.networks import networks
+from payerkit.wording import count_of, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     AddressSource = str | Path | pd.DataFrame | Mapping[str, str]
+
+Role = Literal["payee", "operator"]
+"""Whom an address belongs to: somebody whom orders name, or the operator, which pays out to bank accounts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,22 +37,30 @@ class KnownAddress:
         address: With its EIP-55 checksum. Given in capitals and small letters, it must have the right checksum.
         name: What people call it; may be empty.
         network: Where it is known, as in currency ids, or by its chain id; None if it is known on every network.
+        role: "payee", or "operator" for an address of the operator: only that is paid for a payout to a bank account.
+        source: Where it was read, such as "book.csv, row 2"; "" if it was made in Python.
 
     Raises:
-        InvalidInput: The address is malformed or mistyped, or the network is neither a name nor a chain id.
+        InvalidInput: The address is malformed or mistyped, the network is neither a name nor a chain id, or the role is
+            another word.
 
     Example:
-        >>> KnownAddress(address="0x6923831acf5c327260d7ac7c9dff5b1c3cb3c7d7", name="Example Payee", network="sepolia")
-        KnownAddress(address='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', name='Example Payee', network='sepolia')
+        >>> known = KnownAddress(address="0x6923831acf5c327260d7ac7c9dff5b1c3cb3c7d7", name="Example Payee")
+        >>> known.address, known.role
+        ('0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', 'payee')
     """
 
     address: str
     name: str = ""
     network: str | None = None
+    role: Role = "payee"
+    source: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InvalidInput(f"name: expected text, got {kind_of(self.name)}.")
+        if self.role not in ("payee", "operator"):
+            raise InvalidInput('role: expected "payee" or "operator".')
         object.__setattr__(self, "address", read_address(self.address, "address"))
         object.__setattr__(self, "network", _read_network(self.network))
 
@@ -55,7 +71,15 @@ class AddressBook:
     Args:
         entries: `KnownAddress` objects. `AddressBook.read` takes a file, a DataFrame or a dict.
 
+    Attributes:
+        findings: Warnings about entries that may be there to be taken for others: addresses and names that look alike,
+            and invisible characters in names. A payment to such an address is for a person to look at.
+
     It can be iterated, has a length, and `address in book` is True for an address that is known on any network.
+
+    Raises:
+        InvalidInput: An entry is not a `KnownAddress`, or two of them have one name, but different addresses on a
+            network. An operator may have several addresses.
 
     Example:
         >>> payee = KnownAddress(address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", name="Example Payee")
@@ -69,10 +93,13 @@ class AddressBook:
     def __init__(self, entries: Iterable[KnownAddress] = ()) -> None:
         self._entries = _checked(entries)
         self._by_address: dict[str, list[KnownAddress]] = {}
-        self._by_ends: dict[tuple[str, str], KnownAddress] = {}
         for entry in self._entries:
             self._by_address.setdefault(entry.address.lower(), []).append(entry)
-            self._by_ends.setdefault(shown_ends(entry.address), entry)
+        self._alike = Lookalikes(entries_of_one[0].address for entries_of_one in self._by_address.values())
+        _check_names(self._entries)
+        warned = [(_warning(code, about), about) for code, about in _confused(self._entries)]
+        self.findings = Findings(finding for finding, _ in warned)
+        self._warned = {entry.address: finding for finding, about in reversed(warned) for entry in about}
 
     @classmethod
     @without_internal_frames
@@ -82,13 +109,15 @@ class AddressBook:
         Args:
             source: The path of a CSV file with the columns `address`, `name` and `chainId`, as Safe exports it; a
                 DataFrame with these columns, or with `network` in place of `chainId`; or a dict of names by address.
-                Without a network, an address is known on every network.
+                Without a network, an address is known on every network. There may be a column `role`; an empty cell
+                stands for "payee".
 
         Returns:
-            The address book.
+            The address book. Its `findings` warn of entries that may be taken for others.
 
         Raises:
-            InvalidInput: The source cannot be read, a column is missing, or a row has no address or network.
+            InvalidInput: The source cannot be read, a column is missing, a row has no address or network, or two
+                networks, or two rows have one name, but different addresses on a network.
 
         Example:
             >>> rows = [("0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "Example Payee", 11155111)]
@@ -122,7 +151,7 @@ class AddressBook:
             >>> book.find("0x6923831acf5c327260d7ac7c9dff5b1c3cb3c7d7", "sepolia").name
             'Example Payee'
         """
-        found = [each for each in self._at(address) if each.network in {None, network}]
+        found = [each for each in self.entries(address) if each.network in {None, network}]
         return min(found, key=lambda each: each.network is None, default=None)
 
     def lookalike(self, address: str | None) -> KnownAddress | None:
@@ -132,18 +161,24 @@ class AddressBook:
             address: In any case.
 
         Returns:
-            A known address with the same first and last four hex digits, if it is another one; None otherwise,
-            and for an address that is itself known on any network.
+            A known address, if it begins and ends like the given one, or differs from it in a few digits; None
+            otherwise, and for an address that is itself known on any network.
 
         Example:
             >>> book = AddressBook.read({"0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7": "Example Payee"})
             >>> book.lookalike("0x692300000000000000000000000000000000C7D7").name
             'Example Payee'
         """
-        return None if address is None or self._at(address) else self._by_ends.get(shown_ends(address))
+        known = None if address is None or address in self else self._alike.find(address)
+        return None if known is None else self.entries(known)[0]
 
-    def _at(self, address: str | None) -> Sequence[KnownAddress]:
+    def entries(self, address: str | None) -> Sequence[KnownAddress]:
+        """Return the entries of an address in any case, on all networks."""
         return self._by_address.get((address or "").lower(), ())
+
+    def warning(self, address: str) -> Finding | None:
+        """Return the first of the `findings` that is about an address, in any case; None if there is none."""
+        return next((self._warned.get(each.address) for each in self.entries(address)), None)
 
     def __contains__(self, address: object) -> bool:
         return isinstance(address, str) and address.lower() in self._by_address
@@ -161,7 +196,8 @@ class AddressBook:
         return hash(self._entries)
 
     def __repr__(self) -> str:
-        return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}>"
+        warned = f", {count_of(len(self.findings), 'warning')}" if self.findings else ""
+        return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}{warned}>"
 
 
 def _checked(entries: Iterable[KnownAddress]) -> tuple[KnownAddress, ...]:
@@ -169,7 +205,43 @@ def _checked(entries: Iterable[KnownAddress]) -> tuple[KnownAddress, ...]:
     for each in found:
         if not isinstance(each, KnownAddress):
             raise InvalidInput(f"addresses: expected KnownAddress objects; got {kind_of(each)}. Use AddressBook.read.")
-    return found
+    return tuple(each if each.source else replace(each, source=f"entry {n}") for n, each in enumerate(found, 1))
+
+
+def _check_names(entries: Iterable[KnownAddress]) -> None:
+    """Raise InvalidInput for one name with two addresses on a network; an operator may have one for each quote."""
+    by_name: dict[str, list[KnownAddress]] = {}
+    for entry in entries:
+        by_name.setdefault(" ".join(entry.name.casefold().split()), []).append(entry)
+    for one, other in (pair for name, alike in by_name.items() if name for pair in combinations(alike, 2)):
+        is_one_network = one.network == other.network or None in (one.network, other.network)
+        if one.address != other.address and is_one_network and {one.role, other.role} != {"operator"}:
+            places = f"{one.source} and {other.source}"
+            raise InvalidInput(f"addresses: {places} have one name, but different addresses on a network. Correct one.")
+
+
+def _confused(entries: Sequence[KnownAddress]) -> Iterator[tuple[str, tuple[KnownAddress, ...]]]:
+    """Yield the entries that may be taken for others, each with the code of the warning."""
+    by_address = {entry.address: entry for entry in reversed(entries)}
+    for one, other in lookalikes(entry.address for entry in entries):
+        yield "address_lookalike", (by_address[one], by_address[other])
+    by_shape: dict[str, dict[str, KnownAddress]] = {}
+    for entry in entries:
+        by_shape.setdefault(shape(entry.name), {}).setdefault(entry.name.casefold(), entry)
+        yield from ((code, (entry,)) for code, is_odd in _ODD_NAMES.items() if is_odd(entry.name))
+    for first, *others in (tuple(alike.values()) for name, alike in by_shape.items() if name):
+        yield from (("name_lookalike", (first, each)) for each in others if each.address != first.address)
+
+
+_ODD_NAMES = {"name_letters": is_mixed, "name_invisible": invisible}
+"""What is odd about one name alone."""
+
+
+def _warning(code: str, about: Iterable[KnownAddress]) -> Finding:
+    (row,) = (each for each in rows(__package__, "book_warnings") if each["code"] == code)
+    words = {"places": listed(each.source for each in about), "addresses": listed(each.address for each in about)}
+    members: dict[str, Any] = row | {"message": row["message"].format(**words), "wire_name": row["field"]}
+    return Finding(severity="warning", basis="address book", **members)
 
 
 def _read_csv(path: Path) -> list[KnownAddress]:
@@ -202,7 +274,7 @@ def _check_columns(columns: Iterable[object], where: str) -> None:
     for name in ("address", "name"):
         if name not in given:
             raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
-    for name in ("address", "name", *_NETWORK_COLUMNS):
+    for name in ("address", "name", "role", *_NETWORK_COLUMNS):
         if given.count(name) > 1:
             raise InvalidInput(f"{where}: there are {given.count(name)} columns {name}. Keep one of them.")
 
@@ -213,16 +285,27 @@ def _entries(rows: Iterable[tuple[int, Mapping[Any, Any] | None]], where: str) -
     for number, row in rows:
         if row is None:
             raise InvalidInput(f"{where}, row {number}: it has more or fewer cells than there are columns.")
-        place = next((row[name] for name in _NETWORK_COLUMNS if not is_blank(row.get(name)) and row[name] != ""), None)
+        source = f"{where}, row {number}"
         try:
-            entries.append(KnownAddress(address=row["address"], name=_text(row["name"]), network=place))
+            network, role = _read_place(row), cast("Role", _text(row.get("role")) or "payee")
+            entries.append(
+                KnownAddress(address=row["address"], name=_text(row["name"]), network=network, role=role, source=source)
+            )
         except InvalidInput as error:
-            raise InvalidInput(f"{where}, row {number}: {error.message}") from None
+            raise InvalidInput(f"{source}: {error.message}") from None
     return entries
 
 
 _NETWORK_COLUMNS = ("network", "chainId", "chain_id")
 """The names of the column with the network, in any of its forms."""
+
+
+def _read_place(row: Mapping[Any, Any]) -> str | None:
+    """Return the network of a row, or None. Raises InvalidInput if two columns name different ones."""
+    found = {each: name for name in _NETWORK_COLUMNS if (each := _read_network(row.get(name))) is not None}
+    if len({networks()[each].chain_id if each in networks() else int(each) for each in found} - {None}) > 1:
+        raise InvalidInput(f"{' and '.join(found.values())}: they name different networks. Correct one of them.")
+    return next(iter(found), None)
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from payerkit.html import visible
 from payerkit.onchain.addresses import is_same, read_address
 from payerkit.onchain.amounts import format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
+from payerkit.onchain.lookalikes import are_alike
 from payerkit.policy import policy_lines
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.further_tokens import read_token, token_members
@@ -177,9 +178,9 @@ class PaymentPolicy:
             source=source,
         )
         _check_single("fees", [each.address for each in self.fees])
-        _check_single("allowances", [(each.token.lower(), each.spender) for each in self.allowances])
+        _check_single("allowances", [(self._id(each.token), each.spender) for each in self.allowances])
         _check_single("tokens", [each.id.lower() for each in self.tokens])
-        _check_single("rates", [(payment.lower(), invoice.lower()) for payment, invoice in self.rates])
+        _check_single("rates", [(self._id(payment), self._id(invoice)) for payment, invoice in self.rates])
         _check_decimals(self.tokens)
 
     @classmethod
@@ -207,8 +208,9 @@ class PaymentPolicy:
 
         path = Path(path)
         members = read_policy_file(path)
+        entries = members.pop("addresses")
         try:
-            return cls(**members, source=str(path))
+            return cls(**members, addresses=None if entries is None else AddressBook(entries), source=str(path))
         except InvalidInput as error:
             raise InvalidInput(f"{path.name}: {error.message}") from None
 
@@ -239,7 +241,7 @@ class PaymentPolicy:
             *(["\n".join(given)] if given else []),
             *(policy_lines.fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
             *(policy_lines.allowance_line(each.token, each.spender, each.most) for each in self.allowances),
-            *(policy_lines.address_line(each.address, each.name, each.network) for each in self.addresses or ()),
+            *(policy_lines.address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
             *(policy_lines.token_line(**token_members(each)) for each in self.tokens),
             *(["\n".join(["[rates]", *rates])] if rates else []),
         ]
@@ -258,7 +260,8 @@ class PaymentPolicy:
             "further token": len(self.tokens),
         }
         words = [count_of(count, name) for name, count in counts.items() if count]
-        words += ["an address book"] if self.addresses is not None else []
+        book = self.addresses
+        words += [] if book is None else [f"an address book{' with warnings' * bool(book.findings)}"]
         words += [f"{in_words(name)} {format_percentage(each)}" for name, each in self.percentages.items()]
         words += ["a source of rates"] if self.rate_source else []
         return ", ".join(words) or "none"
@@ -273,15 +276,26 @@ class PaymentPolicy:
         """Return the fee that was agreed for a recipient, or None."""
         return next((fee for fee in self.fees if is_same(fee.address, address)), None)
 
+    def lookalike(self, address: str | None) -> str | None:
+        """Return a known wallet, of the address book or of an agreed fee, that another wallet is easily taken for.
+
+        Return None for a wallet that is itself known.
+        """
+        book = self.addresses or AddressBook()
+        if address is None or address in book or self.agreed_fee(address):
+            return None
+        known = (each.address for each in (book.lookalike(address), *self.fees) if each is not None)
+        return next((each for each in known if are_alike(each, address)), None)
+
     def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
         """Return the allowance that is accepted for a token, by its id, and a spender, or None."""
-        wanted = self.find_currency(token)
         found = (each for each in self.allowances if is_same(each.spender, spender))
-        return next((each for each in found if _is_same_id(each.token, token) or self._names(each.token, wanted)), None)
+        return next((each for each in found if self._id(each.token) == self._id(token)), None)
 
-    def _names(self, currency_id: str, wanted: Currency | None) -> bool:
-        """Return True if an id is another one of a currency."""
-        return wanted is not None and self.find_currency(currency_id) == wanted
+    def _id(self, currency_id: str) -> str:
+        """Return the same id, in lower case, for all ids of a currency."""
+        known = self.find_currency(currency_id)
+        return (currency_id if known is None else known.id).lower()
 
     def rate(self, payment_currency: str, invoice_currency: str) -> Decimal | None:
         """Return the price of one unit of the payment currency in the invoice currency; None if it is not known.
@@ -289,7 +303,7 @@ class PaymentPolicy:
         Raises InvalidInput if `rate_source` raises something, or returns anything but a positive number.
         """
         for (payment, invoice), rate in self.rates.items():
-            if _is_same_id(payment, payment_currency) and _is_same_id(invoice, invoice_currency):
+            if self._id(payment) == self._id(payment_currency) and self._id(invoice) == self._id(invoice_currency):
                 return rate
         if self.rate_source is None:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ _REQUIRED = {
 
 
 def read_policy_file(path: Path) -> dict[str, Any]:
-    """Return the arguments of a policy."""
+    """Return the arguments of a policy; in place of an address book, its entries."""
     content = _read_toml(path)
     for name in content:
         if name not in {*_SETTINGS, *_ENTRIES, "rates"}:
@@ -46,12 +46,13 @@ def read_policy_file(path: Path) -> dict[str, Any]:
     settings: dict[str, Any] = {name: content[name] for name in PERCENTAGES if name in content}
     rates = _read_rates(path, content.get("rates", {}))
     book = _read_book(path, content["address_book"]) if "address_book" in content else ()
+    own = (replace(each, source=f"[[addresses]] {number}") for number, each in enumerate(entries["addresses"], 1))
     has_book = "addresses" in content or "address_book" in content
     return {
         **entries,
         **settings,
         "rates": rates,
-        "addresses": AddressBook([*book, *entries["addresses"]]) if has_book else None,
+        "addresses": [*book, *own] if has_book else None,
     }
 
 
@@ -79,7 +80,7 @@ def _read_entry(path: Path, table: str, number: int, entry: Mapping[str, Any]) -
     make = _ENTRIES[table]
     _check_settings(where, entry)
     if isinstance(make, type):
-        _check_members(where, entry, [each.name for each in fields(make)], _REQUIRED[table])
+        _check_members(where, entry, [each.name for each in fields(make) if each.compare], _REQUIRED[table])
     try:
         return make(**entry)
     except InvalidInput as error:

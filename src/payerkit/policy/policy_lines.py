@@ -25,9 +25,10 @@ def allowance_line(token: str, spender: str, most: Decimal | str | int | None) -
     return _table("[[allowances]]", token=token, spender=with_checksum(spender), most=limit)
 
 
-def address_line(address: str, name: str, network: str | None = None) -> str:
+def address_line(address: str, name: str, network: str | None = None, role: str = "payee") -> str:
     """Return the lines of a known wallet. network: None if the name holds on every network."""
-    return _table("[[addresses]]", address=with_checksum(address), name=name, network=network)
+    told = None if role == "payee" else role
+    return _table("[[addresses]]", address=with_checksum(address), name=name, network=network, role=told)
 
 
 def token_line(id: str, network: str, address: str, decimals: int | None, symbol: str | None = None) -> str:  # noqa: A002 - the member's name

@@ -18,7 +18,7 @@ from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, Findings
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import positive_number
-from payerkit.onchain.currencies import Currency
+from payerkit.onchain.currencies import Currency, is_currency_id
 from payerkit.onchain.deployments import is_payable
 from payerkit.onchain.networks import Network, network_in_id, networks
 from payerkit.onchain.real_money import real_money_note
@@ -176,8 +176,8 @@ def _compare_with_book(order: _CheckedOrder) -> Iterator[Finding]:
     if book is None or book.find(order.payee, None if network is None else network.name):
         return
     payee = with_checksum(order.payee)
-    if alike := book.lookalike(order.payee):
-        yield order_finding("payee_lookalike", payee=payee, known=alike.address)
+    if alike := order.policy.lookalike(order.payee):
+        yield order_finding("payee_lookalike", payee=payee, known=alike)
     elif order.payee not in book:
         yield order_finding("payee_new", payee=payee)
     elif network is not None:
@@ -214,7 +214,9 @@ def _wrong_amount(amount: str) -> str:
 
 
 def _check_invoice_currency(order: _CheckedOrder) -> Iterator[Finding]:
-    if order.invoice_currency and order.invoice is None:
+    if not is_currency_id(order.invoice_currency):
+        yield order_finding("currency_form", field="invoice_currency")
+    elif order.invoice_currency and order.invoice is None:
         yield _unknown("invoice_currency", "currencies", order.invoice_currency)
 
 
@@ -222,7 +224,9 @@ def _check_payment_currency(order: _CheckedOrder) -> Iterator[Finding]:
     token, network, name = order.token, order.network, order.payment_currency
     if not name:
         return
-    if token is not None and token.kind == "fiat":
+    if not is_currency_id(name):
+        yield order_finding("currency_form", field="payment_currency")
+    elif token is not None and token.kind == "fiat":
         yield order_finding("fiat_pays", currency=token.id)
     elif network is None:
         yield _unknown("payment_currency", "tokens", name)

@@ -28,13 +28,17 @@ _MOST_DIGITS = 100
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPayment:
-    """An order as text. payee, payment_reference: None if the order does not name one."""
+    """An order as text. payee, payment_reference: None if the order does not name one.
+
+    is_payout: whether it is one that pays out to a bank account, such as a `PayoutOrder`.
+    """
 
     payee: str | None
     amount: str
     invoice_currency: str
     payment_currency: str
     payment_reference: str | None = None
+    is_payout: bool = False
 
 
 def expected_payments(
@@ -95,6 +99,7 @@ def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
         invoice_currency=given["invoice_currency"],
         payment_currency=given["payment_currency"],
         payment_reference=given.get("payment_reference"),
+        is_payout=not hasattr(order, "items") and "payee" not in given,
     )
 
 

@@ -46,12 +46,14 @@ def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
     recipient = (charge.recipient or "").lower()
     claim, agreed = review.declared_fees.get(recipient), review.policy.agreed_fee(charge.recipient)
     amount = effect_units(charge.effect, charge.fee, review.token(charge.effect.token))
+    alike = review.policy.lookalike(charge.recipient)
     return finding(
-        _judge(charge, claim, agreed, amount=amount),
+        "fee_lookalike" if alike else _judge(charge, claim, agreed, amount=amount),
         charge.transaction,
         fee=_fee_words(review, charge),
         recipient=with_checksum(charge.recipient) or "an unknown wallet",
         declared=claim,
+        known=alike,
         name=claim and claim.name,
         share=claim and format_percentage(claim.percentage),
         most=agreed and _most(agreed),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import address_problem, is_same, with_checksum
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.lookalikes import shown_ends
+from payerkit.onchain.lookalikes import are_alike
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.policy_lines import address_line
 from payerkit.review.orders import ExpectedPayment
@@ -43,8 +43,7 @@ def review_payee(review: PaymentReview, transaction: DecodedTransaction, payment
         yield finding("payee_matches", transaction)
         yield from _compare_with_book(review, transaction, recipient, order)
     else:
-        is_lookalike = shown_ends(recipient) == shown_ends(order.payee)
-        key = "payee_differs.lookalike" if is_lookalike else "payee_differs"
+        key = "payee_differs.lookalike" if are_alike(recipient, order.payee) else "payee_differs"
         words = {"recipient": with_checksum(recipient), "payee": str(with_checksum(order.payee))[:80]}
         yield finding(key, transaction, **words)
 
@@ -55,32 +54,39 @@ def _compare_with_book(
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
     given = review.policy.addresses
     book = AddressBook() if given is None else given
-    is_payout = review.payment.payout is not None
+    is_payout = review.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
-    if names_none and recipient.lower() in review.fee_recipients:
+    name, role = ("Operator", "operator") if is_payout else ("", "payee")  # a payee's name is for the user to fill in
+    lines = "\n" + address_line(recipient, name, review.network, role)
+    if is_payout and _lacks_role(book, recipient, review.network):
+        yield finding("payee_role", transaction, recipient=with_checksum(recipient))
+    elif names_none and recipient.lower() in review.fee_recipients:
         yield finding("payee_unnamed.fee", transaction)
     elif book.find(recipient, review.network):
-        yield finding("payee_known", transaction)
-    elif alike := book.lookalike(recipient):
-        yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike.address)
+        warning = book.warning(recipient)
+        key = "payee_known.warned" if warning else "payee_known"
+        yield finding(key, transaction, warning=warning and warning.message)
+    elif alike := review.policy.lookalike(recipient):
+        yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike)
     elif names_none:
-        key = "payee_operator" if is_payout else "payee_unnamed"
-        yield finding(key, transaction, lines=_lines(review, recipient, "Operator" if is_payout else ""))
+        yield finding("payee_operator" if is_payout else "payee_unnamed", transaction, lines=lines)
     elif given is not None:
-        yield _unknown(review, transaction, recipient, is_known_elsewhere=recipient in book)
+        yield _unknown(review, transaction, recipient, lines, is_known_elsewhere=recipient in book)
+
+
+def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
+    """Return True if a recipient is known on this network, or else on others, but never as the operator's."""
+    known = book.entries(recipient)
+    here = [each for each in known if each.network in {None, network}] or known
+    return bool(here) and all(each.role != "operator" for each in here)
 
 
 def _unknown(
-    review: PaymentReview, transaction: DecodedTransaction, recipient: str, *, is_known_elsewhere: bool
+    review: PaymentReview, transaction: DecodedTransaction, recipient: str, lines: str, *, is_known_elsewhere: bool
 ) -> Finding:
     """Return the finding about a recipient that the address book does not have for the network of the payment."""
     if is_known_elsewhere and review.network is None:
         return finding("payee_new.unplaced", transaction)
     key = "payee_new.network" if is_known_elsewhere else "payee_new"
     words = {"recipient": with_checksum(recipient), "network": review.network}
-    return finding(key, transaction, **words, lines=_lines(review, recipient))
-
-
-def _lines(review: PaymentReview, recipient: str, name: str = "") -> str:
-    """Return the lines that add a recipient to a policy; a person's name is for the user to fill in."""
-    return "\n" + address_line(recipient, name, review.network)
+    return finding(key, transaction, **words, lines=lines)

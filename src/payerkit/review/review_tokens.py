@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.onchain.addresses import is_same, with_checksum
-from payerkit.onchain.currencies import Currency
+from payerkit.onchain.currencies import Currency, is_currency_id
 from payerkit.onchain.effects import NATIVE, Effect
 from payerkit.onchain.networks import network_in_id, networks
 from payerkit.policy.further_tokens import symbol_in
@@ -18,10 +18,15 @@ from payerkit.review.transactions import DecodedTransaction
 
 
 def review_order_currencies(review: PaymentReview) -> Iterator[Finding]:
-    """Yield the findings about the payment currencies that the orders name."""
-    for name in dict.fromkeys(order.payment_currency for order in review.orders):
+    """Yield the findings about the ids of the currencies that the orders name, and about those that are to be paid."""
+    fields = "invoice_currency", "payment_currency"
+    for field, name in dict.fromkeys((field, getattr(order, field)) for order in review.orders for field in fields):
         currency, network = review.policy.find_currency(name), network_in_id(name)
-        if (currency.network if currency else network and network.name) == "tron":
+        if not is_currency_id(name):
+            yield finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
+        elif field == "invoice_currency":
+            continue
+        elif (currency.network if currency else network and network.name) == "tron":
             yield finding("network_unsupported")
         elif currency is None and network is None:
             yield finding("currency_unknown")

@@ -74,16 +74,16 @@ def _is_unknown_contract(review: PaymentReview) -> bool:
 def _payee(review: PaymentReview, payment: Effect) -> str:
     """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it.
 
-    One that begins and ends like a known address is in full, too: short, it would be taken for that.
+    One that looks like a known address is in full, too: short, it would be taken for that.
     """
     if payment.recipient is None:
         return "an unknown wallet"
     address = str(with_checksum(payment.recipient))
     if known := review.known(payment.recipient):
         return f"{short_address(address)} ({known.name})" if known.name else short_address(address)
-    order, book = review.order_of(payment), review.policy.addresses
+    order = review.order_of(payment)
     is_ordered = order is not None and is_same(order.payee, payment.recipient)
-    is_lookalike = book is not None and book.lookalike(payment.recipient) is not None
+    is_lookalike = review.policy.lookalike(payment.recipient) is not None
     return short_address(address) if is_ordered and not is_lookalike else address
 
 
