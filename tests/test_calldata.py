@@ -304,6 +304,8 @@ def call_of(selector: str, *values: Any) -> str:
 
 DETAIL = (ONE, 5, [TWO], b"12345678", 1, 0, 0)
 CONVERTED = (TWO, 6, [ONE, TWO], b"87654321", 2, 9, 0)
+COIN = "0xF5AF88e117747e87fc5929F2ff87221B1447652E"  # the hash of ETH on mainnet
+TO_COIN = (TWO, 6, [ONE, COIN], b"87654321", 2, 9, 0)
 EFFECTS = [
     (call_of("a9059cbb", ONE, 5), 0, [(None, TWO, ONE, 5, None, "token")]),  # the token is the contract
     (call_of("c219a14d", *PAYMENT), 0, [(None, ONE, TWO, 5, 1, "token")]),
@@ -348,10 +350,50 @@ def test_a_batch_whose_lists_differ_would_fail() -> None:
     ]
 
 
-def test_a_batch_takes_the_first_of_a_path() -> None:
-    """Whatever follows in the path, the batch contract takes its first entry; more than one would fail."""
+def test_a_batch_pays_the_first_of_a_path() -> None:
+    """Whatever follows in the path, the batch contract pays its first entry; it may take another one."""
     (effect,) = read_effects(
         read_call(call_of("9af8a581", [(ONE, 5, [TWO, ONE], b"1", 1, 0, 0)], [], ONE)), to=ONE, value=0
     )
 
-    assert (TWO, True) == (effect.token, bool(effect.revert_reason))
+    assert (TWO, True) == (effect.token, bool(effect.kept_reason))
+
+
+REJECTED: list[tuple[str, str, list[Any]]] = [
+    ("six groups", "at most 5 groups", [[(2, [DETAIL])] * 6, [], ONE]),
+    ("an empty group of one token", "must not be empty", [[(2, [DETAIL]), (1, [])], [], ONE]),
+    ("an empty group of no kind", "does not support", [[(2, [DETAIL]), (5, [])], [], ONE]),
+    ("two native groups", "returns the rest", [[(3, [DETAIL]), (3, [DETAIL])], [], ONE]),
+    ("a native group after a conversion", "returns the rest", [[(4, [TO_COIN]), (3, [DETAIL])], [], ONE]),
+    ("two conversions of the value", "returns the rest", [[(4, [TO_COIN]), (4, [TO_COIN])], [], ONE]),
+    ("an empty path", "must not be empty", [[(2, [(*DETAIL[:2], [], *DETAIL[3:])])], [], ONE]),
+    ("an empty path to USD", "path to USD", [[(2, [DETAIL])], [[]], ONE]),
+    ("a coin in place of a token", "tokens only", [[(2, [(*DETAIL[:2], [COIN], *DETAIL[3:])])], [], ONE]),
+    ("a conversion to a coin by tokens", "tokens only", [[(0, [TO_COIN])], [], ONE]),
+    ("a conversion of the value to a token", "coin", [[(4, [CONVERTED])], [], ONE]),
+    ("nobody for the fees", "zero address", [[(2, [DETAIL])], [], "0x" + "0" * 40]),
+    ("more than there can be", "add up", [[(2, [DETAIL, (ONE, 2**256 - 1, *DETAIL[2:])])], [], ONE]),
+]
+
+
+@pytest.mark.parametrize(("why", "arguments"), [row[1:] for row in REJECTED], ids=[row[0] for row in REJECTED])
+def test_what_a_batch_contract_rejects_is_told(why: str, arguments: list[Any]) -> None:
+    """As executed on its bytecode, in test_execution.py."""
+    effects = read_effects(read_call(call_of("92cddb91", *arguments)), to=ONE, value=10**18)
+
+    assert why in effects[-1].revert_reason
+
+
+def test_a_batch_may_convert_what_native_payments_leave() -> None:
+    """Native payments return nothing if the last group converts the value."""
+    groups = [(3, [DETAIL]), (3, [DETAIL]), (4, [TO_COIN])]
+    effects = read_effects(read_call(call_of("92cddb91", groups, [[]], ONE)), to=ONE, value=10**18)
+
+    assert [("", "")] * 3 == [(effect.revert_reason, effect.kept_reason) for effect in effects]
+
+
+def test_a_swap_pays_the_last_of_its_path() -> None:
+    """It takes the first."""
+    call = call_of("5f2993bf", ONE, ONE, 5, 9, [ONE, TWO], b"12345678", 1, ONE, 0)
+
+    assert [TWO] == [effect.token for effect in read_effects(read_call(call), to=ONE, value=0)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -24,7 +25,15 @@ _CONVERTS_TOKENS = 0
 """The payment network id of payments that convert to a token; 4, the other one with conversion, converts the value."""
 
 _OF_ONE_TOKEN = 1
-"""The payment network id of payments that are all in one token."""
+"""The payment network id of payments for which the contract takes the sum in the token of the first."""
+
+_PAYS_VALUE, _CONVERTS_VALUE = 3, 4
+"""The payment network ids of payments with the native value, without and with conversion."""
+
+_MOST_GROUPS = 5
+"""Groups in a batch (RequestNetwork, BatchConversionPayments)."""
+
+_LARGEST = 2**256 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +43,8 @@ class Effect:
     place: in its batch, counted from 0; None outside a batch. token: the address of the token, or `NATIVE`; None if
     the calldata does not tell. unit: of amount and fee: base units of the token, wei, or units of the request's
     currency, which are converted on execution. max_to_spend: None if the native value stands for it. All amounts are
-    integers. revert_reason: why the contract would reject it; "" if it would not.
+    integers. revert_reason: why the contract would reject it; "" if it would not. kept_reason: why the contract may
+    keep what it takes for it; "" if it pays all of it on.
     """
 
     kind: EffectKind
@@ -52,6 +62,7 @@ class Effect:
     max_to_spend: int | None = None
     max_rate_age: int | None = None
     revert_reason: str = ""
+    kept_reason: str = ""
 
     @property
     def is_payment(self) -> bool:
@@ -62,6 +73,11 @@ class Effect:
     def is_native(self) -> bool:
         """Whether it is paid with the native value of the transaction."""
         return self.unit == "native" or (self.unit == "request" and self.max_to_spend is None)
+
+    @property
+    def most_taken(self) -> int:
+        """The most of its token that it may take from the wallet, with its fee."""
+        return (self.max_to_spend or 0) if self.unit == "request" else (self.amount or 0) + (self.fee or 0)
 
     @property
     def request_currency(self) -> Currency | None:
@@ -76,10 +92,17 @@ def read_effects(call: DecodedCall, *, to: str | None, value: int | None) -> lis
         return [Effect(kind=pay, unit="native", token=NATIVE, recipient=to, amount=value, reference=reference)]
     if call.function is None or call.arguments is None:
         return []
-    if not call.function.is_batch:
-        return [_effect(call.function, _flat(call.arguments), to=to, value=value, place=None)]
-    payments = enumerate(_batch_payments(call.arguments, of_one_token=call.function.name == "batchERC20Payments"))
-    return [_effect(call.function, payment, to=to, value=value, place=place) for place, payment in payments]
+    payments: Iterable[tuple[int | None, Mapping[str, Any]]] = [(None, _flat(call.arguments))]
+    if call.function.is_batch:
+        is_one = call.function.name == "batchERC20Payments"
+        payments = enumerate(_batch_payments(call.arguments, of_one_token=is_one))
+    effects = [_effect(call.function, payment, to=to, value=value, place=place) for place, payment in payments]
+    taken = Counter[str | None]()
+    for effect in effects:
+        taken[effect.token] += effect.most_taken
+    if max(taken.values(), default=0) > _LARGEST:
+        return [replace(effect, revert_reason="The amounts add up to more than there can be.") for effect in effects]
+    return effects
 
 
 def _flat(arguments: dict[str, Any]) -> Mapping[str, Any]:
@@ -91,16 +114,18 @@ def _flat(arguments: dict[str, Any]) -> Mapping[str, Any]:
 def _batch_payments(arguments: Mapping[str, Any], *, of_one_token: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the arguments of each payment of a batch, with those that all payments share.
 
-    A batch of one token pays all in the first one's (RequestNetwork, BatchNoConversionPayments).
+    A batch of one token takes the first one's for all, and pays each in its own (RequestNetwork,
+    BatchNoConversionPayments).
     """
     shared = {name: item for name, item in arguments.items() if not isinstance(item, list)}
+    if [] in arguments.get("paths_to_usd", ()):
+        shared["is_limit_broken"] = True
     if "groups" in arguments:
-        for group in arguments["groups"]:
-            yield from _batch_payments(shared | group)
+        yield from _grouped_payments(shared, arguments["groups"])
     elif "details" in arguments:
         details = arguments["details"]
         if details and details[0]["path"] and (of_one_token or shared.get("kind") == _OF_ONE_TOKEN):
-            shared["token"] = details[0]["path"][0]
+            shared["taken"] = details[0]["path"][0]
         yield from (shared | detail for detail in details)
     else:
         lists = {name: arguments[name] for name in _PARALLEL if isinstance(arguments.get(name), list)}
@@ -109,16 +134,37 @@ def _batch_payments(arguments: Mapping[str, Any], *, of_one_token: bool = False)
         yield from (shared | dict(zip(lists, items, strict=True)) for items in zip_longest(*lists.values()))
 
 
+def _grouped_payments(shared: Mapping[str, Any], groups: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the payments of groups; one of native value returns the rest, unless the last group is to convert it."""
+    kinds = [group["kind"] for group in groups]
+    rejected, is_value_returned = _rejected_groups(groups), False
+    for kind, group in zip(kinds, groups, strict=True):
+        is_native = kind in {_PAYS_VALUE, _CONVERTS_VALUE}
+        reason = "An earlier group returns the rest of the native value." if is_native and is_value_returned else ""
+        yield from _batch_payments({**shared, **group, "revert_reason": rejected or reason})
+        is_value_returned |= is_native and (kind == _CONVERTS_VALUE or kinds[-1] != _CONVERTS_VALUE)
+
+
+def _rejected_groups(groups: Sequence[dict[str, Any]]) -> str:
+    if len(groups) > _MOST_GROUPS:
+        return f"A batch can have at most {_MOST_GROUPS} groups."
+    if any(group["kind"] == _OF_ONE_TOKEN and not group["details"] for group in groups):
+        return "A group of payments in one token must not be empty."
+    is_supported = all(group["kind"] in _UNITS_BY_KIND for group in groups)
+    return "" if is_supported else "The contract does not support this kind of payment."
+
+
 def _effect(
     function: Function, payment: Mapping[str, Any], *, to: str | None, value: int | None, place: int | None
 ) -> Effect:
     unit = _UNITS_BY_KIND.get(payment.get("kind", -1), "unknown") if function.unit == "by kind" else function.unit
     path = tuple(payment.get("path", ()))
+    token = _token(function, payment, unit, path, to=to)
     return Effect(
         kind=function.effect,
         unit=unit,
         place=place,
-        token=_token(payment, unit, path, to=to if function.contracts == ("ERC20",) else None),
+        token=token,
         recipient=payment.get("recipient"),
         amount=payment["amount"] if "amount" in payment else _value_without_fee(function, unit, payment, value),
         fee=payment.get("fee"),
@@ -129,7 +175,8 @@ def _effect(
         path=path,
         max_to_spend=None if _converts_value(function, unit, payment) else payment.get("max_to_spend"),
         max_rate_age=payment.get("max_rate_age"),
-        revert_reason=payment.get("revert_reason", "") or _revert_reason(function, payment, unit, path),
+        revert_reason=payment.get("revert_reason", "") or _revert_reason(function, payment, unit, path, token),
+        kept_reason=_kept_reason(payment, token, path) if function.is_batch and unit == "token" else "",
     )
 
 
@@ -138,22 +185,42 @@ def _converts_value(function: Function, unit: str, payment: Mapping[str, Any]) -
     return unit == "request" and function.payable and payment.get("kind") != _CONVERTS_TOKENS
 
 
-def _revert_reason(function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...]) -> str:
-    if unit == "unknown":
-        return "The contract does not support this kind of payment."
-    if function.is_batch and "path" in payment and unit == "token" and len(path) != 1:
-        return "A payment without conversion must have a path of one token."
+def _revert_reason(
+    function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...], token: str | None
+) -> str:
+    if "path" in payment and unit != "native" and not path:
+        return "The path must not be empty."
+    if unit == "native" or token is None:
+        return ""
+    coin = find_by_hash(token)
+    if _converts_value(function, unit, payment):
+        return "" if coin and coin.kind == "native" else "The path does not end with the network's coin."
+    if coin:
+        return "The contract pays tokens only, not the currency that is named."
+    if function.is_batch and not int(payment["fee_recipient"], 16):
+        return "The fees are for the zero address, which most tokens refuse."
+    return "A path to USD must not be empty." if "is_limit_broken" in payment else ""
+
+
+def _kept_reason(payment: Mapping[str, Any], token: str | None, path: tuple[str, ...]) -> str:
+    """Return why a batch contract may keep tokens that it takes for a payment; "" if it pays on all of them."""
+    if len(path) > 1:
+        return "Without conversion, the path must be one token: the contract may take its last one, and pay the first."
+    if payment.get("taken", token) != token:
+        return "It would take the token of the first payment for this one, too, but pay it in another."
     return ""
 
 
-def _token(payment: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: str | None) -> str | None:
+def _token(
+    function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...], *, to: str | None
+) -> str | None:
     if "token" in payment:
         return str(payment["token"])
     if unit == "native":
         return NATIVE
-    if unit == "token" and path:
-        return path[0]  # what the batch contract takes, whatever follows
-    return path[-1] if path else to
+    if path:
+        return path[0] if function.is_batch and unit == "token" else path[-1]
+    return to if function.contracts == ("ERC20",) else None
 
 
 def _value_without_fee(function: Function, unit: str, payment: Mapping[str, Any], value: int | None) -> int | None:

@@ -161,7 +161,7 @@ def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, 
         "spender": with_checksum(effect.spender),
         "allowance": effect.allowance,
         "max_to_spend": effect.max_to_spend,
-        "note": " ".join(words for words in (converted, effect.revert_reason, note) if words),
+        "note": " ".join(words for words in (converted, effect.revert_reason, effect.kept_reason, note) if words),
     }
 
 

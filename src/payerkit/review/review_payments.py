@@ -36,6 +36,8 @@ def review_fee_leg(review: PaymentReview, transaction: DecodedTransaction, leg: 
 def _check_execution(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
     if payment.revert_reason:
         yield finding("would_fail", transaction, reason=payment.revert_reason)
+    if payment.kept_reason:
+        yield finding("kept_back", transaction, reason=payment.kept_reason)
     if payment.unit == "request":
         yield review_maximum(review, transaction, payment)
     elif payment.max_to_spend or payment.max_rate_age:
