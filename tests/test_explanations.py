@@ -25,6 +25,7 @@ WORDS = {
     "account": "initiated pending approved verified failed rejected deactivated",
     "payment": "initiated pending_internal_assessment ongoing_checks processing sending_fiat fiat_sent bounced failed "
     "insufficient_funds retry_required",
+    "request": "created pending no_payment partially_paid paid overpaid cancelled canceled expired",
 }
 """The words of the API's documentation, the operator's, the demo application and public clients."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _THINGS = {"kyc": "identity check", "agreement": "agreement", "account": "bank account", "payment": "payment"}
+_THINGS |= {"request": "request"}
 """What a status can be of, and how a sentence calls it."""
 
 _MOVES = {
@@ -44,8 +45,8 @@ class Explanation:
     """What a status means, whose move it is, and what to do. Notebooks show it as a table.
 
     Attributes:
-        of: What it is the status of: "kyc", "agreement", "account", "payment", or "payer" for a payer as a whole; "" if
-            the word is a status of several things.
+        of: What it is the status of: "kyc", "agreement", "account", "payment", "request", or "payer" for a payer as a
+            whole; "" if the word is a status of several things.
         status: The status; of a payer, a summary.
         meaning: What it means.
         whose_move: "payer", "payee", "you", "service" or "nobody"; "" if that depends on the part.
@@ -163,9 +164,9 @@ def statuses() -> pd.DataFrame:
     """Return every status that the service is known to return, and what it means.
 
     Returns:
-        One row per status: `of` (kyc, agreement, account or payment), `status`, `meaning`, `whose_move` (payer, payee,
-        you, service or nobody), `final` (bool: waiting alone does not change it), `what_to_do`, `ask_again` (Int64:
-        seconds until asking again makes sense) and `basis`, its source; text has dtype `string`.
+        One row per status: `of` (kyc, agreement, account, payment or request), `status`, `meaning`, `whose_move`
+        (payer, payee, you, service or nobody), `final` (bool: waiting alone does not change it), `what_to_do`,
+        `ask_again` (Int64: seconds until asking again makes sense) and `basis`, its source; text has dtype `string`.
 
     Example:
         >>> table = statuses()
@@ -188,7 +189,8 @@ def explain(status: Any, of: str | None = None) -> Explanation:
     Args:
         status: A word, such as "pending_assessment"; an object with a status, such as a `PayerStatus` or a
             `PaymentDetail`; or a row of `payer_statuses` or `list_payment_details`.
-        of: What a word is the status of: "kyc", "agreement", "account" (a payment detail) or "payment".
+        of: What a word is the status of: "kyc", "agreement", "account" (a payment detail), "payment" (a payout), or
+            "request".
 
     Returns:
         The explanation. If a word is a status of several things, `parts` explains each of them.

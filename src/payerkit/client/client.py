@@ -299,15 +299,23 @@ class Client:
     def has_been_paid(self, request_id: str) -> bool | None:
         """Return whether the service calls a request paid on the blockchain; None if it does not say it.
 
+        It asks and raises as `request_members` does.
+        """
+        paid = self.request_members(request_id).get("hasBeenPaid")
+        return paid if isinstance(paid, bool) else None
+
+    def request_members(self, request_id: str) -> dict[str, Any]:
+        """Return what the service says about a request, as received and by the names on the wire.
+
         `GET /v2/request/{requestId}`, **beyond the specification**. Raises InvalidInput for an id that cannot be sent,
         and otherwise the PayerkitError that says what happened.
         """
         call = Call(
-            operation="has_been_paid",
+            operation="request_members",
             method="GET",
             route="/v2/request/{requestId}",
             ids={"requestId": check_id(request_id, "request_id")},
-            read=_read_paid,
+            read=lambda response: response if isinstance(response, dict) else dict[str, Any](),
         )
         return self.send(call)
 
@@ -342,12 +350,6 @@ class Client:
 
     def __reduce__(self) -> Never:
         raise TypeError("a client cannot be pickled: make one in each process, with connect()")
-
-
-def _read_paid(response: Any) -> bool | None:
-    """Return what a response says; None for anything but true or false."""
-    paid = response.get("hasBeenPaid") if isinstance(response, dict) else None
-    return paid if isinstance(paid, bool) else None
 
 
 def check_client(client: object) -> None:

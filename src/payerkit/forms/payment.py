@@ -23,7 +23,7 @@ from payerkit.forms.job import Job
 from payerkit.forms.payment_fields import OPTIONAL, PAYMENT_FIELDS, AccountOrder, PaymentEntry, check_entry, fields_of
 from payerkit.forms.payment_progress import PaymentProgress, bank_state
 from payerkit.html import visible
-from payerkit.models import Payment, PaymentOrder, PaymentRequest, PayoutOrder, RequestStatus
+from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
 from payerkit.payouts.request_calls import (
@@ -338,7 +338,7 @@ class PaymentForm(Form):
         """Create a request, unless one was created for the same order before, and get its transactions."""
         payer, account_id = request.client_user_id, request.payment_details_id
         records = job.send(payment_details_call(payer, payment_details_id=account_id))
-        account = AccountChoice(payer, records).find(account_id)
+        account = Payout.of_list(records, account_id, request_id="", client_user_id=payer)
         if account is None:
             message = "The payer has no account with this id. Look up the accounts, and choose one."
             raise InvalidInput(

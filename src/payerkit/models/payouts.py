@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from payerkit.html import visible
 from payerkit.masking import mask, mask_account
+from payerkit.wording import listed
 
 _NUMBERS = ("accountNumber", "iban", "ribNumber")
 """Members of stored bank details that tell which account it is; the first that has a value is shown, masked."""
@@ -31,6 +32,7 @@ class Payout:
         bank_name: The bank.
         account: The account number, masked.
         currency, rails, status: Those of the account, when the payment was requested.
+        also_listed: What else the payer's list has under the same id, masked; None if the id is there once.
 
     Example:
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
@@ -51,6 +53,14 @@ class Payout:
     currency: str | None = None
     rails: str | None = None
     status: str | None = None
+    also_listed: str | None = None
+
+    @classmethod
+    def of_list(cls, accounts: Iterable[Mapping[str, Any]], account_id: str, **known: str | None) -> Self | None:
+        """Return a payout to the first of the accounts with an id; None without one. known: the other attributes."""
+        known["payment_details_id"] = account_id
+        found = [cls.of_account(each, **known) for each in accounts if str(each.get("id")) == account_id]
+        return replace(found[0], also_listed=listed(found[1:]) if found[1:] else None) if found else None
 
     @classmethod
     def of_account(cls, account: Mapping[str, Any], **known: str | None) -> Self:

@@ -94,7 +94,8 @@ def request_payment(
         UnreadableAnswer: If a response is not what the API documents.
 
     Warns:
-        PayoutWarning: If the account is not approved, or the amount is below the least that the operator pays out.
+        PayoutWarning: If the account is not approved, the payer's list has its id more than once, or the amount is
+            below the least that the operator pays out.
 
     Example:
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
@@ -106,19 +107,12 @@ def request_payment(
     request_id, known = _read_request(request)
     account = check_id(payment_details_id, "payment_details_id")
     found = client.send(payment_details_call(client_user_id, payment_details_id=account))
-    records = [each for each in found if each.get("id") == account]
-    if not records:
+    known["wallet"] = None if wallet is None else check_id(wallet, "wallet")
+    payout = Payout.of_list(found, account, request_id=request_id, client_user_id=client_user_id, **known)
+    if payout is None:
         raise InvalidInput(
             "payment_details_id: the payer has no account with this id; list_payment_details() returns the accounts."
         )
-    payout = Payout.of_account(
-        records[0],
-        request_id=request_id,
-        client_user_id=client_user_id,
-        payment_details_id=account,
-        wallet=None if wallet is None else check_id(wallet, "wallet"),
-        **known,
-    )
     order = request.order if isinstance(request, PaymentRequest) else None
     for warning in payout_warnings(payout, order):
         warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
@@ -160,7 +154,12 @@ def with_reference(order: PayoutOrder) -> PayoutOrder:
 
 
 def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[PayoutWarning]:
-    """Yield what to warn of before a payment is requested: an account that cannot be paid, and too small an amount."""
+    """Yield what to warn of before a payment is requested: an account that is no good, and too small an amount."""
+    if payout.also_listed:
+        yield PayoutWarning(
+            f"The payer's list has the id of {payout} more than once, also for {payout.also_listed}. Ask the service "
+            "which of them it would pay, before anyone signs."
+        )
     status = explain_word(payout.status, "account")
     if not status.is_passed:
         yield PayoutWarning(f"{payout}: {status.meaning} {status.what_to_do}".replace("the account", "The account", 1))

@@ -1,20 +1,52 @@
-"""Whether a request is paid already: asked of the service before a payment is signed."""
+"""Whether a request is paid already, or in part: as a response says, or the service when it is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Self
 
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.review.protocols import KnowsPaid
+from payerkit.explanations import Explanation, explain_word
+from payerkit.onchain.amounts import EXACT, positive_number
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.orders import ExpectedPayment
+from payerkit.review.protocols import KnowsPaid, KnowsRequest
+from payerkit.review.whole_response import Member, comparable, read_whole
+
+_PAID = {"paid", "overpaid"}
+"""The states of a request that is paid, in `statuses.tsv`."""
+
+_FINE = {"", "true", "ok", "success", "approved", "verified", "signed", "initiated"}
+"""States of something else than a request, such as a call or an account, that stop no payment."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaidStatus:
-    """What the service says. has_been_paid: None if it does not say it; problem: then, why."""
+    """What is said of a request. has_been_paid: None if it is not said; problem: then, why.
+
+    states: the words for its state, by the paths of the members that have them. paid_amount: what is paid of it,
+    requested_amount: what it asks for; None if that is not said.
+    """
 
     has_been_paid: bool | None
     problem: str = ""
+    states: tuple[tuple[str, Explanation], ...] = ()
+    paid_amount: Decimal | None = None
+    requested_amount: Decimal | None = None
+
+    @classmethod
+    def of(cls, statements: Mapping[str, Sequence[Member]]) -> Self:
+        """Return what a response says, from its members by their roles."""
+        found = {role: [each.value for each in members] for role, members in statements.items()}
+        words = [each for each in statements.get("status", ()) if _is_state(each.value)]
+        states = tuple((each.path, explain_word(each.value, "request")) for each in words)
+        said, amounts = found.get("has_been_paid", []), ("paid_amount", "requested_amount")
+        is_paid = any(map(_is_true, said)) or any(state.status in _PAID for _, state in states)
+        most = (max(filter(None, map(read_number, found.get(role, []))), default=None) for role in amounts)
+        is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
+        return cls(True if is_paid else False if is_unpaid else None, "The service does not say.", states, *most)
 
     @classmethod
     def ask(cls, client: KnowsPaid, request_id: str | None) -> Self:
@@ -24,7 +56,54 @@ class PaidStatus:
         if request_id is None:
             return cls(None, "The payment has no request id.")
         try:
-            paid = client.has_been_paid(request_id)
+            if isinstance(client, KnowsRequest):
+                said = client.request_members(request_id)
+            else:
+                said = {"hasBeenPaid": client.has_been_paid(request_id)}
         except PayerkitError as error:
             return cls(None, error.message)
-        return cls(paid, "The service does not say." if paid is None else "")
+        statements = read_whole(said).statements(request_id)
+        ids = {comparable(each.value) for each in statements.get("request_id", ()) if not each.holder}
+        return (
+            cls(None, "The service responds about another request.")
+            if ids - {request_id.lower()}
+            else cls.of(statements)
+        )
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether a part is paid, but not all."""
+        is_said = self.paid_amount is not None or any(state.status == "partially_paid" for _, state in self.states)
+        return is_said and not self.has_been_paid
+
+    def rest_of(self, order: ExpectedPayment, policy: PaymentPolicy) -> Decimal | None:
+        """Return what is left to pay of an order, in its invoice currency; None if nothing is paid, or nobody knows.
+
+        The service does not say in which currency it counts what is paid, so both have to be the same, or pegged to
+        the same one. The order is for the whole amount of the request, or for its rest.
+        """
+        from payerkit.review.review_amounts import peg_of  # noqa: PLC0415 - it needs a review, which needs this
+
+        currencies = [policy.find_currency(each) for each in (order.invoice_currency, order.payment_currency)]
+        worth = {each and (peg_of(each) or each.id) for each in currencies}
+        amount, paid = positive_number(order.amount), self.paid_amount
+        if not self.is_in_part or amount is None or paid is None or len(worth) > 1 or None in worth:
+            return None
+        whole = self.requested_amount or amount
+        rest = EXACT.subtract(whole, paid)
+        return rest if rest > 0 and amount in {whole, rest} else None
+
+
+def read_number(value: object) -> Decimal | None:
+    """Return a positive number in JSON, exactly as it is written there; None for anything else."""
+    return positive_number(str(value) if isinstance(value, float) else value)
+
+
+def _is_true(value: object) -> bool:
+    """Return True if a value says yes, also as text or as a number."""
+    return value is True or value == 1 or (isinstance(value, str) and value.lower() in {"true", "yes"})
+
+
+def _is_state(value: object) -> bool:
+    """Return True for a word that may be the state of a request: neither a number nor one for another thing."""
+    return isinstance(value, str) and not value.isdecimal() and value.strip().lower() not in _FINE

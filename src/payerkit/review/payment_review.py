@@ -39,7 +39,8 @@ class PaymentReview:
     """A payment with all that it is compared with.
 
     transactions: those of the response, wherever they stand.
-    orders: what the payments should be, one each; usually one order, none if there is nothing to compare with.
+    ordered: what was ordered; usually one order, none if there is nothing to compare with. orders: what the payments
+    should be, one each: the same, but for the rest of a request that is paid in part.
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about
@@ -48,6 +49,7 @@ class PaymentReview:
 
     payment: PaymentLike
     transactions: tuple[DecodedTransaction, ...]
+    ordered: tuple[ExpectedPayment, ...]
     orders: tuple[ExpectedPayment, ...]
     given_network: str | None
     network: str | None
@@ -76,16 +78,18 @@ class PaymentReview:
         transactions = decode_payment(payment)
         expected = expected_payments(payment.order, order, orders)
         given = network or payment.network
+        paid = None if client is None else PaidStatus.ask(client, payment.request_id)
         return cls(
             payment=payment,
             transactions=transactions,
-            orders=expected,
+            ordered=expected,
+            orders=_open_orders(expected, paid, policy),
             given_network=given,
             network=_find_network(given, expected, policy, payment.whole),
             rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
-            paid=None if client is None else PaidStatus.ask(client, payment.request_id),
+            paid=paid,
         )
 
     @cached_property
@@ -125,6 +129,12 @@ class PaymentReview:
     def whole(self) -> WholeResponse:
         """All that the response holds."""
         return self.payment.whole
+
+    @cached_property
+    def statements(self) -> Mapping[str, list[Member]]:
+        """What the response says about the request and its payment, by the roles in `members.tsv`."""
+        payout = self.payment.payout
+        return self.whole.statements(self.payment.request_id if payout is None else payout.request_id)
 
     @cached_property
     def chain_claims(self) -> list[Member]:
@@ -207,6 +217,14 @@ class PaymentReview:
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
         return resolve_currency(token, self.network, self.policy)
+
+
+def _open_orders(
+    ordered: tuple[ExpectedPayment, ...], paid: PaidStatus | None, policy: PaymentPolicy
+) -> tuple[ExpectedPayment, ...]:
+    """Return what is left to pay: of one order that is paid in part, the rest if it is known."""
+    rest = paid.rest_of(ordered[0], policy) if paid is not None and len(ordered) == 1 else None
+    return ordered if rest is None else (replace(ordered[0], amount=f"{rest:f}"),)
 
 
 def _find_network(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -59,16 +58,7 @@ class FeeLike(Protocol):
 
 
 class MetadataLike(Protocol):
-    """The service's statements about the transactions; None where it makes none. Indexes count from 0."""
-
-    steps_required: int | None
-    needs_approval: bool | None
-    approval_transaction_index: int | None
-    payment_transaction_index: int | None
-    has_enough_balance: bool | None
-    has_enough_gas: bool | None
-    has_enough_allowance: bool | None
-    quote_expires_at: datetime | None
+    """The fees that the service declares; None where it declares none. What else it says is read as it stands."""
 
     @property
     def odd(self) -> tuple[str, ...]: ...
@@ -86,7 +76,15 @@ class PayoutLike(Protocol):
     @property
     def payment_reference(self) -> str | None: ...
     @property
+    def reference(self) -> str | None: ...
+    @property
+    def client_user_id(self) -> str: ...
+    @property
     def payment_details_id(self) -> str: ...
+    @property
+    def wallet(self) -> str | None: ...
+    @property
+    def also_listed(self) -> str | None: ...
     @property
     def currency(self) -> str | None: ...
     @property
@@ -136,3 +134,10 @@ class KnowsPaid(Protocol):
     """
 
     def has_been_paid(self, request_id: str) -> bool | None: ...
+
+
+@runtime_checkable
+class KnowsRequest(KnowsPaid, Protocol):
+    """Anything that can be asked for all that a service says about a request, by the names on the wire."""
+
+    def request_members(self, request_id: str) -> Mapping[str, Any]: ...

@@ -14,6 +14,19 @@ from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.review.protocols import PayoutLike
 from payerkit.review.review_amounts import peg_of
+from payerkit.review.whole_response import comparable
+
+_ASKED = {
+    "request_id": "request",
+    "payment_details_id": "account",
+    "client_user_id": "payer",
+    "reference": "reference",
+    "payment_reference": "payment reference",
+}
+"""What a payout asked for, by our names, in words."""
+
+_IN_HEX = {"request_id", "payment_reference"}
+"""Of these, capital and small letters are the same."""
 
 
 def review_payout(review: PaymentReview) -> Iterator[Finding]:
@@ -22,13 +35,31 @@ def review_payout(review: PaymentReview) -> Iterator[Finding]:
     if payout is None:
         return
     yield finding("payout_account", account=review.account)
-    if review.payment.request_id != payout.request_id:
-        yield finding("request_differs")
+    if payout.also_listed:
+        yield finding("account_repeated", others=shown(payout.also_listed, 160))
+    yield from _compare_with_asked(review, payout)
     status = explain_word(payout.status, "account")
     if not status.is_passed:
         yield finding("account_status", meaning=status.meaning, advice=status.what_to_do)
     if len(review.orders) == 1 and payout.currency:
         yield from _compare_currencies(review.orders[0], payout, review.policy)
+
+
+def _compare_with_asked(review: PaymentReview, payout: PayoutLike) -> Iterator[Finding]:
+    """Compare what the response says of request, account, payer and references with what was asked for.
+
+    The reference of the response itself is compared with those of the transactions.
+    """
+    for name, what in _ASKED.items():
+        asked: list[object] = [getattr(payout, name)]
+        if name == "reference":  # some call that of the payment so, too
+            asked.append(payout.payment_reference)
+        for member in review.statements.get(name, []) if asked[0] else []:
+            is_same = member.value in asked
+            if name in _IN_HEX:
+                is_same = comparable(member.value) in map(comparable, asked)
+            if not is_same and member.path != "paymentReference":
+                yield finding("request_differs", field=shown(member.path), what=what)
 
 
 def _compare_currencies(order: ExpectedPayment, payout: PayoutLike, policy: PaymentPolicy) -> Iterator[Finding]:

@@ -2,60 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
+from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.findings import Finding
 from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.networks import networks
 from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network, other_claims
 from payerkit.review.orders import ExpectedPayment
+from payerkit.review.paid_status import PaidStatus, read_number
+from payerkit.review.payees import burned_at, known_contract_at
 from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.review.transactions import DecodedTransaction
-from payerkit.review.whole_response import CALLDATA_NAMES, Member, plain_name
+from payerkit.review.whole_response import CALLDATA_NAMES, Member, comparable, plain_name, usable
 from payerkit.wire import our_name
 from payerkit.wording import listed
 
 _MOST_NAMES = 10
-"""Unknown members that a finding names."""
+"""Members that a finding names."""
 
-_OF_RESPONSE = {
-    "requestid",
-    "paymentreference",
-    "transactions",
-    "metadata",
-    "paymentintent",
-    "paymentintentid",
-    "erc20approvaltransactions",
-    "batchpaymenttransaction",
-    "erc20batchpaymenttransaction",
-    "ethbatchpaymenttransaction",
+_FEES = {
+    f"metadata.{name}Fee{member}" for name in ("protocol", "platform") for member in ("", ".percentage", ".address")
 }
-"""The members of responses in the specification and the operator's documentation, as plain names."""
+"""The paths of the fees that the service declares, which the review of fees reads."""
 
-_OF_METADATA = {
-    "stepsrequired",
-    "needsapproval",
-    "approvaltransactionindex",
-    "paymenttransactionindex",
-    "hasenoughbalance",
-    "hasenoughgas",
-    "hasenoughallowance",
-    "protocolfee",
-    "platformfee",
-    "quoteexpiresat",
-    "routetype",
-    "sourceamount",
-}
-"""Likewise of their metadata."""
-
-
-_OF_ORDERS: Mapping[str, tuple[str, ...]] = {
-    "payee": ("recipient", "payeeaddress", "recipientaddress"),
-    "amount": (),
-    "invoice_currency": (),
-    "payment_currency": (),
-}
-"""The members of orders, with other plain names that a response may have for them."""
+_ID_DIGITS = (64, 66)
+"""Hex digits of a hash, and of a request's id."""
 
 
 def review_response(review: PaymentReview) -> Iterator[Finding]:
@@ -74,7 +46,7 @@ def review_response(review: PaymentReview) -> Iterator[Finding]:
     yield from _check_chains(review)
     yield from _check_statements(review)
     yield from _check_types(review)
-    yield from _check_unknown(review)
+    yield from _check_members(review)
 
 
 def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
@@ -112,79 +84,163 @@ def _compare_chain(value: object, expected: str | None) -> str | None:
 
 
 def _check_statements(review: PaymentReview) -> Iterator[Finding]:
-    """Check what response and metadata say about ids and the order, each beside its other statements."""
-    stated: dict[str, list[Member]] = {}
-    for member in _outer_members(review):
-        if member.value is not None:
-            stated.setdefault(plain_name(member.name), []).append(member)
-    yield from _compare_ids(stated)
+    """Check what a response says of the request and the order, each beside its other statements."""
+    if review.payment.payout is None:  # else they are compared with what was asked for
+        yield from _compare_ids(review)
     yield from _check_paid(review)
+    yield from _check_failure(review)
     if len(review.orders) == 1:
-        yield from _compare_with_order(review.orders[0], stated)
+        yield from _compare_with_order(review, review.orders[0])
+
+
+def _compare_ids(review: PaymentReview) -> Iterator[Finding]:
+    """Compare the ids with each other, and the references; each may be stated more than once."""
+    for name, key in (("request_id", "ids_differ"), ("payment_reference", "references_differ")):
+        members = review.statements.get(name, [])
+        if len({comparable(member.value) for member in members}) > 1:
+            yield finding(key, fields=listed(shown(member.path) for member in members))
 
 
 def _check_paid(review: PaymentReview) -> Iterator[Finding]:
     """Tell whether the request is paid already, as the response says, or the service when it was asked."""
-    says_paid = any(plain_name(each.name) == "hasbeenpaid" and _is_true(each.value) for each in review.whole.members)
-    asked = review.paid
-    if says_paid or (asked is not None and asked.has_been_paid):
+    said, asked = PaidStatus.of(review.statements), review.paid
+    if said.has_been_paid or (asked is not None and asked.has_been_paid):
         yield finding("paid_already")
-    elif asked is not None and asked.has_been_paid is None:
-        yield finding("paid_unknown", problem=shown(asked.problem, 300))
     elif asked is not None:
-        yield finding("paid_not_yet")
+        yield _asked_finding(review, asked)
+    elif said.is_in_part:
+        yield finding("paid_in_part.unasked")
     elif review.payment.payout is not None:
         yield finding("paid_unasked")
+    for path, state in (*said.states, *(() if asked is None else asked.states)):
+        if (state.final or not state.basis) and not (said.has_been_paid or (asked is not None and asked.has_been_paid)):
+            yield finding("status_told", field=shown(path), meaning=state.meaning)
 
 
-def _compare_ids(stated: Mapping[str, list[Member]]) -> Iterator[Finding]:
-    """Compare the ids with each other, and the references; each may be stated more than once."""
-    for name, key in (("requestid", "ids_differ"), ("paymentreference", "references_differ")):
-        members = stated.get(name, [])
-        if len({_comparable(member.value) for member in members}) > 1:
-            yield finding(key, fields=listed(shown(member.path) for member in members))
+def _asked_finding(review: PaymentReview, asked: PaidStatus) -> Finding:
+    """Return the finding about a request that the service, when it was asked, does not call paid."""
+    rest = asked.rest_of(review.ordered[0], review.policy) if len(review.ordered) == 1 else None
+    if rest is not None:
+        invoice = shown(review.ordered[0].invoice_currency)
+        return finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{rest:f} {invoice}")
+    if asked.is_in_part:
+        return finding("paid_in_part.unknown")
+    if asked.has_been_paid is None:
+        return finding("paid_unknown", problem=shown(asked.problem, 300))
+    return finding("paid_not_yet")
 
 
-def _compare_with_order(order: ExpectedPayment, stated: Mapping[str, list[Member]]) -> Iterator[Finding]:
-    for name, others in _OF_ORDERS.items():
-        read: Callable[[object], object] = positive_number if name == "amount" else _comparable
-        ordered = getattr(order, name)
-        for member in (each for other in (plain_name(name), *others) for each in stated.get(other, [])):
-            if ordered is not None and read(member.value) != read(ordered):
+def _check_failure(review: PaymentReview) -> Iterator[Finding]:
+    """Tell where a response says itself that something failed, or cannot be paid any more."""
+    stated = review.statements.get
+    failed = [each for each in stated("error", []) if not _is_nothing(each.value)]
+    failed += [each for each in stated("success", []) if _is_nothing(each.value)]
+    failed += [each for each in (*stated("http_status", []), *stated("status", [])) if _is_failure(each.value)]
+    for member in failed:
+        yield finding("response_failed", field=shown(member.path))
+
+
+def _compare_with_order(review: PaymentReview, order: ExpectedPayment) -> Iterator[Finding]:
+    """Compare what is stated with the order, and with what is left of it.
+
+    An amount is that of the order in the response itself, in its metadata, and beside another member of orders: fees
+    have amounts, too.
+    """
+    names = {*PAYMENT_ORDER.fields} - {"amount"}
+    holders = {"", "metadata", *(each.holder for name in names for each in review.statements.get(name, ()))}
+    for name in PAYMENT_ORDER.fields:
+        read: Callable[[object], object] = positive_number if name == "amount" else comparable
+        ordered = [read(value) for each in (order, *review.ordered) if (value := getattr(each, name)) is not None]
+        for member in review.statements.get(name, []) if ordered else []:
+            if (name != "amount" or member.holder in holders) and read(member.value) not in ordered:
                 yield finding("order_differs", field=shown(member.path))
 
 
-def _is_true(value: object) -> bool:
-    """Return True if a value says yes, also as text or as a number."""
-    return value is True or value == 1 or (isinstance(value, str) and value.lower() == "true")
+def _is_nothing(value: object) -> bool:
+    """Return True if a value says no, also as text or as a number, or if it is empty."""
+    return not value or (isinstance(value, str) and value.lower() in {"false", "no", "none", "null", "0"})
 
 
-def _comparable(value: object) -> object:
-    """Return a value as it is compared; an object or list is only equal to others of its kind."""
-    if isinstance(value, str):
-        return value.lower()
-    return value if isinstance(value, int | float) else type(value)
-
-
-def _outer_members(review: PaymentReview) -> list[Member]:
-    """Return the members of the response itself and of its metadata."""
-    return [member for member in review.whole.members if member.holder in {"", "metadata"}]
+def _is_failure(value: object) -> bool:
+    """Return True for a status code of HTTP that stands for an error, also as text, and for no."""
+    number = read_number(value)
+    return value is False or (number is not None and 400 <= number < 600)
 
 
 def _check_types(review: PaymentReview) -> Iterator[Finding]:
     metadata = review.payment.metadata
-    for name in (*review.payment.odd, *(() if metadata is None else metadata.odd)):
+    fees = [] if metadata is None else [name for name in metadata.odd if f"metadata.{name}" in _FEES]
+    for name in (*review.payment.odd, *fees):  # what else is in the metadata is compared
         yield finding("type_unexpected", field=our_name(name))
 
 
-def _check_unknown(review: PaymentReview) -> Iterator[Finding]:
-    unknown = [
-        shown(f"{member.holder}.{member.name}".removeprefix("."))
-        for member in _outer_members(review)
-        if plain_name(member.name) not in (_OF_METADATA if member.holder else _OF_RESPONSE)
-        and not is_chain_name(member.name)
-    ]
-    if unknown:
-        more = len(unknown) - _MOST_NAMES
-        names = ", ".join(unknown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-        yield finding("members_unknown", names=names)
+def _check_members(review: PaymentReview) -> Iterator[Finding]:
+    """Tell which members are unknown, and which hold what a wallet could use, wherever they stand.
+
+    The members of transactions are told with these; of an unknown member, nothing inside it is told as unknown.
+    """
+    known, whole = _known_hex(review), review.whole
+    told = {path for path, _ in whole.transactions} | {f"transactions[{each.step}]" for each in whole.members}
+    outermost: dict[str, str] = dict.fromkeys([*told, *whole.typed_messages], "")
+    held, unknown, empty = dict[str, str](), dict[str, str](), dict[str, bool]()
+    for member in whole.members:
+        if member.path not in whole.typed_messages and member.holder not in told:
+            uses = [each for each in usable(member) if not _is_known(review, member, each, known)]
+            held |= {member.path: f"{shown(member.path)} ({_in_words(uses[0])})"} if uses else {}
+        around = outermost.get(member.holder)
+        if around is None and not _is_read(member):
+            around = member.path
+            unknown[around] = shown(f"{member.holder}.{member.name}".removeprefix("."))
+        if around is not None:
+            is_judged = outermost.setdefault(member.path, around) == ""
+            empty[around] = empty.get(around, True) and member.path not in held and not is_judged
+    if names := [name for path, name in unknown.items() if empty[path]]:
+        yield finding("members_unknown", names=_first(names))
+    if held:
+        yield finding("members_usable", names=_first([*held.values()]))
+
+
+def _is_read(member: Member) -> bool:
+    """Return True for a member that is read, compared or judged."""
+    return bool(member.role) or member.path in _FEES or is_chain_name(member.name)
+
+
+def _known_hex(review: PaymentReview) -> frozenset[str]:
+    """Return the hex that the transactions, the orders, the ids, the payer's wallet and the policy have, without 0x."""
+    payout, policy = review.payment.payout, review.policy
+    ids = [review.payment.request_id] + ([] if payout is None else [payout.request_id])
+    texts = [each for each in ids if each and len(each.lower().removeprefix("0x")) in _ID_DIGITS]
+    texts += [] if payout is None else [payout.client_user_id, payout.reference or "", payout.wallet or ""]
+    texts += [order.payee or "" for order in review.ordered]
+    texts += [each.address for each in (*policy.fees, *(policy.addresses or ()))]
+    texts += [each.spender for each in policy.allowances]
+    for transaction in review.transactions:
+        data = (transaction.data or "").removeprefix("0x")
+        words = [data[place : place + 64] for place in range(8, len(data), 64)]
+        texts += [transaction.to or "", data, *words, *(word[24:] for word in words if word.startswith("0" * 24))]
+    return frozenset(text.lower().removeprefix("0x") for text in texts)
+
+
+def _is_known(review: PaymentReview, member: Member, hex_or_words: str, known: frozenset[str]) -> bool:
+    """Return True if what a wallet could use is no more than what was judged, or only reports."""
+    is_report = member.role in {"report", "request_id"} and len(hex_or_words) in _ID_DIGITS
+    is_compared = member.role == "payee" and len(review.orders) == 1 and review.orders[0].payee is not None
+    is_compared |= is_chain_name(member.name) or member.path in _FEES
+    is_value = member.plain == "hex" and member.step is not None  # of a transaction's native value
+    if is_report or is_compared or is_value or hex_or_words in known:
+        return True
+    address = f"0x{hex_or_words}"
+    return not hex_or_words.strip("0") or bool(known_contract_at(address, review.policy) or burned_at(address))
+
+
+def _in_words(hex_or_words: str) -> str:
+    """Return what a wallet could use in words."""
+    if " " in hex_or_words:
+        return hex_or_words
+    return "an address" if len(hex_or_words) == 40 else f"{len(hex_or_words) // 2} bytes"
+
+
+def _first(names: list[str]) -> str:
+    """Return the first of the names, and how many more there are."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

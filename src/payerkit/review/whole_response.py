@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
+from payerkit._tsv import rows
 from payerkit.wire import object_reader
 
 MAX_MEMBERS = 10_000
@@ -30,22 +34,55 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _CALLDATA = {name.lower() for name in CALLDATA_NAMES}
 """The same as plain names, as other programs may write them."""
 
-_MESSAGE = {"types", "primarytype", "message"}
-"""Members of a message to sign by EIP-712, as plain names; one of them beside `domain` makes an object one."""
+_MESSAGE = {"types", "primarytype", "message", "domain"}
+"""Members of a message to sign by EIP-712, as plain names; one of them beside `domain` or `primaryType` makes an object
+one."""
+
+_HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{40,})")
+"""20 and more bytes in hex: an address, a hash, calldata, a signed or unsigned transaction."""
+
+_GAPS = re.compile(r"[\s:|_\u200b-\u200f\u2060\ufeff]+")
+"""What people and programs put between groups of hex digits, seen or unseen."""
+
+_LINK = re.compile(
+    r"(?i)\b(?:ethereum|wc|metamask|trust|rainbow|safe|zerion|ledgerlive|imtokenv2|tpoutside|okx|phantom|argent|exodus"
+    r"|cbwallet|uniswap|bitcoin|solana|tron)(?::|%3a)(?=\S)|walletconnect|[\w-]\.eth\b"
+    r"|\b(?:eth_(?:send|sign)|personal_sign|wallet_(?:add|grant|invoke|send|sign|watch))"
+)
+"""What wallets open or answer: links with their schemes (EIP-681, WalletConnect), ENS names, and calls by EIP-1474."""
+
+_BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+/_-]{64,}={0,2}")
+"""48 and more bytes in base64."""
+
+_FOR_WALLETS = re.compile(
+    r"nonce|sign|signature|sign(?:ature)?(?:request|message|data|typeddata)|\w*tosign|personal(?:sign|message)|primarytype"
+    r"|userop(?:eration)?|authori[sz]ationlist"
+)
+"""Plain names of what is there to be signed, or is part of it; a signed message has a nonce, other data seldom."""
+
+_LEAST_LARGE = 2**132
+"""Numbers from here on may be addresses or calldata; no token has so many base units."""
 
 
 class Member(NamedTuple):
     """A member of an object, or an item of a list, which has no name.
 
-    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. step: the place in
-    `transactions` of the transaction that holds it; None if it stands elsewhere.
+    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. plain: the plain name of
+    what it is: of an item, that of its list; of the `id` in an object `request`, "requestid". value: parsed, if it is
+    JSON in a text. step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
     """
 
     holder: str
     name: str
     path: str
+    plain: str
     value: Any
     step: int | None
+
+    @property
+    def role(self) -> str:
+        """What it is read as, by `members.tsv`; "" for an unknown member."""
+        return _roles().get(self.plain, "")
 
 
 @dataclass(slots=True, repr=False)
@@ -63,6 +100,38 @@ class WholeResponse:
     members: list[Member] = field(default_factory=list)
     repeated: dict[str, None] = field(default_factory=dict)
     is_complete: bool = True
+
+    def statements(self, request_id: str | None) -> dict[str, list[Member]]:
+        """Return the members that are about a request, by their roles; null says nothing.
+
+        What stands in an object with another request's id is about that one; only its id is among these members. The
+        response itself and its metadata are about the request, whatever id they have.
+        """
+        others = {
+            each.holder
+            for each in self.members
+            if each.role == "request_id" and plain_name(each.holder) not in {"", "metadata"}
+            if request_id is not None and comparable(each.value) != comparable(request_id)
+        }
+        found: dict[str, list[Member]] = {}
+        for each in self.members:
+            if each.holder in others:
+                others.add(each.path)
+            if each.value is not None and (each.holder not in others or each.role == "request_id"):
+                found.setdefault(each.role, []).append(each)
+        return found
+
+
+@cache
+def _roles() -> Mapping[str, str]:
+    return {row["name"]: row["role"] for row in rows(__package__, "members")}
+
+
+def comparable(value: object) -> object:
+    """Return a value as it is compared; an object or list is only equal to others of its kind."""
+    if isinstance(value, str):
+        return value.lower()
+    return value if isinstance(value, int | float) else type(value)
 
 
 def read_whole(raw: Mapping[str, Any]) -> WholeResponse:
@@ -86,24 +155,23 @@ def _outermost(whole: WholeResponse, raw: Mapping[str, Any]) -> list[Member]:
     items = listed[: MAX_MEMBERS + 1] if isinstance(listed, list) else []
     whole.typed_messages |= {f"transactions[{step}]": item for step, item in enumerate(items) if _is_message(item)}
     outside = {name: value for name, value in raw.items() if name != "transactions" or not items}
-    return _members("", outside, None) + [
-        member
-        for step, item in enumerate(items)
-        for member in _members(f"transactions[{step}]", item if isinstance(item, Mapping) else [item], step)
-    ]
+    found = _members(whole, "", "", outside, None)
+    for step, item in enumerate(items):
+        held = item if isinstance(item, Mapping) else [item]
+        found += _members(whole, f"transactions[{step}]", "", held, step)
+    return found
 
 
 def _enter(whole: WholeResponse, member: Member) -> list[Member]:
     """Note what a member holds, and return the members inside it; none of a message, which is judged as a whole."""
-    try:
-        value = _parsed(member.value, whole.repeated)
-    except RecursionError:
-        whole.is_complete = False
+    if member.plain == "paymentintent" and member.value is not None:
+        whole.typed_messages[member.path] = member.value
         return []
-    if plain_name(member.name) == "paymentintent" and value is not None:
-        whole.typed_messages[member.path] = value
-        return []
-    return [] if _note(whole, member.path, value) else _members(member.path, value, member.step)
+    return (
+        []
+        if _note(whole, member.path, member.value)
+        else _members(whole, member.path, member.plain, member.value, member.step)
+    )
 
 
 def _note(whole: WholeResponse, path: str, value: Any) -> bool:
@@ -116,20 +184,26 @@ def _note(whole: WholeResponse, path: str, value: Any) -> bool:
     return is_message
 
 
-def _members(path: str, value: Any, step: int | None) -> list[Member]:
-    """Return the members of an object or the items of a list."""
+def _members(whole: WholeResponse, path: str, plain: str, value: Any, step: int | None) -> list[Member]:
+    """Return the members of an object or the items of a list. plain: its own plain name."""
+    named: Iterable[tuple[str, str, str, Any]] = ()
     if isinstance(value, Mapping):
-        named = ((str(name), item) for name, item in islice(value.items(), MAX_MEMBERS + 1))
-        return [Member(path, name, _join(path, name), item, step) for name, item in named]
-    if isinstance(value, list):
-        items = enumerate(value[: MAX_MEMBERS + 1])
-        return [Member(path, "", f"{path}[{place}]", item, step) for place, item in items]
-    return []
+        pairs = ((str(name), item) for name, item in islice(value.items(), MAX_MEMBERS + 1))
+        named = ((name, _join(path, name), _plain(plain, name), item) for name, item in pairs)
+    elif isinstance(value, list):
+        named = (("", f"{path}[{place}]", plain, item) for place, item in enumerate(value[: MAX_MEMBERS + 1]))
+    return [Member(path, name, inner, role, _parsed(whole, item), step) for name, inner, role, item in named]
+
+
+def _plain(holder: str, name: str) -> str:
+    """Return the plain name of a member; of an `id`, with that of the object that holds it."""
+    plain = plain_name(name)
+    return f"{holder}id" if plain == "id" else plain
 
 
 def plain_name(name: str) -> str:
     """Return the name of a member without capitals and separators, as services differ in them."""
-    return _SEPARATOR.sub("", name).lower()
+    return _SEPARATOR.sub("", unicodedata.normalize("NFKC", name)).lower()
 
 
 def _join(path: str, name: str) -> str:
@@ -139,26 +213,29 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _parsed(value: Any, repeated: dict[str, None]) -> Any:
+def _parsed(whole: WholeResponse, value: Any) -> Any:
     """Return the JSON that a text holds, as some services send objects, also inside another text; else the value.
 
-    Raises RecursionError for endless nesting. A float may have any number of digits.
+    A float may have any number of digits. Endless nesting is noted.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "[", '"'}:
             return value
         try:
-            value = json.loads(value, parse_int=float, object_pairs_hook=object_reader(repeated))
+            value = json.loads(value, parse_int=float, object_pairs_hook=object_reader(whole.repeated))
         except ValueError:
             return value
-    raise RecursionError
+        except RecursionError:
+            break
+    whole.is_complete = False
+    return value
 
 
 def _is_transaction(value: Mapping[str, Any]) -> bool:
     """Return True if a wallet could take an object for a transaction: it has a recipient, or calldata."""
     named = [(plain_name(str(name)), item) for name, item in value.items()]
     names, calls = {name for name, _ in named}, [item for name, item in named if name in _CALLDATA]
-    if "to" in names and (calls or "value" in names):
+    if not names.isdisjoint({"to", "target"}) and (calls or "value" in names):
         return True
     return any(isinstance(call, str) and _CALL.match(call) for call in calls)
 
@@ -166,4 +243,43 @@ def _is_transaction(value: Mapping[str, Any]) -> bool:
 def _is_message(value: Any) -> bool:
     """Return True if an object is a message to sign, or enough of one to be taken for it."""
     names = {plain_name(str(name)) for name in value} if isinstance(value, Mapping) else set()
-    return "domain" in names and not names.isdisjoint(_MESSAGE)
+    return len(names & _MESSAGE) > 1 and not names.isdisjoint({"domain", "primarytype"})
+
+
+def usable(member: Member) -> Iterator[str]:
+    """Yield what a wallet could use in a member: hex in lower case without 0x, else in words what it is.
+
+    Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
+    """
+    is_said = not isinstance(member.value, bool) and member.value not in (None, "", [], {})
+    if is_said and _FOR_WALLETS.fullmatch(member.plain):
+        yield "a part of what wallets sign"
+    for text in (member.name, _as_text(member.value)):
+        yield from map(str.lower, _HEX.findall(text))
+        yield from map(str.lower, _HEX.findall(_GAPS.sub("", _HEX.sub("-", text))))
+        if _LINK.search(text):
+            yield "a link, name or call for wallets"
+        if _BASE64.fullmatch(text):
+            yield "data in base64"
+
+
+def _as_text(value: Any) -> str:
+    """Return a text, or hex for a large number or a list of bytes; "" for any other value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return f"{int(abs(value)):040x}" if _LEAST_LARGE <= abs(value) != math.inf else ""
+    if isinstance(value, Mapping):  # as JavaScript writes typed arrays
+        value = [item for name, item in value.items() if str(name).isdecimal()]
+    return "".join(map(_as_bytes, value)) if isinstance(value, list) else ""
+
+
+def _as_bytes(value: Any) -> str:
+    """Return the hex of a byte, or a short piece of hex without its 0x; "-" for anything else."""
+    if isinstance(value, int | float):
+        return f"{int(value) % 256:02x}" if value in range(-128, 256) else "-"
+    return value.removeprefix("0x") if isinstance(value, str) and _PIECE.fullmatch(value) else "-"
+
+
+_PIECE = re.compile(r"0x[0-9a-fA-F]{1,38}|[0-9a-fA-F]{2}")
+"""A part of hex that stands alone in a list; a number in decimals is none."""

@@ -282,7 +282,7 @@ def _compared(
 ) -> Iterator[Compared]:
     source = _SOURCES[order_source or "given"]
     if len(review.orders) == 1:
-        for name, value in _members(review, review.orders[0]).items():
+        for name, value in _members(review, review.ordered[0]).items():
             own = sources.get(name.replace(" ", "_"))
             yield Compared(name, value, _SOURCES[own] if own else source)
     for number, order in enumerate(review.orders, 1):
