@@ -229,6 +229,20 @@ def test_an_account_that_is_not_approved_is_told() -> None:
     assert [__file__] == [warning.filename for warning in caught]
 
 
+def test_an_account_that_is_listed_twice_is_told() -> None:
+    """At the caller's line; the payment remembers it."""
+    listed = {"paymentDetails": [ACCOUNT, {**ACCOUNT, "accountNumber": "253009231111"}]}
+    with (
+        answering(listed, TO_PAY) as service,
+        client_of(service) as client,
+        pytest.warns(PayoutWarning, match="more than once, also for the account ••••1111") as caught,
+    ):
+        payment = payerkit.request_payment(client, created(), client_user_id="u", payment_details_id=ACCOUNT_ID)
+
+    assert [__file__] == [warning.filename for warning in caught]
+    assert "the account ••••1111 at Chase (USD, local)" == (payment.payout and payment.payout.also_listed)
+
+
 @pytest.mark.parametrize("request_", [None, 5, CREATED, ""])
 def test_what_is_no_request_is_refused(request_: Any) -> None:
     """The message says what to give."""

@@ -302,17 +302,56 @@ def test_no_least_amount_is_known_without_an_order() -> None:
     assert [] == [*payout_warnings(OF_ACCOUNT, None)]
 
 
-DIFFERENT = [
+DIFFERENT: list[tuple[str, dict[str, Any], str]] = [
     ("another request", {"requestId": "01" + "c2" * 32}, "request_differs"),
     ("another request, in the other spelling", {"requestID": "x"}, "request_differs"),
+    ("another request, in a third one", {"Request-Id": 5}, "request_differs"),
+    ("another request, below", {"data": [{"request": {"id": "x"}}]}, "request_differs"),
     ("another reference", {"paymentReference": "0x" + "11" * 8}, "reference_differs"),
+    ("another reference, below", {"metadata": {"payment_reference": "0x" + "11" * 8}}, "request_differs"),
+    ("another account", {"paymentDetailsId": "detail-2"}, "request_differs"),
+    ("another account, by its other name", {"metadata": {"payment_account_id": "detail-2"}}, "request_differs"),
+    ("another account, below", {"payout": {"paymentDetails": {"id": "detail-2"}}}, "request_differs"),
+    ("another payer", {"ClientUserId": "user-124"}, "request_differs"),
+    ("a payer in other letters", {"client_user_id": "USER-123"}, "request_differs"),
+    ("another reference of ours", {"request": {"reference": "invoice-002"}}, "request_differs"),
 ]
+OF_INVOICE = replace(OF_ACCOUNT, reference="invoice-001")
 
 
 @pytest.mark.parametrize(("members", "code"), [row[1:] for row in DIFFERENT], ids=[row[0] for row in DIFFERENT])
-def test_the_response_is_for_the_request_that_was_asked_for(members: dict[str, str], code: str) -> None:
-    """The service would take a payment of another request for that one."""
-    assert {code} == codes(check_payment(paying(content=TEN | members), policy=AGREED), "error")
+def test_the_response_is_for_what_was_asked_for(members: dict[str, Any], code: str) -> None:
+    """The service would take a payment of another request for that one, or pay another account."""
+    payment = paying(payout=OF_INVOICE, content=TEN | members)
+
+    assert {code} == codes(check_payment(payment, policy=AGREED), "error")
+
+
+SAME: list[dict[str, Any]] = [
+    {"requestID": REQUEST_ID.upper(), "clientUserId": "user-123", "paymentAccountId": "detail-1"},
+    {"request": {"id": REQUEST_ID, "reference": "invoice-001", "payment-reference": f"0x{REFERENCE.hex().upper()}"}},
+    {"metadata": {"reference": f"0x{REFERENCE.hex()}"}},  # some call that of the payment so
+    {"paymentDetails": {"id": "detail-1", "status": "approved"}, "clientUserId": None},
+]
+
+
+@pytest.mark.parametrize("members", SAME)
+def test_a_response_may_repeat_what_was_asked_for(members: dict[str, Any]) -> None:
+    """In any spelling and place."""
+    assert "ok" == check_payment(paying(payout=OF_INVOICE, content=TEN | members), policy=AGREED).verdict
+
+
+def test_an_account_id_that_is_listed_twice_is_told(tmp_path: Path) -> None:
+    """Nobody knows which of the accounts the service would pay; a file keeps it."""
+    accounts = [{**ACCOUNT, "id": "detail-1"}, {**ACCOUNT, "id": "detail-1", "accountNumber": "253009231111"}]
+    listed = Payout.of_list(accounts, "detail-1", request_id=REQUEST_ID, client_user_id="user-123")
+    payout = replace(OF_ACCOUNT, also_listed=listed.also_listed if listed else None)
+    paying(payout=payout).save(tmp_path / "payment.json")
+    findings = check_payment(payerkit.read_payment(tmp_path / "payment.json"), policy=AGREED)
+
+    assert ("look", {"account_repeated"}) == (findings.verdict, codes(findings, "warning"))
+    assert "also for the account ••••1111 at Chase (USD, local)" in found(findings, "account_repeated").message
+    assert ["more than once" in str(each) for each in payout_warnings(payout, ORDER)] == [True]
 
 
 def test_the_reference_is_that_of_the_request() -> None:
@@ -356,6 +395,69 @@ def test_whether_it_is_paid_is_asked(paid: bool | PayerkitError | None, verdict:
     assert (verdict, [REQUEST_ID]) == (findings.verdict, service.asked)
     assert words in found(findings, code).message
     assert verdict == paying().card(policy=AGREED, client=service).verdict
+
+
+class SaysMore(Says):
+    """A service that says all that it knows about a request."""
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__(paid=None)
+        self.members = {"hasBeenPaid": False, "requestId": REQUEST_ID, **members}
+
+    def request_members(self, request_id: str) -> dict[str, Any]:
+        """Return what it was made with."""
+        self.asked.append(request_id)
+        return self.members
+
+
+SIX = data("c219a14d", TOKEN, PAYEE, 6_000_000, REFERENCE, 0, DEAD)
+PART = {"status": "partially_paid", "requestAmount": "10", "paidAmount": "4"}
+IN_PART: list[tuple[str, dict[str, Any], dict[str, str], str, str]] = [
+    ("the rest", PART, {}, "ok", "paid_in_part"),
+    (
+        "amounts as numbers",
+        {"status": "partially_paid", "requestAmount": 10, "paidAmount": 4.0},
+        {},
+        "ok",
+        "paid_in_part",
+    ),
+    ("no word for it", {"requestAmount": "10", "paidAmount": "4"}, {}, "ok", "paid_in_part"),
+    ("an order for the rest", PART, {"amount": "6"}, "ok", "paid_in_part"),
+    ("the whole is not said", {"paidAmount": "4"}, {}, "ok", "paid_in_part"),
+    ("more is left", PART | {"paidAmount": "3"}, {}, "stop", "amount_differs"),
+    ("less is left", PART | {"paidAmount": "5"}, {}, "stop", "amount_differs"),
+    ("nothing is left", PART | {"paidAmount": "10"}, {}, "stop", "paid_in_part"),
+    ("the part is not said", {"status": "partially_paid"}, {}, "stop", "paid_in_part"),
+    ("another whole", PART | {"requestAmount": "20"}, {}, "stop", "paid_in_part"),
+    ("counted in nobody knows what", PART, {"invoice_currency": "EUR"}, "look", "paid_in_part"),
+    ("paid by its state", {"status": "overpaid"}, {}, "stop", "paid_already"),
+    ("cancelled", {"status": "cancelled"}, {}, "stop", "status_told"),
+    ("another request", {"requestId": "x"}, {}, "stop", "paid_unknown"),
+]
+
+
+@pytest.mark.parametrize(
+    ("members", "order", "verdict", "code"), [row[1:] for row in IN_PART], ids=[row[0] for row in IN_PART]
+)
+def test_a_payment_of_the_rest_is_compared_with_the_rest(
+    members: dict[str, Any], order: dict[str, str], verdict: str, code: str
+) -> None:
+    """Six of ten are left, and six are paid; unless it is known what is left, the whole order counts."""
+    content = {"transactions": [{"to": FEE_PROXY, "data": SIX, "value": "0"}]}
+    asked = ORDER.replace(**{"invoice_currency": "fUSDC-sepolia", **order})
+    findings = check_payment(paying(asked, content=content), policy=AGREED, client=SaysMore(**members))
+
+    assert (verdict, True) == (findings.verdict, code in {each.code for each in findings})
+
+
+def test_a_payment_of_the_whole_is_stopped_once_a_part_is_paid() -> None:
+    """The contracts would take it; the card shows what was ordered, and the finding what is left."""
+    card = paying(ORDER.replace(invoice_currency="fUSDC-sepolia")).card(policy=AGREED, client=SaysMore(**PART))
+
+    assert ("stop", {"amount_differs"}) == (card.verdict, codes(card.findings, "error"))
+    assert "4 fUSDC-sepolia of this request are paid already" in found(card.findings, "paid_in_part").message
+    assert "with the rest, 6 fUSDC-sepolia." in found(card.findings, "paid_in_part").message
+    assert "amount            10  (as sent)" in str(card)
 
 
 def test_a_payment_to_a_wallet_is_asked_for_as_well() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from payerkit.models import Payment
 from payerkit.review.check_payment import check_payment
 from payerkit.review.decoded_frames import decode_transactions
 from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
-from payerkit.wire import parse_json, read_time, repeated_names
+from payerkit.wire import parse_json, read_time, repeated_names, wire_name
 from published import ANSWERS
 
 HONEST: dict[str, Any] = GOOD["token"].to_dict(reveal=True)
@@ -331,6 +332,214 @@ CONSISTENT = [
 def test_what_agrees_with_the_rest_is_no_alarm(members: dict[str, Any]) -> None:
     """An honest response may say things twice, and more than the specification."""
     assert "ok" == judged({**HONEST, **members}).verdict
+
+
+BYTES_32 = "0x" + "ab" * 32
+WALLET = "0x2222222222222222222222222222222222222222"
+UNSIGNED = "02f8" + "aa" * 100
+OWN_ID = "01" + "ab" * 32
+
+USABLE = [
+    ("an EIP-7702 authorisation", {"authorizationList": [{"address": OTHER, "nonce": "0x1", "r": BYTES_32}]}),
+    ("one for a contract of the table", {"auth": {"address": FEE_PROXY, "nonce": 0}}),  # all that is signed has a nonce
+    ("a permit without a domain", {"permit": {"owner": WALLET, "spender": OTHER, "value": "1"}}),
+    ("the same of known addresses", {"permit": {"owner": PAYEE, "spender": FEE_PROXY, "nonce": 0, "deadline": 9}}),
+    ("a personal message in hex", {"message": "0x" + b"I agree to pay everything".hex()}),
+    ("a personal message", {"personalMessage": "I agree"}),
+    ("a call of a wallet", {"next": {"method": "personal_sign", "params": ["I agree"]}}),
+    ("a Safe hash", {"safeTxHash": BYTES_32}),
+    ("another hash", {"metadata": {"userOpHash": BYTES_32}}),
+    ("a hash without 0x in a list", {"hashes": [BYTES_32[2:]]}),
+    ("a serialised transaction", {"raw": "0x" + UNSIGNED}),
+    ("in capitals", {"raw": "0X" + UNSIGNED.upper()}),
+    ("without 0x", {"raw": UNSIGNED}),
+    ("in a sentence", {"note": f"Please sign {UNSIGNED}."}),
+    ("as JSON in a text", {"raw": json.dumps([{"raw": UNSIGNED}])}),
+    ("as a list of bytes", {"raw": [*bytes.fromhex(UNSIGNED)]}),
+    ("as signed bytes", {"raw": [-86] * 20}),
+    ("as a typed array", {"raw": {str(place): 17 for place in range(20)}}),
+    ("as a list of pieces", {"raw": ["0x" + "11" * 10, "0x" + "11" * 10]}),
+    ("as base64", {"raw": "AvgKqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq1a=="}),
+    ("an address as a number", {"payTo": int(OTHER, 16)}),
+    ("an address as digits", {"payTo": str(int(OTHER, 16))}),
+    ("a number in JSON in a text", {"x": json.dumps({"payTo": int(OTHER, 16)})}),
+    ("an address in groups", {"payTo": "0x" + "1111 " * 10}),
+    ("an address with unseen characters", {"payTo": "0x" + "1111\u200b" * 10}),
+    ("an address as a name", {"payees": {OTHER: "10"}}),
+    ("an address by ENS", {"payTo": "payee.eth"}),
+    ("an address beside a declared fee", {"metadata": {"protocolFee": {"percentage": "0", "collector": OTHER}}}),
+    ("a payment link", {"link": "ethereum:pay-payee@1?value=1e18"}),
+    ("a payment link in a link", {"link": "https://pay.example/?to=ethereum%3Apay"}),
+    ("a link of WalletConnect", {"uri": "wc:abc@2"}),
+    ("a page of a wallet", {"link": f"https://metamask.app.link/send/{OTHER}"}),
+    ("an address that a request id has, too", {"requestId": "01" + "0" * 24 + OTHER[2:], "payTo": OTHER}),
+    ("a request id that is longer than one", {"requestId": UNSIGNED, "raw": UNSIGNED}),
+    ("a report that is no hash", {"txHash": OTHER}),
+    ("a report that is longer than one", {"txHash": UNSIGNED}),
+]
+
+
+@pytest.mark.parametrize("members", [row[1] for row in USABLE], ids=[row[0] for row in USABLE])
+def test_what_a_wallet_could_use_is_a_look(members: dict[str, Any]) -> None:
+    """Whatever its shape and its name: nothing that was judged has it."""
+    found = judged({**HONEST, **members})
+
+    assert ("look", {"members_usable"}) == (found.verdict, codes(found, "warning"))
+
+
+def test_a_call_by_other_names_is_judged_as_a_transaction() -> None:
+    """Some programs call the recipient target; without calldata it is a transfer of coins."""
+    found = judged(added("calls", [{"target": PAYEE, "value": "1", "callData": "0x"}]))
+
+    assert ("stop", True) == (found.verdict, "elsewhere" in codes(found, "warning"))
+
+
+def test_a_message_without_a_domain_is_stopped() -> None:
+    """The wallet may know the domain."""
+    found = judged(added("permit", {"primaryType": "Permit", "message": {"value": 1}}))
+
+    assert {"typed_message"} == codes(found, "error")
+
+
+HARMLESS = [
+    ("no hash yet", {"txHash": None}),
+    ("reports", {"txHash": BYTES_32, "payments": [{"sourceTxHash": BYTES_32, "blockHash": BYTES_32[2:]}]}),
+    ("the request's own id elsewhere", {"requestId": OWN_ID, "page": f"https://pay.example/{OWN_ID}"}),
+    (
+        "the request itself",
+        {"requestId": OWN_ID, "request": {"requestId": OWN_ID, "status": "created", "payee": PAYEE}},
+    ),
+    ("its amount, and that of a fee", {"request": {"payee": PAYEE, "amount": "10"}, "fees": [{"amount": "0.1"}]}),
+    ("the token", {"token": {"address": TOKEN, "symbol": "fUSDC", "decimals": 6}}),
+    ("the contract, as a name", {"allowances": {FEE_PROXY: "0"}}),
+    ("the payee in a link", {"explorer": f"https://sepolia.etherscan.io/address/{PAYEE.lower()}"}),
+    ("nobody's address", {"metadata": {"protocolFee": {"percentage": "0", "address": "0x" + "0" * 40}}}),
+    ("ids and times", {"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "id": "fa898aec-519c-46be-9b4c-e76ef4ff99d9"}),
+    ("a balance in base units", {"balance": 10**30, "allowance": str(10**30)}),
+    ("small numbers", {"places": [1, 2, 3]}),
+    ("a call that succeeded", {"success": True, "statusCode": 201, "error": None, "errors": [], "status": "success"}),
+    ("a request that waits", {"status": "Pending", "hasBeenPaid": False, "paidAmount": "0"}),
+    ("an account that is approved", {"payer": {"id": "user-123", "status": "approved"}}),
+    ("prose", {"message": "Payment initiated. Nothing else: thanks.", "nonce": None, "signature": ""}),
+    ("a quote by another name", {"metadata": {"validUntil": "2026-11-22T13:00:00Z"}}),
+]
+
+
+@pytest.mark.parametrize("members", [row[1] for row in HARMLESS], ids=[row[0] for row in HARMLESS])
+def test_what_an_honest_response_may_add_is_no_alarm(members: dict[str, Any]) -> None:
+    """It reports, or repeats what was judged or what tables have."""
+    found = judged({**HONEST, **members})
+
+    assert ("ok", set()) == (found.verdict, codes(found, "warning"))
+
+
+def test_unknown_members_say_what_was_looked_for() -> None:
+    """Not that nothing of the kind is there: the next trick is not known."""
+    (told,) = (each for each in judged(added("metadata.later", {"x": 1})) if each.code == "members_unknown")
+
+    assert "metadata.later. They were searched for transactions, messages to sign, chain ids, addresses" in told.message
+
+
+NESTED: list[tuple[str, Any, str, str]] = [
+    ("quote expires at", "2026-11-22T11:59:59Z", "quote_expired", "stop"),
+    ("quote expires at", 1500000000, "quote_expired", "stop"),
+    ("quote expires at", "soon", "type_unexpected", "look"),
+    ("has enough balance", False, "wallet_short", "look"),
+    ("has enough gas", False, "wallet_short", "look"),
+    ("has enough gas", "false", "type_unexpected", "look"),
+    ("steps required", 7, "metadata_differs", "look"),
+    ("needs approval", False, "metadata_differs", "look"),
+    ("error", "Bad Request", "response_failed", "look"),
+    ("errors", [{"message": "must be an address"}], "response_failed", "look"),
+    ("success", False, "response_failed", "look"),
+    ("success", "false", "response_failed", "look"),
+    ("status code", 400, "response_failed", "look"),
+    ("status code", "404", "response_failed", "look"),
+    ("status", 500, "response_failed", "look"),
+    ("status", "paid", "paid_already", "stop"),
+    ("status", "Overpaid", "paid_already", "stop"),
+    ("status", "partially_paid", "paid_in_part", "look"),
+    ("paid amount", 4.5, "paid_in_part", "look"),
+    ("status", "cancelled", "status_told", "look"),
+    ("status", "frozen", "status_told", "look"),  # no source has this word
+    ("request status", "expired", "status_told", "look"),
+    ("has been paid", True, "paid_already", "stop"),
+    ("payee", OTHER, "order_differs", "look"),
+    ("invoice currency", "EUR", "order_differs", "look"),
+]
+SPELLINGS: list[Callable[[str], str]] = [
+    lambda words: wire_name(words.replace(" ", "_")),
+    lambda words: words.replace(" ", "_"),
+    lambda words: words.replace(" ", "-"),
+    lambda words: words.title().replace(" ", ""),
+    lambda words: words.upper().replace(" ", "_"),
+    lambda words: words.replace(" ", ""),
+]
+HOLDERS: list[Callable[[dict[str, Any]], dict[str, Any]]] = [
+    lambda members: members,
+    lambda members: {"metadata": members},
+    lambda members: {"Metadata": members},
+    lambda members: {"data": members},
+    lambda members: {"request": {"requestId": OWN_ID, **members}},
+    lambda members: {"results": [{"request": [members]}]},
+    lambda members: {"data": json.dumps(members)},
+]
+
+
+@pytest.mark.parametrize(("words", "value", "code", "verdict"), NESTED, ids=[f"{row[0]} {row[1]}" for row in NESTED])
+def test_a_statement_counts_in_any_spelling_and_place(words: str, value: Any, code: str, verdict: str) -> None:
+    """One level down, or in the capitals of another language, it says the same."""
+    for spelling in SPELLINGS:
+        for holder in HOLDERS:
+            found = judged({**HONEST, "requestId": OWN_ID, **holder({spelling(words): value})})
+
+            assert (verdict, True) == (found.verdict, code in {each.code for each in found}), spelling(words)
+
+
+ABOUT_ANOTHER = {"status": "paid", "hasBeenPaid": True, "payee": PAYEE, "quoteExpiresAt": 0, "error": "x"}
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "code"),
+    [("payment reference", "0x" + "11" * 8, "references_differ"), ("request id", "01" + "cd" * 32, "ids_differ")],
+)
+def test_another_id_counts_in_any_spelling_and_place(words: str, value: str, code: str) -> None:
+    """Below the response itself, whose own it would replace."""
+    for spelling in SPELLINGS:
+        for holder in (HOLDERS[1], HOLDERS[3], *HOLDERS[5:]):
+            found = judged({**HONEST, "requestId": OWN_ID, **holder({spelling(words): value})})
+
+            assert ("look", {code}) == (found.verdict, codes(found, "warning")), spelling(words)
+
+
+@pytest.mark.parametrize("name", ["requestId", "RequestID", "request_id"])
+def test_of_another_request_only_its_id_is_told(name: str) -> None:
+    """What stands beside the id is said of that request, and what stands inside, too."""
+    other = {name: "01" + "cd" * 32, **ABOUT_ANOTHER, "payments": [{"status": "paid"}]}
+    found = judged({**HONEST, "requestId": OWN_ID, "others": [other]})
+
+    assert ("look", {"ids_differ"}) == (found.verdict, codes(found, "warning"))
+    assert "typed_message" in codes(judged({**HONEST, "requestId": OWN_ID, "x": {**other, "permit": MESSAGE}}), "error")
+
+
+@pytest.mark.parametrize("most", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_no_added_hex_or_statement_stays_ok(most: int) -> None:
+    """A seeded search over names, spellings, forms and depths."""
+    pieces = [UNSIGNED, BYTES_32, OTHER, [*bytes.fromhex(OTHER[2:])], int(OTHER, 16), f"see {OTHER[2:]}", {OTHER: 1}]
+    names = ["x", "safeTxHash", "note", "hash", "Data-To-Sign", "to", "id", "sender", "0", "metadata2", ""]
+    wraps: list[Callable[[Any], Any]] = [lambda each: [each], lambda each: [1, {"b c": each}], json.dumps]
+    rng = random.Random(27)  # noqa: S311 - a search, no secret
+    for _ in range(most):
+        if rng.random() < 0.5:
+            name, value = rng.choice(names), rng.choice(pieces)
+        else:
+            words, value, *_ = rng.choice(NESTED)
+            name = rng.choice(SPELLINGS)(words)
+        members: Any = rng.choice(HOLDERS)({name: value})
+        for wrap in rng.choices(wraps, k=rng.randrange(4)):
+            members = {f"m{rng.randrange(9)}": wrap(members)}
+
+        assert judged({**HONEST, "requestId": OWN_ID, **members}).verdict != "ok", members
 
 
 def test_unknown_members_are_named_in_one_line() -> None:

@@ -55,10 +55,9 @@ def _compare_with_asked(review: PaymentReview, payout: PayoutLike) -> Iterator[F
         if name == "reference":  # some call that of the payment so, too
             asked.append(payout.payment_reference)
         for member in review.statements.get(name, []) if asked[0] else []:
-            is_same = member.value in asked
-            if name in _IN_HEX:
-                is_same = comparable(member.value) in map(comparable, asked)
-            if not is_same and member.path != "paymentReference":
+            values = [member.value, *asked]
+            said, *same = map(comparable, values) if name in _IN_HEX else values
+            if said not in same and member.path != "paymentReference":
                 yield finding("request_differs", field=shown(member.path), what=what)
 
 

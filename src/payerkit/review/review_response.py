@@ -177,32 +177,25 @@ def _check_types(review: PaymentReview) -> Iterator[Finding]:
 def _check_members(review: PaymentReview) -> Iterator[Finding]:
     """Tell which members are unknown, and which hold what a wallet could use, wherever they stand.
 
-    The members of transactions are told with these; of an unknown member, nothing inside it is told as unknown.
+    The members of transactions are told with these; of an unknown member, nothing inside it is called unknown.
     """
     known, whole = _known_hex(review), review.whole
     told = {path for path, _ in whole.transactions} | {f"transactions[{each.step}]" for each in whole.members}
-    outermost: dict[str, str] = dict.fromkeys([*told, *whole.typed_messages], "")
-    held, unknown, empty = dict[str, str](), dict[str, str](), dict[str, bool]()
+    inside = {*told, *whole.typed_messages}  # what is told, or unknown as a whole
+    held, unknown = list[str](), list[str]()
     for member in whole.members:
         if member.path not in whole.typed_messages and member.holder not in told:
             uses = [each for each in usable(member) if not _is_known(review, member, each, known)]
-            held |= {member.path: f"{shown(member.path)} ({_in_words(uses[0])})"} if uses else {}
-        around = outermost.get(member.holder)
-        if around is None and not _is_read(member):
-            around = member.path
-            unknown[around] = shown(f"{member.holder}.{member.name}".removeprefix("."))
-        if around is not None:
-            is_judged = outermost.setdefault(member.path, around) == ""
-            empty[around] = empty.get(around, True) and member.path not in held and not is_judged
-    if names := [name for path, name in unknown.items() if empty[path]]:
-        yield finding("members_unknown", names=_first(names))
+            held += [f"{shown(member.path)} ({_in_words(uses[0])})"] if uses else []
+        if member.holder in inside:
+            inside.add(member.path)
+        elif member.path not in inside and not (member.role or member.path in _FEES or is_chain_name(member.name)):
+            inside.add(member.path)
+            unknown.append(shown(f"{member.holder}.{member.name}".removeprefix(".")))
+    if unknown:
+        yield finding("members_unknown", names=_first(unknown))
     if held:
-        yield finding("members_usable", names=_first([*held.values()]))
-
-
-def _is_read(member: Member) -> bool:
-    """Return True for a member that is read, compared or judged."""
-    return bool(member.role) or member.path in _FEES or is_chain_name(member.name)
+        yield finding("members_usable", names=_first(held))
 
 
 def _known_hex(review: PaymentReview) -> frozenset[str]:

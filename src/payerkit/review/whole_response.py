@@ -54,12 +54,6 @@ _LINK = re.compile(
 _BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+/_-]{64,}={0,2}")
 """48 and more bytes in base64."""
 
-_FOR_WALLETS = re.compile(
-    r"nonce|sign|signature|sign(?:ature)?(?:request|message|data|typeddata)|\w*tosign|personal(?:sign|message)|primarytype"
-    r"|userop(?:eration)?|authori[sz]ationlist"
-)
-"""Plain names of what is there to be signed, or is part of it; a signed message has a nonce, other data seldom."""
-
 _LEAST_LARGE = 2**132
 """Numbers from here on may be addresses or calldata; no token has so many base units."""
 
@@ -252,7 +246,7 @@ def usable(member: Member) -> Iterator[str]:
     Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
     """
     is_said = not isinstance(member.value, bool) and member.value not in (None, "", [], {})
-    if is_said and _FOR_WALLETS.fullmatch(member.plain):
+    if is_said and member.role == "signed":
         yield "a part of what wallets sign"
     for text in (member.name, _as_text(member.value)):
         yield from map(str.lower, _HEX.findall(text))
