@@ -3,13 +3,14 @@
 The modules, in the order of a check; the messages are in `review.tsv`:
 
         protocols               the parts of payments and orders that are read here
-        whole_response          transactions, messages to sign and claims, wherever they stand in a response
+        whole_response          transactions, messages to sign and statements, wherever they stand in a response; the
+                                names of these are in `members.tsv`
         transactions            decodes the transactions; decoded_frames: the same as DataFrames
         chain_claims            what the response says about the network
         orders                  what a user ordered; order_matching: which payment fulfils which order
         check_order             an order before it is sent; its messages are in `checks/order_findings.tsv`
         fees                    what is taken on top of payments; payees: whom nobody should pay
-        paid_status             whether a request is paid already, as the service says
+        paid_status             whether a request is paid already, or in part, as the service says
         payment_review          a payment with all that it is compared with
         check_payment           the check; it has a part for each subject, as follows
         review_response         the whole response; review_metadata: what the service says of the transactions

@@ -71,7 +71,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
         now: The time to compare with, for a response that expires; by default, the clock's.
         client: From `connect()` or `sandbox()`. The service is then asked whether the request is paid already, by
             `GET /v2/request/{requestId}`, **beyond the specification**: if it is, the verdict is "stop"; if that is
-            not known, "look".
+            not known, "look". If a part is paid, the payment is compared with the rest.
 
     Returns:
         All findings: what is wrong with an amount first, then those about the whole payment, then by transaction.

@@ -64,11 +64,8 @@ class PaidStatus:
             return cls(None, error.message)
         statements = read_whole(said).statements(request_id)
         ids = {comparable(each.value) for each in statements.get("request_id", ()) if not each.holder}
-        return (
-            cls(None, "The service responds about another request.")
-            if ids - {request_id.lower()}
-            else cls.of(statements)
-        )
+        is_other = not ids <= {request_id.lower()}
+        return cls(None, "The service responds about another request.") if is_other else cls.of(statements)
 
     @property
     def is_in_part(self) -> bool:

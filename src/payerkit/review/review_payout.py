@@ -16,13 +16,8 @@ from payerkit.review.protocols import PayoutLike
 from payerkit.review.review_amounts import peg_of
 from payerkit.review.whole_response import comparable
 
-_ASKED = {
-    "request_id": "request",
-    "payment_details_id": "account",
-    "client_user_id": "payer",
-    "reference": "reference",
-    "payment_reference": "payment reference",
-}
+_ASKED = {"request_id": "request", "payment_details_id": "account", "client_user_id": "payer"}
+_ASKED |= {"reference": "reference", "payment_reference": "payment reference"}
 """What a payout asked for, by our names, in words."""
 
 _IN_HEX = {"request_id", "payment_reference"}

@@ -106,14 +106,15 @@ def _check_paid(review: PaymentReview) -> Iterator[Finding]:
     said, asked = PaidStatus.of(review.statements), review.paid
     if said.has_been_paid or (asked is not None and asked.has_been_paid):
         yield finding("paid_already")
-    elif asked is not None:
+        return
+    if asked is not None:
         yield _asked_finding(review, asked)
     elif said.is_in_part:
         yield finding("paid_in_part.unasked")
     elif review.payment.payout is not None:
         yield finding("paid_unasked")
     for path, state in (*said.states, *(() if asked is None else asked.states)):
-        if (state.final or not state.basis) and not (said.has_been_paid or (asked is not None and asked.has_been_paid)):
+        if state.final or not state.basis:
             yield finding("status_told", field=shown(path), meaning=state.meaning)
 
 
