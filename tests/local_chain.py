@@ -77,7 +77,7 @@ class Chain:
     """A network with its payment contracts. The wallet `PAYER` is rich, and allows every contract everything."""
 
     def __init__(self, network: str, *tokens: str) -> None:
-        """Set up the contracts, with tokens by their ids. Those of 6 decimals are like Tether, the others standard."""
+        """Set up the contracts, with tokens by their ids. Each is a standard one of 18 decimals, but for Tether."""
         context = ExecutionContext(bytes(20), 2 * 10**9, 1, 0, bytes(32), 10**12, [], 1, 0, 0)  # type: ignore[arg-type]  # NewTypes of bytes and int
         self.state = PragueState(AtomicDB(), context, BLANK_ROOT_HASH)
         self.network = network
@@ -88,7 +88,7 @@ class Chain:
         self._rates: dict[tuple[str, ...], tuple[int, ...] | None] = {}
         for token in self.tokens:
             self._deploy_token(token)
-        self.state.set_balance(to_canonical_address(PAYER), LARGEST)
+        self.give_coins(PAYER, LARGEST)
         self._set_rates()
         self._set_up_swaps()
         self.state.lock_changes()
@@ -114,17 +114,20 @@ class Chain:
 
     def _deploy_token(self, token: str) -> None:
         """Put a token at its address, and find the storage slot of its balances."""
-        decimals = self.tokens[token].decimals
-        if decimals == 18:
+        if self.is_standard(token):
             self.deploy("TestERC20", token, encode(["uint256"], [12345]), sender=PAYER)
         else:
-            values = (12345, "Example", "EXAMPLE", decimals)
+            values = (12345, "Example", "EXAMPLE", self.tokens[token].decimals)
             self.deploy("BadERC20", token, encode(["uint256", "string", "string", "uint256"], values), sender=PAYER)
         self._slots[token] = next(slot for slot in range(20) if self._stored(token, PAYER, slot))
         self.give(token, PAYER, LARGEST)
         self.give(token, ROUTER, 2**200)
         for contract in self.contracts.values():
             self.run(token, "approve(address,uint256)", contract, LARGEST, sender=PAYER)
+
+    def is_standard(self, token: str) -> bool:
+        """Return False for a token like Tether, which returns nothing, and refuses to replace an allowance."""
+        return self.tokens[token].symbol != "USDT"
 
     def _set_rates(self) -> None:
         """Let every token and the coin have a rate to USD, and EUR be worth 1.25 of it."""
@@ -193,6 +196,10 @@ class Chain:
     def give(self, token: str, account: str, amount: int) -> None:
         """Set what an account has of a token."""
         self.state.set_storage(to_canonical_address(token), _place(account, self._slots[token]), amount)
+
+    def give_coins(self, account: str, amount: int) -> None:
+        """Set what an account has of the network's coin."""
+        self.state.set_balance(to_canonical_address(account), amount)
 
     def balances(self, accounts: frozenset[str]) -> Mapping[tuple[str, str], int]:
         """Return what accounts have, by token and account; of the coin, too."""

@@ -131,7 +131,7 @@ class CallMaker:
 
     @property
     def _standard(self) -> list[str]:
-        return [address for address, token in self.chain.tokens.items() if token.decimals == 18]
+        return [token for token in self.chain.tokens if self.chain.is_standard(token)]
 
     def _token(self, function: Function) -> str:
         """Return a token; those like Tether have fewer functions, and return nothing, which one contract wants."""

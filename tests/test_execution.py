@@ -15,7 +15,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from eth_utils import to_canonical_address
 
 from local_chain import LARGEST, PAYER, PRICES, ROUTER, Chain, Outcome
 from payerkit.findings import PaymentFindings
@@ -78,8 +77,8 @@ class MainChain(Chain):
     """Of the batch contracts, in thousandths."""
 
     def __init__(self) -> None:
-        super().__init__("mainnet", "DAI-mainnet", "USDC-mainnet", "USDT-mainnet", "REQ-mainnet")
-        standard = [address for address, token in self.tokens.items() if token.decimals == 18]
+        super().__init__("mainnet", "DAI-mainnet", "USDT-mainnet", "REQ-mainnet")
+        standard = [token for token in self.tokens if self.is_standard(token)]
         self.receivable = standard[0], PAYEES[0]
         mint = "mint(address,bytes,uint256,address)"
         self.run(self.contracts["ERC20TransferableReceivable"], mint, PAYEES[0], b"12345678", 1, standard[0])
@@ -87,7 +86,7 @@ class MainChain(Chain):
         arguments = PAYEES[0], standard[0], b"12345678", FEE_WALLETS[0], 5
         made = self.run(self.contracts["SingleRequestProxyFactory"], create, *arguments)
         self.single = f"0x{made[-20:].hex()}"
-        self.state.set_balance(to_canonical_address(self.single), 7)
+        self.give_coins(self.single, 7)
         for token in self.tokens:
             self.give(token, self.single, 1005)
         for token, spender in product(standard, (NOBODY, PAYER)):
@@ -303,15 +302,15 @@ def test_the_list_names_only_functions_that_there_are() -> None:
 
 @pytest.mark.parametrize("selector", ["92cddb91", "9af8a581"])
 def test_a_batch_of_one_token_can_be_robbed(chain: MainChain, selector: str) -> None:
-    """The contract takes ten USDC, and pays the payee ten of a token that an attacker gave it before."""
-    payee, usdc, other = PAYEES[0], *[address for address, token in chain.tokens.items() if token.symbol != "DAI"][:2]
-    details = [(NOBODY, 0, [usdc], b"12345678", 0, 0, 0), (payee, 10**7, [other], b"12345678", 0, 0, 0)]
+    """The contract takes what is due of one token, and pays it in another, which an attacker gave it before."""
+    payee, (token, other, *_) = PAYEES[0], [*chain.tokens]
+    details = [(NOBODY, 0, [token], b"12345678", 0, 0, 0), (payee, 10**7, [other], b"12345678", 0, 0, 0)]
     arguments = [details if selector == "9af8a581" else [(1, details)], [], FEE_WALLETS[0]]
     call = RandomCall.of(selector, chain.contracts["BatchConversionPayments"], *arguments)
     effects = read_effects(call.decoded, to=call.to, value=0)
     with chain.with_batches(fee=0, stock=10**7):
         _, moved = chain.execute(call)
 
-    assert (10**7, 10**7, 0) == (moved[usdc, call.to], moved[other, payee], moved[usdc, payee])
+    assert (10**7, 10**7, 0) == (moved[token, call.to], moved[other, payee], moved[token, payee])
     assert ["", "It would take"] == [effect.kept_reason[:13] for effect in effects]
     assert "stop" == judged(chain, call, effects).verdict

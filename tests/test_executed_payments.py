@@ -1,0 +1,335 @@
+"""A payment that is ok pays exactly its order, executed in a local EVM: also after one change of anything in it."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pytest
+
+from example_payments import (
+    BATCH,
+    CONVERTED,
+    DEAD,
+    FEE_PROXY,
+    HASHES,
+    MAIN,
+    MAIN_USDC,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    TOKEN_PAYMENT,
+    USDC,
+    data,
+    detail,
+    order,
+    payment,
+)
+from local_chain import PAYER, Chain
+from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.effects import NATIVE
+from payerkit.policy.payment_policy import PaymentPolicy
+from test_payment_changes import AGREED, ALL, DECLARED, Answer, Honest
+
+FRESH = f"0x{'a4' * 20}"
+"""A wallet that allows nobody anything: for payments that approve what they need."""
+
+TOKENS = {"sepolia": ("fUSDC-sepolia", "FAU-sepolia"), "mainnet": ("USDC-mainnet", "DAI-mainnet")}
+FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # on sepolia
+
+
+def contract(name: str, network: str = "sepolia") -> str:
+    """Return the address of a payment contract."""
+    found = find_deployment(name, network)
+    assert found is not None
+    return found.address
+
+
+def approval(token: str, spender: str, amount: int) -> tuple[str, str, int]:
+    """Return a transaction that allows a contract to take tokens."""
+    return (token, data("095ea7b3", spender, amount), 0)
+
+
+TEST_BATCH, TO_TOKEN = contract("BatchConversionPayments"), contract("Erc20ConversionProxy")
+OLD_BATCH = contract("BatchPayments", "mainnet")
+COIN = (PAYEE, 10**19, [HASHES[1]], REFERENCE, 0, 0, 0)
+TO_COIN = (PAYEE, 10**9, HASHES, REFERENCE, 0, 0, 0)
+TO_FAU = (PAYEE, 10**9, [HASHES[0], FAU], REFERENCE, 0, 10**19, 0)
+BY_RATE = PaymentPolicy(
+    rates={("ETH-sepolia-sepolia", "USD"): Decimal(2500), ("FAU-sepolia", "USD"): Decimal(1)},
+    rate_tolerance=Decimal(1),
+    batch_fee=Decimal(0),
+)
+EXACT = PaymentPolicy(batch_fee=Decimal(0))
+ETH, DOLLARS = order("ETH-sepolia-sepolia"), order("ETH-sepolia-sepolia", "USD")
+FAU_DOLLARS = order("FAU-sepolia", "USD")
+
+KINDS: dict[str, Honest] = ALL | {
+    "a fee of its own": Honest.of(
+        payment(
+            approval(TOKEN, FEE_PROXY, 10**7 + 10**4),
+            TOKEN_PAYMENT,
+            (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**4, REFERENCE, 0, DEAD), 0),
+            asked=USDC,
+            metadata={"protocolFee": DECLARED, "stepsRequired": 3},
+        ),
+        policy=AGREED,
+    ),
+    "converted to a coin": Honest.of(
+        payment((CONVERTED, data("ac473c8a", *TO_COIN[:5], DEAD, 0), 4 * 10**15), asked=DOLLARS), policy=BY_RATE
+    ),
+    "converted to a token": Honest.of(
+        payment(
+            approval(FAU, TO_TOKEN, 10**19),
+            (TO_TOKEN, data("3af2c012", *TO_FAU[:5], DEAD, *TO_FAU[5:]), 0),
+            asked=FAU_DOLLARS,
+        ),
+        policy=BY_RATE,
+    ),
+    "a batch, converted to a coin": Honest.of(
+        payment((TEST_BATCH, data("92cddb91", [(4, [TO_COIN])], [], DEAD), 4 * 10**15), asked=DOLLARS), policy=BY_RATE
+    ),
+    "a batch, converted to a token": Honest.of(
+        payment(
+            approval(FAU, TEST_BATCH, 10**19),
+            (TEST_BATCH, data("b677bf0e", [TO_FAU], [], DEAD), 0),
+            asked=FAU_DOLLARS,
+        ),
+        policy=BY_RATE,
+    ),
+    "a batch of coins": Honest.of(
+        payment((TEST_BATCH, data("92cddb91", [(3, [COIN])], [], DEAD), 10**19), asked=ETH), policy=EXACT
+    ),
+    "a batch of coins, by its own function": Honest.of(
+        payment((TEST_BATCH, data("333ec062", [COIN], True, DEAD), 10**19), asked=ETH), policy=EXACT
+    ),
+    "a batch of one token": Honest.of(
+        payment(
+            approval(MAIN_USDC, BATCH, 10**7),
+            (BATCH, data("92cddb91", [(1, [detail(MAIN_USDC)])], [], DEAD), 0),
+            asked=MAIN,
+        ),
+        policy=EXACT,
+    ),
+    "an older batch of coins": Honest.of(
+        payment(
+            (OLD_BATCH, data("73535e55", [PAYEE], [10**19], [REFERENCE], [0], DEAD), 10**19), asked=order("ETH-mainnet")
+        ),
+        policy=EXACT,
+    ),
+    "an older batch of one token": Honest.of(
+        payment(
+            approval(MAIN_USDC, OLD_BATCH, 10**7),
+            (OLD_BATCH, data("c6e6d98b", MAIN_USDC, [PAYEE], [10**7], [REFERENCE], [0], DEAD), 0),
+            asked=MAIN,
+        ),
+        policy=EXACT,
+    ),
+    "an older batch of tokens": Honest.of(
+        payment(
+            approval(MAIN_USDC, OLD_BATCH, 10**7),
+            (OLD_BATCH, data("fa733142", [MAIN_USDC], [PAYEE], [10**7], [REFERENCE], [0], DEAD), 0),
+            asked=MAIN,
+        ),
+        policy=EXACT,
+    ),
+}
+"""Honest payments of each kind that can be ok, which escrows, swaps, receivables and contracts for one cannot be."""
+
+
+@cache
+def chain_of(network: str) -> Chain:
+    """Return a network, whose state the tests restore."""
+    chain = Chain(network, *TOKENS[network])
+    for token in chain.tokens:
+        chain.give(token, FRESH, 2**128)
+    chain.give_coins(FRESH, 2**128)
+    return chain
+
+
+@dataclass(frozen=True)
+class Due:
+    """What an order asks for: of a token, or the coin, so many base units for its payee."""
+
+    network: str
+    token: str
+    payee: str
+    amount: int
+
+
+def dues(honest: Honest) -> list[Due]:
+    """Return what the orders of a payment ask for."""
+    asked = [honest.order] if honest.order is not None else honest.options["orders"].to_dict("records")
+    return [_due({key.replace("_", "").lower(): value for key, value in each.items()}, honest) for each in asked]
+
+
+def _due(asked: dict[str, Any], honest: Honest) -> Due:
+    paid, invoice = (_currency(asked[name]) for name in ("paymentcurrency", "invoicecurrency"))
+    rate = Decimal(1) if paid == invoice else honest.options["policy"].rate(paid.id, invoice.id)
+    amount = Decimal(asked["amount"]) / rate * Decimal(10) ** paid.decimals
+    return Due(paid.network, paid.address.lower() or NATIVE, asked["payee"].lower(), int(amount))
+
+
+def _currency(name: str) -> Currency:
+    found = find_currency(name)
+    assert found is not None
+    return found
+
+
+def executed(honest: Honest, answer: Answer) -> tuple[Counter[tuple[str, str]], int]:
+    """Return what the transactions of a response move, and how much they leave allowed to contracts."""
+    due = dues(honest)
+    chain, payees = chain_of(due[0].network), {each.payee for each in due}
+    approvals = [each for each in answer["transactions"] if str(each["data"])[:10].lower() == "0x095ea7b3"]
+    wallet = FRESH if approvals else PAYER
+    fees = {fee.address.lower() for fee in honest.options.get("policy", EXACT).fees}
+    with chain.undone():
+        before = chain.balances(frozenset({wallet, *payees, *fees}))
+        for each in answer["transactions"]:
+            call = bytes.fromhex(each["data"].removeprefix("0x"))
+            chain.call(each["to"], call, int(str(each["value"]), 0), sender=wallet)
+        after = chain.balances(frozenset({wallet, *payees, *fees}))
+        left = sum(chain.allowance(each["to"], wallet, f"0x{each['data'][34:74]}") for each in approvals)
+    return Counter({place: now - before[place] for place, now in after.items()}), left
+
+
+def contradiction(honest: Honest, answer: Answer) -> str:
+    """Return how the executed balances differ from the orders beyond what was agreed; "" if they do not.
+
+    What leaves the wallet is what arrives at the payees and at the wallets for agreed fees: nothing goes elsewhere.
+    """
+    moved, left = executed(honest, answer)
+    policy, due = honest.options.get("policy", EXACT), dues(honest)
+    if policy is BY_RATE and not any(moved.values()):
+        return ""  # within the agreed tolerance of a rate, the maximum may be too little: then nothing is paid
+    paid: Counter[tuple[str, str]] = Counter()
+    for each in due:
+        paid[each.token, each.payee] += each.amount
+    for fee in policy.fees:
+        for token in {each.token for each in due}:
+            place = token, fee.address.lower()
+            most = sum(each.amount for each in due if each.token == token) * fee.max_percent / 100
+            paid[place] += moved[place] if 0 <= moved[place] - paid[place] <= most else 0
+    wallet = PAYER if (NATIVE, PAYER) in moved else FRESH
+    for (token, _), amount in [*paid.items()]:
+        paid[token, wallet] -= amount
+    moved.subtract(paid)
+    wrong = {place: amount for place, amount in moved.items() if amount}
+    return f"{wrong}, {left} left" if wrong or left else ""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_honest_payment_pays_its_order(name: str) -> None:
+    """It is ok, and pays exactly what is asked for; no contract may take more afterwards."""
+    honest = KINDS[name]
+
+    assert ("ok", "") == (honest.verdict(), contradiction(honest, honest.answer))
+
+
+Change = Callable[[random.Random, Answer], None]
+
+WORDS = [*(f"{int(address, 16):064x}" for address in (OTHER, PAYEE, TOKEN, FAU, MAIN_USDC, DEAD, "0x0", *HASHES))]
+WORDS += [f"{number:064x}" for number in (1, 2, 3, 4, 5, 6, 32, 64, 96, 10**7, 10**19, MAX)]
+"""What may stand in place of a word of calldata, and mean something."""
+
+
+def _transaction(chance: random.Random, answer: Answer) -> dict[str, Any]:
+    found: dict[str, Any] = chance.choice(answer["transactions"])
+    return found
+
+
+def change_byte(chance: random.Random, answer: Answer) -> None:
+    """Change a byte of calldata, or of an address that is called."""
+    changed = _transaction(chance, answer)
+    member = chance.choice(["data", "data", "data", "to"])
+    place = 2 * chance.randrange(1, len(changed[member]) // 2)
+    changed[member] = f"{changed[member][:place]}{chance.randrange(256):02x}{changed[member][place + 2 :]}"
+
+
+def change_word(chance: random.Random, answer: Answer) -> None:
+    """Put another word in place of one of calldata, or in between, or leave one out, or exchange two."""
+    changed = _transaction(chance, answer)
+    call = changed["data"]
+    words = [call[place : place + 64] for place in range(10, len(call), 64)]
+    place, other = chance.randrange(len(words)), chance.randrange(len(words))
+    kind = chance.randrange(5)
+    if kind < 2:
+        words[place] = chance.choice([*WORDS, *words])
+    elif kind == 2:
+        words.insert(place, chance.choice([*WORDS, *words]))
+    elif kind == 3:
+        words.pop(place)
+    else:
+        words[place], words[other] = words[other], words[place]
+    changed["data"] = call[:10] + "".join(words)
+
+
+def change_value(chance: random.Random, answer: Answer) -> None:
+    """Change the native value of a transaction."""
+    changed = _transaction(chance, answer)
+    value = int(changed["value"])
+    changed["value"] = str(chance.choice([0, 1, value + 1, max(value - 1, 0), 2 * value, 10**18, MAX]))
+
+
+def change_transactions(chance: random.Random, answer: Answer) -> None:
+    """Leave a transaction out, repeat or move it, or add one of another payment."""
+    transactions, place = answer["transactions"], chance.randrange(len(answer["transactions"]))
+    others = [each for honest in KINDS.values() for each in honest.answer["transactions"]]
+    kind = chance.randrange(4)
+    taken = transactions.pop(place) if kind != 1 or len(transactions) == 1 else transactions[place]
+    if kind in {1, 2}:
+        transactions.insert(chance.randrange(len(transactions) + 1), copy.deepcopy(taken))
+    elif kind == 3:
+        transactions.insert(chance.randrange(len(transactions) + 1), copy.deepcopy(chance.choice(others)))
+
+
+def change_member(chance: random.Random, answer: Answer) -> None:
+    """Change, leave out or add a member anywhere in the response."""
+    holders = [answer, *answer["transactions"], *filter(None, [answer.get("metadata")])]
+    holder = chance.choice(holders)
+    name = chance.choice([*holder, "note", "network", "chainId", "requestId", "amount", "payee", "to", "data", "value"])
+    value = chance.choice([None, "", 0, 1, True, [], {}, OTHER, PAYEE, f"0x{REFERENCE.hex()}", "10", "0x0", "sepolia"])
+    if chance.random() < 0.3:
+        holder.pop(name, None)
+    elif name != "transactions":
+        holder[name] = value
+
+
+CHANGES: list[Change] = [change_byte, change_byte, change_word, change_word, change_value, change_transactions]
+CHANGES.append(change_member)
+
+
+def changes(honest: Honest, name: str, count: int) -> Iterator[tuple[str, Answer]]:
+    """Yield the response with one change, the same ones each time."""
+    for number in range(count):
+        chance = random.Random(f"{name} {number}")  # noqa: S311 - no secret
+        answer, change = copy.deepcopy(honest.answer), chance.choice(CHANGES)
+        change(chance, answer)
+        if answer != honest.answer:
+            yield f"{change.__name__} {number}", answer
+
+
+COUNTS = [
+    pytest.param(40, id="some"),
+    pytest.param(400, marks=pytest.mark.slow, id="many"),
+    pytest.param(10_000, marks=pytest.mark.soak, id="very many"),
+]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("name", KINDS)
+def test_what_stays_ok_after_a_change_pays_the_order(name: str, count: int) -> None:
+    """Either the change is seen, or it changes nothing that matters."""
+    honest = KINDS[name]
+    passed = [(what, answer) for what, answer in changes(honest, name, count) if honest.verdict(answer) == "ok"]
+
+    assert [] == [(what, problem) for what, answer in passed if (problem := contradiction(honest, answer))]
