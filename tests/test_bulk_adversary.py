@@ -298,7 +298,7 @@ THERE: list[tuple[str, Callable[[Record], Record], Row, str]] = [
     ("the same", dict, {}, "done"),
     ("a list as specified", specified, {}, "done"),
     ("another number", dict, {"account_number": "9999999999"}, "sent"),
-    ("another routing number", dict, {"routing_number": "021000021"}, "sent"),
+    ("another routing number", dict, {"routing_number": "021000021"}, "perhaps_there"),  # the bank's other one?
     ("another currency", dict, {"currency": "eur"}, "sent"),
     ("another bank", dict, {"bank_name": "Another Bank"}, "done, told"),  # may be another spelling of the same
     ("another holder", dict, {"account_name": "Another Holder"}, "done, told"),
@@ -333,6 +333,157 @@ def test_what_another_tool_stored_is_not_stored_again(
         assert there.id == report.frame["payment_details_id"].iloc[0]
         assert reason.startswith("Was there already.")
         assert ("told" in expected) == (len(reason) > len("Was there already."))
+
+
+def showing(**fields: Any) -> Callable[[Record], Record]:
+    """Return a list that shows some fields in another way; a text may have what was sent in it."""
+    return lambda record: (
+        record
+        | {name: value.format(record.get(name)) if isinstance(value, str) else value for name, value in fields.items()}
+    )
+
+
+OWN_NUMBER = "a number of its own"
+HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+WAYS: list[tuple[str, Callable[[Record], Record]]] = [
+    ("the end of the code", showing(routingNumber="3356")),
+    ("the code in words", showing(routingNumber="ending in 3356")),
+    ("the code with its name", showing(routingNumber="ABA {}")),
+    ("a word for the code", showing(routingNumber="hidden")),
+    ("a hash of the code", showing(routingNumber=HASH)),
+    ("the bank's other code", showing(routingNumber="021000021")),
+    ("a code of another kind", showing(routingNumber=None, swiftBic="CHASUS33")),
+    ("wire for local", showing(rails="wire")),
+    ("rails by another name", showing(rails="ACH")),
+    ("the currency as a number", showing(currency="840", routingNumber="hidden")),
+    ("a mask, and the bank's other code", showing(accountNumber="••••1001", routingNumber="021000021")),
+    ("the number in words", showing(accountNumber="ending in 1001")),
+    ("zeros for a mask", showing(accountNumber="000000001001")),
+    ("the beginning of the number", showing(accountNumber="770000")),
+    ("a number with decimals", showing(accountNumber="{}.0")),
+    ("blanks in the number", showing(accountNumber="7700 0000 1001", routingNumber="ABA {}")),
+    ("hyphens in the number", showing(accountNumber="7700-0000-1001", rails="wire")),
+    ("a hash of the number", showing(accountNumber=HASH)),
+    ("a token for the number", showing(accountNumber="tok_8f2a")),
+    ("no number", showing(accountNumber=None)),
+    (OWN_NUMBER, showing(accountNumber="9000000042")),
+]
+IBAN_WAYS: list[tuple[str, Callable[[Record], Record]]] = [
+    ("an IBAN as the account number", showing(iban=None, accountNumber=IBAN)),
+    ("an IBAN as its account number", showing(iban=None, accountNumber="0532013000")),
+    ("an IBAN in words", showing(iban="ending in 3000")),
+    ("an IBAN behind a word", showing(iban="IBAN ••••3000")),
+    ("a hash of the IBAN", showing(iban=HASH)),
+    ("both ends of the IBAN", showing(iban="DE89 **** 3000", swiftBic="DEUTDEFF")),
+]
+ALL_WAYS = [(payer_row(1), *way) for way in WAYS] + [(iban_row(1), *way) for way in IBAN_WAYS]
+WAY_IDS = [case[1].replace(" ", "-") for case in ALL_WAYS]
+
+
+FOUND = {"a code of another kind", "rails by another name", "an IBAN as the account number"}
+"""Ways that show the number and contradict nothing; with any other, a person decides."""
+
+
+@pytest.mark.parametrize(("row", "way", "listed"), ALL_WAYS, ids=WAY_IDS)
+def test_a_lost_account_is_not_stored_again_however_it_is_listed(
+    service: ModelService, path: Path, row: Row, way: str, listed: Callable[[Record], Record]
+) -> None:
+    """It is found, or left to a person with its id. Before, 18 of these ways stored it again, and said `done`."""
+    service.listed = listed
+    service.next["account"].append(LOST_AFTER)
+    reports = [run(service, [row], path, retry=retry) for retry in ([], [], ["unknown"])]
+
+    assert 1 == len(service.accounts)
+    for report in reports:
+        assert ["done" if way in FOUND else "unknown"] == row_states(report)
+        assert way in FOUND or service.accounts[0].id in reasons(report)[0]
+        assert [] == breaches(service, [row], report)
+
+
+@pytest.mark.parametrize(("row", "way", "listed"), ALL_WAYS, ids=WAY_IDS)
+def test_a_lost_journal_stores_nothing_twice_however_it_is_listed(
+    service: ModelService, path: Path, row: Row, way: str, listed: Callable[[Record], Record]
+) -> None:
+    """A person compares what may be there. Before, most of these ways stored every account again."""
+    run(service, [row], path)
+    forget(path)
+    service.listed = listed
+    report = run(service, [row], path)
+    is_there = row_states(report) == ["done"] or reasons(report)[0].startswith("perhaps_there: ")
+
+    assert is_there
+    assert (2 if way == OWN_NUMBER else 1) == len(service.accounts)  # which is what a second account looks like
+
+
+def test_a_second_account_at_the_bank_is_another_one(service: ModelService, path: Path) -> None:
+    """Of two real ones, one is there, and one response is lost: both are done, and stored once."""
+    rows = accounts_of_one(3)
+    service.store(rows[0])
+    service.next["account"].extend([LOST_BEFORE, LOST_AFTER])
+    report = run(service, rows, path)
+
+    assert ["done"] * 3 == row_states(report)
+    assert set() == stored_twice(service)
+    assert [] == breaches(service, rows, report)
+
+
+def test_one_number_at_two_banks_is_two_accounts(service: ModelService, path: Path) -> None:
+    """The table has both, so each explains its own, whichever response is lost."""
+    row = payer_row(1)
+    rows = [row, row | {"routing_number": "021000021"}]
+    service.next["account"].extend([LOST_BEFORE, LOST_AFTER])
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+    assert set() == stored_twice(service)
+
+
+def let_another_tool_store(service: ModelService, row: Row) -> None:
+    """Store an account while the first account that was sent is unknown."""
+
+    def store_it(kind: Kind, _: str) -> None:
+        if kind == "list" and service.count("account") and not any(not each.by for each in service.accounts):
+            service.store(row)
+
+    service.before = store_it
+
+
+def test_a_new_account_that_no_row_explains_is_never_nothing(service: ModelService, path: Path) -> None:
+    """Where nothing shows that lists tell accounts as they were sent, it may be the lost one; a person compares.
+
+    Before, the account was sent again, though the list may just number it in another way.
+    """
+    service.next["account"].append(LOST_BEFORE)
+    let_another_tool_store(service, payer_row(1) | {"account_number": "9999999999"})
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["unknown"] == row_states(report)
+    assert service.accounts[0].id in reasons(report)[0]
+    assert 1 == service.count("account")
+
+
+@pytest.mark.parametrize("witness", [payer_row(1) | {"account_number": "9911111111"}, payer_row(2)])
+def test_a_list_that_shows_what_was_sent_tells_accounts_apart(service: ModelService, path: Path, witness: Row) -> None:
+    """An account of the same payer, or of another one, is listed as it was sent: so the new one is somebody else's."""
+    rows = [payer_row(1), witness]
+    service.next["account"].append(LOST_BEFORE)
+    let_another_tool_store(service, payer_row(1) | {"account_number": "9999999999"})
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_the_last_look_clears_no_new_account(service: ModelService, path: Path) -> None:
+    """It was sent twice, and stored twice, and the list numbers accounts in its own way. Before, it was `done`."""
+    service.next["account"].append(late(2.5 * SETTLE))
+    service.listed = showing(accountNumber="9000000042")
+    report = run(service, rows_of_payers(1), path)
+
+    assert 2 == len(service.accounts)
+    assert ["unknown"] == row_states(report)
+    assert all(each.id in reasons(report)[0] for each in service.accounts)
 
 
 @pytest.mark.parametrize("status", ["waits for jane.doe@example.com", "Customer-00001@example.org"])
@@ -432,6 +583,49 @@ def test_a_cut_list_does_not_say_that_a_new_account_is_not_there(service: ModelS
     assert [["not_sent"]] * 2 == [row_states(report) for report in reports]
     assert all(reasons(report)[0].startswith("perhaps_there: ") for report in reports)
     assert 0 == service.count("account")
+
+
+@pytest.mark.parametrize("others", [7, 8])
+def test_a_long_list_with_accounts_of_others_proves_no_absence(service: ModelService, path: Path, others: int) -> None:
+    """Eight accounts may be a page of a longer list, with the lost one behind it. Before, it was sent again."""
+    rows = accounts_of_one(2)
+    run(service, rows[:1], path)
+    store_others(service, others)
+    service.cut = others + 1
+    service.next["account"].append(LOST_AFTER)
+    report = run(service, rows, path, existing="send")
+
+    assert ["done", "unknown"] == row_states(report)
+    assert 2 == service.count("account")
+
+
+def test_a_short_list_with_accounts_of_others_is_whole(service: ModelService, path: Path) -> None:
+    """Seven accounts are taken for all that there are: what is missing is sent again."""
+    rows = accounts_of_one(1)
+    store_others(service, 7)
+    service.next["account"].append(LOST_BEFORE)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def store_others(service: ModelService, number: int) -> None:
+    """Let another tool store accounts of the payer."""
+    for place in range(number):
+        service.store(payer_row(1) | {"account_number": f"99000000{place:02}"})
+
+
+def test_a_long_list_of_this_journal_alone_is_whole(service: ModelService, path: Path) -> None:
+    """Of thirteen accounts of the table, one is listed that is not known yet, and one was lost before it was stored."""
+    rows = accounts_of_one(13)
+    run(service, rows[:8], path)
+    service.next["account"].extend([LOST_AFTER, LOST_BEFORE])
+    report = run(service, rows, path)
+
+    assert ["done"] * 13 == row_states(report)
+    assert [] == breaches(service, rows, report)
+    assert set() == stored_twice(service)
 
 
 def test_another_tool_fills_a_cut_list(service: ModelService, path: Path) -> None:

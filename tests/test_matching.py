@@ -60,15 +60,42 @@ CASES: list[tuple[str, dict[str, str], dict[str, Any], Grade]] = [
     ("an account number where an IBAN was sent", EU, LISTED_EU | {"iban": None, "accountNumber": "0532013"}, PERHAPS),
     ("the holder's name alone", US, {"id": "pd-1", "accountName": "Mei Lu"}, PERHAPS),
     ("zeros in front", US, LISTED_US | {"accountNumber": "0253009233489"}, PERHAPS),
+    # the number is equal, so it is no other account, though something else differs
+    ("another routing number", US, LISTED_US | {"routingNumber": "021000021"}, PERHAPS),  # the bank's other one
+    ("a masked code that contradicts", US, LISTED_US | {"routingNumber": "*****0021"}, PERHAPS),
+    ("the end of a code", US, LISTED_US | {"routingNumber": "3356"}, PERHAPS),
+    ("a code in words", US, LISTED_US | {"routingNumber": "ending in 3356"}, PERHAPS),
+    ("a code with its name", US, LISTED_US | {"routingNumber": "ABA 026013356"}, PERHAPS),
+    ("no code but a word", US, LISTED_US | {"routingNumber": "hidden"}, PERHAPS),
+    ("a hash of a code", US, LISTED_US | {"routingNumber": "9f86d081884c7d65"}, PERHAPS),
+    ("a code of a branch", EU, LISTED_EU | {"swiftBic": "DEUTDEFF500"}, PERHAPS),
+    ("other rails", US, LISTED_US | {"rails": "wire"}, PERHAPS),
+    ("another code, and no currency", US, LISTED_US | {"currency": None, "routingNumber": "021000021"}, PERHAPS),
+    ("the end of the number, and another code", US, LISTED_US | {"accountNumber": "•••3489", "rails": "wire"}, PERHAPS),
+    # the number is written in another way
+    ("a number in words", US, LISTED_US | {"accountNumber": "ending in 3489"}, PERHAPS),
+    ("zeros for a mask", US, LISTED_US | {"accountNumber": "000000003489"}, PERHAPS),
+    ("the beginning of the number", US, LISTED_US | {"accountNumber": "253009"}, PERHAPS),
+    ("a number with decimals", US, LISTED_US | {"accountNumber": "253009233489.0"}, PERHAPS),
+    ("an IBAN in words", EU, LISTED_EU | {"iban": "ending in 3000"}, PERHAPS),
+    ("a word before a mask", EU, LISTED_EU | {"iban": "IBAN ••••3000"}, PERHAPS),
+    ("a hash of an IBAN", EU, LISTED_EU | {"iban": "9f86d081884c7d659a2feaa0c55ad015"}, PERHAPS),
+    ("the account number of an IBAN", EU, LISTED_EU | {"iban": None, "accountNumber": "532013000"}, PERHAPS),
+    (
+        "an equal number with another IBAN",
+        EU | {"account_number": "532013000"},
+        {"accountNumber": "532013000", "iban": "DE75512108001245126199"},
+        PERHAPS,
+    ),
     # something differs
     ("another number", US, LISTED_US | {"accountNumber": "253009233488"}, OTHER),
     ("another IBAN", EU, LISTED_EU | {"iban": "DE75512108001245126199"}, OTHER),
     ("another currency", US, LISTED_US | {"currency": "cad"}, OTHER),
-    ("another routing number", US, LISTED_US | {"routingNumber": "021000021"}, OTHER),
-    ("other rails", US, LISTED_US | {"rails": "wire"}, OTHER),
     ("a mask that contradicts", US, LISTED_US | {"accountNumber": "••••3488"}, OTHER),
     ("a mask that contradicts in front", EU, LISTED_EU | {"iban": "FR89****3000"}, OTHER),
-    ("a masked code that contradicts", US, LISTED_US | {"routingNumber": "*****0021"}, OTHER),
+    ("an IBAN that is none", EU, LISTED_EU | {"iban": "DE75512108001245126198"}, PERHAPS),  # its check digits are wrong
+    ("no number, and another code", US, LISTED_US | {"accountNumber": None, "routingNumber": "021000021"}, OTHER),
+    ("no number, and other rails", US, LISTED_US | {"accountNumber": "•••", "rails": "wire"}, OTHER),
     ("no number, but another currency", US, {"id": "pd-1", "currency": "EUR"}, OTHER),
 ]
 
@@ -77,7 +104,7 @@ CASES: list[tuple[str, dict[str, str], dict[str, Any], Grade]] = [
 def test_a_listed_account_is_compared_by_what_it_shows(
     values: dict[str, str], record: dict[str, Any], grade: Grade
 ) -> None:
-    """A mask or a missing field never confirms an account, and a field that differs rules it out."""
+    """A mask or a missing field never confirms an account; another number or currency alone rules it out."""
     assert grade == compare(values, record).grade
 
 

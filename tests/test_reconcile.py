@@ -481,6 +481,24 @@ def found_for_two(world: World) -> None:
     world.run([ROW, ROW | {"routing_number": "021000021"}])
 
 
+@scenario("account", "unknown", "a new account differs, and no list shows accounts as sent")
+def found_otherwise(world: World) -> None:
+    """Show an account with another number, which may be the service's own way to number them."""
+    world.service.create_payment_detail = [LOST]
+    world.service.list_payment_details = [[], [other(7)]]
+    world.run()
+
+
+@scenario("account", "unknown", "a new account differs, and lists show accounts as sent")
+def found_of_others(world: World) -> int:
+    """Show the account of another payer as it was sent; so the other number is another account."""
+    world.service.create_payment_detail = [{"id": "pd-1"}, LOST]
+    shown = record(accountNumber=payer_row(2)["account_number"])
+    world.service.list_payment_details = [[], [], [other(7)], [shown], [other(7)]]
+    world.run([payer_row(2), ROW])
+    return 3
+
+
 @scenario("account", "unknown", "missing in one whole list")
 def missing_once(world: World) -> None:
     """Show it in no list; it may take effect yet."""
@@ -585,6 +603,15 @@ def last_look_finds_a_mask(world: World) -> None:
     assert "pd-1" == entry.facts["id"]
     assert "stored as pd-1" in entry.reason
     assert "pd-9" in entry.reason
+
+
+@scenario("account", "done", "sent twice; the last look shows a new one, none as sent")
+def last_look_shows_others_otherwise(world: World) -> None:
+    """Show both copies with numbers of the service's own."""
+    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
+    shown = [record(place, accountNumber=f"900000000{place}") for place in (1, 2)]
+    world.service.list_payment_details = [[], [], [], shown]
+    world.run()
 
 
 @scenario("account", "done", "sent twice; the last look is at a list that is not whole")

@@ -39,10 +39,11 @@ class ExistingAccounts:
         found = dict(
             zip((task.key for task in claiming), match_tasks(claiming, candidates, others=others), strict=True)
         )
-        # A list that shows accounts of others may leave out more of them; one that shows those of this journal alone is
-        # no reason to stop in the middle of a long table.
-        may_be_cut = listing.may_be_cut and bool(listing.unexplained())
-        states = {task.key: self._sort_out(task, found[task.key], listing, may_be_cut=may_be_cut) for task in unsent}
+        is_cut = self._existing == "skip" and listing.may_leave_out_others(found.values())
+        if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
+            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
+            found |= {key: found[key].with_other(new) for key, new in sent.items()}
+        states = {task.key: self._sort_out(task, found[task.key], listing, is_cut=is_cut) for task in unsent}
         return {key: state for key, state in states.items() if state is not None}
 
     def _keep_baseline(self, payer: bytes, listing: Listing) -> None:
@@ -61,7 +62,7 @@ class ExistingAccounts:
         # What was sent before, and may have been stored late, is looked for all the same.
         return listing.new(task.key) if listing.was_sent(task.key) else []
 
-    def _sort_out(self, task: Task, found: Matches, listing: Listing, *, may_be_cut: bool) -> State | None:
+    def _sort_out(self, task: Task, found: Matches, listing: Listing, *, is_cut: bool) -> State | None:
         """Record an account that is not to be sent, and return its state; None if it is to be sent."""
         alive = [record for record in found.same if not is_dead(record)]
         if alive and not found.is_shared:
@@ -85,7 +86,7 @@ class ExistingAccounts:
                 f"{_in_brackets(perhaps)} that could be this one, but does not show enough to tell. Compare them with "
                 f"list_payment_details(). {_SEND_ANYWAY}",
             )
-        if may_be_cut and self._existing == "skip":
+        if is_cut:
             return self._defer(
                 task,
                 f"{PERHAPS_THERE}: the payer's list shows {len(listing.records)} accounts and may leave out others. "

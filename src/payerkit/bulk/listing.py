@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from payerkit.bulk.journal import Entry
@@ -15,6 +15,9 @@ Record = Mapping[str, Any]
 _PAGE = 10
 """Accounts of the smallest usual page. A list of so many, or of more in steps of five, may be the first page only: the
 specification has no pages, and no sign of more."""
+
+_SMALL_PAGE = 8
+"""Accounts of a list that may be cut if some are not of this journal: then nobody here knows how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,18 @@ class Listing:
     @property
     def may_be_cut(self) -> bool:
         """True if the service may have more accounts than it lists."""
-        return len(self.records) >= _PAGE and len(self.records) % 5 == 0
+        is_page = len(self.records) >= _PAGE and len(self.records) % 5 == 0
+        return is_page or self.may_leave_out_others()
+
+    def may_leave_out_others(self, found: Iterable[Matches] = ()) -> bool:
+        """Return True if the list is so long that it may leave out accounts, and shows some that are not of the tasks.
+
+        found: what is listed of tasks whose accounts are not known yet. A list that shows those of tasks alone is no
+        reason to stop in the middle of a long table.
+        """
+        known = {_mark(record) for each in found for record in each.same}
+        has_others = any(_mark(record) not in known for record in self.unexplained())
+        return len(self.records) >= _SMALL_PAGE and has_others
 
     @property
     def is_whole(self) -> bool:
@@ -68,23 +82,41 @@ class Listing:
         """Return the unexplained accounts that the payer did not have before any was sent."""
         return [record for record in self.unexplained(key) if id_of(record) not in self.baseline]
 
+    def shows_as_sent(self, tasks: Iterable[Task]) -> bool | None:
+        """Return whether accounts that are known to be those of tasks are listed as they were sent; None without any.
+
+        If not, a listed account may be a task's, though all that the list shows of it differs.
+        """
+        ids = {key: entry.facts.get("id") for key, entry in self.entries.items()}
+        known = [(task, record) for task in tasks for record in self.records if id_of(record) == ids.get(task.key)]
+        return all(compare(task.values, record).grade is not Grade.OTHER for task, record in known) if known else None
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:
     """The listed accounts that could be the one of a task, by their grade.
 
-    is_shared: one of them could be another task's as well.
+    other: those that look like another account, and are not known to be another task's. is_shared: one of the rest
+    could be another task's as well.
     """
 
     same: Sequence[Record] = ()
     number: Sequence[Record] = ()
     perhaps: Sequence[Record] = ()
+    other: Sequence[Record] = ()
     is_shared: bool = False
 
     @property
     def strong(self) -> list[Record]:
         """Those whose number is equal."""
         return [*self.same, *self.number]
+
+    def with_other(self, new: Sequence[Record]) -> Matches:
+        """Return the matches for a list that may show an account otherwise than it was sent.
+
+        new: accounts that the payer did not have before; those that look like another one are perhaps it.
+        """
+        return replace(self, perhaps=[*self.perhaps, *(each for each in self.other if each in new)], other=())
 
 
 def match_tasks(
@@ -115,12 +147,12 @@ def _matches(
     for record in records:
         mark = _mark(record)
         strong = [grade for grade in claims[mark] if grade in {Grade.SAME, Grade.NUMBER}]
-        if graded[mark] is Grade.PERHAPS and strong == [Grade.SAME]:
+        if (graded[mark] is Grade.PERHAPS and strong == [Grade.SAME]) or (graded[mark] is Grade.OTHER and strong):
             continue
         of_grade[graded[mark]].append(record)
         is_shared |= graded[mark] in strong and len(strong) > 1
     is_shared |= others and bool(of_grade[Grade.NUMBER])
-    return Matches(of_grade[Grade.SAME], of_grade[Grade.NUMBER], of_grade[Grade.PERHAPS], is_shared)
+    return Matches(*of_grade.values(), is_shared)
 
 
 def _mark(record: Record) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
 from payerkit.bulk.identity import CODES, NUMBERS, id_form, normal_form
+from payerkit.checks.banks import is_iban
 from payerkit.checks.schema import RAILS
 from payerkit.wire import wire_name
 
@@ -17,7 +18,8 @@ class Grade(Enum):
     """How much a listed account tells about being the one that a row asks for.
 
     SAME: number, codes and currency are equal. NUMBER: the number is equal, but the list does not show all of the
-    others. PERHAPS: nothing rules it out; its number is masked or missing. OTHER: something differs.
+    others. PERHAPS: its number is masked, missing or written in another way; or it is equal, and codes or rails are
+    not. OTHER: another number or currency; or, in a list that shows nothing of the number, another code or other rails.
     """
 
     SAME = "same"
@@ -34,8 +36,9 @@ class Match:
     differs: tuple[str, ...] = ()
 
 
-Relation = Literal["equal", "hidden", "different"]
-"""A field of the row next to that of the list. hidden: the list shows too little of it to tell."""
+Relation = Literal["equal", "fits", "hidden", "unlike", "different"]
+"""A field of the row next to that of the list. fits: the list shows a part of it. hidden: it shows nothing of it.
+unlike: it has something in its place, such as a hash or words. different: it has another value of its kind."""
 
 _DESCRIBING = ("bank_name", "account_name")
 
@@ -49,20 +52,23 @@ _MASK = re.compile(r"X{2,}|[\W_]+")
 def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Match:
     """Compare a row's values, by field name, with an account that a service lists.
 
-    A mask may rule an account out, and never confirms it. The names of bank and holder do neither: if they differ,
-    `Match.differs` has them.
+    A mask may rule an account out, and never confirms it. An equal number in an equal currency is never another
+    account, however its codes and rails are written: banks have several codes, and services write them as they like.
+    The names of bank and holder do neither: if they differ, `Match.differs` has them.
     """
     listed = {wire_name(name): str(value) for name, value in record.items() if isinstance(value, str | int)}
-    number = _compare_numbers(values, listed)
-    others = {name: _compare_field(name, values, listed) for name in ("currency", "rails", *CODES)}
-    if "different" in {number, *others.values()}:
+    number, currency = _compare_numbers(values, listed), _compare_field("currency", values, listed)
+    others = {name: _compare_field(name, values, listed) for name in ("rails", *CODES)}
+    is_number_shown = number in {"equal", "fits"}
+    if "different" in {number, currency} or ("different" in others.values() and not is_number_shown):
         return Match(Grade.OTHER)
-    if number == "hidden":
+    if number != "equal" or {"unlike", "different"} & set(others.values()):
         return Match(Grade.PERHAPS)
     has_iban = _compare_field("iban", values, listed) == "equal"  # which says where the account is kept
-    shown = all(others[name] == "equal" for name in _to_confirm(values, listed, has_iban=has_iban))
+    codes = _codes_to_confirm(values, listed, has_iban=has_iban)
+    is_shown = currency == "equal" and all(others[name] == "equal" for name in codes)
     differs = tuple(name for name in _DESCRIBING if _differs_in_words(values.get(name), listed.get(wire_name(name))))
-    return Match(Grade.SAME if shown else Grade.NUMBER, differs)
+    return Match(Grade.SAME if is_shown else Grade.NUMBER, differs)
 
 
 def is_dead(record: Mapping[str, Any]) -> bool:
@@ -70,10 +76,9 @@ def is_dead(record: Mapping[str, Any]) -> bool:
     return str(record.get("status")).strip().casefold() in _DEAD
 
 
-def _to_confirm(values: Mapping[str, Any], listed: Mapping[str, str], *, has_iban: bool) -> list[str]:
-    """Return the fields, next to the number, that must be equal for an account to be the same."""
-    codes = [name for name in CODES if values.get(name) or (listed.get(wire_name(name)) and not has_iban)]
-    return ["currency", *codes]
+def _codes_to_confirm(values: Mapping[str, Any], listed: Mapping[str, str], *, has_iban: bool) -> list[str]:
+    """Return the codes that, next to number and currency, must be equal for an account to be the same."""
+    return [name for name in CODES if values.get(name) or (listed.get(wire_name(name)) and not has_iban)]
 
 
 def _compare_numbers(values: Mapping[str, Any], listed: Mapping[str, str]) -> Relation:
@@ -81,39 +86,58 @@ def _compare_numbers(values: Mapping[str, Any], listed: Mapping[str, str]) -> Re
     relations = {_compare_field(name, values, listed) for name in NUMBERS}
     sent = {normal_form(name, str(values[name])) for name in NUMBERS if values.get(name)}
     shown = {normal_form(name, listed[wire_name(name)]) for name in NUMBERS if listed.get(wire_name(name))}
+    if sent & shown:
+        return "fits" if "different" in relations else "equal"
     if "different" in relations:
         return "different"
-    return "equal" if sent & shown else "hidden"
+    is_part = any(_is_part(one, other) for one in sent for other in shown)  # an account number and its IBAN, say
+    return "fits" if is_part or "fits" in relations else "hidden"
 
 
 def _compare_field(name: str, values: Mapping[str, Any], listed: Mapping[str, str]) -> Relation:
     """Compare a field that makes an account this account and no other."""
     text = listed.get(wire_name(name), "").strip()
     sent, shown = normal_form(name, str(values.get(name) or "")), normal_form(name, text)
-    if not text or not sent or not _is_of_its_kind(name, shown):
+    if not text or not sent or (name == "rails" and shown not in RAILS):
         return "hidden"
     if sent == shown:
         return "equal"
-    return "hidden" if _may_be_shortened(name, sent, shown) else "different"
-
-
-def _is_of_its_kind(name: str, shown: str) -> bool:
-    """Return True if a listed text is a value of this field, not a word of the service's own."""
-    if name == "rails":
-        return shown in RAILS
-    return name != "currency" or (len(shown) == 3 and shown.isalpha())
-
-
-def _may_be_shortened(name: str, sent: str, shown: str) -> bool:
-    """Return True if a listed value that is not equal may be the same all the same: masked, or written otherwise."""
     parts = _MASK.split(shown)
-    if name in NUMBERS and sent.isdecimal() and re.search("[^0-9]", "".join(parts)):
-        return True  # an IBAN, or what the service has in place of a number
     if len(parts) > 1:
-        return re.fullmatch(".*".join(map(re.escape, parts)), sent) is not None
+        return _compare_ends(parts, sent)
+    if name in NUMBERS and _is_part(sent, shown):
+        return "fits"
+    if name == "currency":
+        return "different" if len(shown) == 3 and shown.isalpha() else "hidden"
     if sent.isdecimal() and shown.isdecimal() and sent.lstrip("0") == shown.lstrip("0"):
-        return True
-    return name in NUMBERS and (sent.endswith(shown) or shown.endswith(sent))
+        return "fits"
+    return "different" if name == "rails" or _is_of_its_kind(name, sent, shown) else "unlike"
+
+
+def _compare_ends(parts: Sequence[str], sent: str) -> Relation:
+    """Compare what a mask leaves of the beginning and the end; words, and fewer than three digits, tell nothing."""
+    first, last = parts[0], parts[-1]
+    if sent in parts:  # with something behind it, such as .0
+        return "fits"
+    is_start = re.fullmatch(r"[0-9]{3,}" if sent.isdecimal() else r"[A-Z]{2}[0-9]{2}\w*", first)
+    ends = [sent.lstrip("0").startswith(first.lstrip("0"))] if is_start else []
+    ends += [sent.endswith(last)] if re.fullmatch(r"[0-9]{3,}", last) else []
+    return "hidden" if not ends else "fits" if all(ends) else "different"
+
+
+def _is_part(sent: str, shown: str) -> bool:
+    """Return True if one number begins or ends with the other, whatever zeros are in front."""
+    one, other = sorted([sent.lstrip("0"), shown.lstrip("0")], key=len)
+    return bool(one) and (other.startswith(one) or other.endswith(one))
+
+
+def _is_of_its_kind(name: str, sent: str, shown: str) -> bool:
+    """Return True if a listed text is a whole value of a field, and not a word or a hash in its place."""
+    if name == "iban":
+        return is_iban(shown)
+    if sent.isdecimal() != shown.isdecimal():
+        return False
+    return len(sent) == len(shown) or (name in NUMBERS and sent.isdecimal())
 
 
 def _differs_in_words(sent: Any, listed: str | None) -> bool:

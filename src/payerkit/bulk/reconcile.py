@@ -36,6 +36,8 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  unknown    sent once, and two new accounts are the same                  duplicate              list
     account  unknown    a new account may be it                                       unknown, final         person
     account  unknown    a new account may be it, or that of another task              unknown, final         person
+    account  unknown    a new account differs, and no list shows accounts as sent     unknown, final         person
+    account  unknown    a new account differs, and lists show accounts as sent        sent                   list
     account  unknown    missing in one whole list                                     unknown                list
     account  unknown    missing in two whole lists                                    sent                   list
     account  unknown    missing again, after this run sent it again                   not_sent, next run     list
@@ -48,6 +50,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  done       sent twice; the last look shows one                           done                   list
     account  done       sent twice; the last look shows two                           duplicate              list
     account  done       sent twice; the last look shows one that may be a second one  unknown, final         person
+    account  done       sent twice; the last look shows a new one, none as sent       unknown, final         person
     account  done       sent twice; the last look is at a list that is not whole      done, looked at again  list
     account  not_sent   sent twice; the last look shows one                           done                   list
 
@@ -56,10 +59,13 @@ call if that is longer, those that timed out and those of earlier runs among the
 it ever does. A kill does not count as a try: looks and repeats are counted within a run.
 
 A list is *whole* if it has all accounts that are known to be there: those that the payer had before any was sent (the
-baseline), and those of tasks that are done; if each has an id; and if its length is not that of a usual page. Where
-no account is known to be there, two lists a delay apart count, if lists of this service show what it stored.
+baseline), and those of tasks that are done; if each has an id; if its length is not that of a usual page; and if it has
+fewer than eight accounts, or shows those of this journal alone. Where no account is known to be there, two lists a
+delay apart count, if lists of this service show what it stored.
 
-A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.matching`.
+A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.matching`. It
+may be any task's whose outcome is unknown, also if all that the list shows of it differs, and no last look clears it;
+unless lists of this service show as it was sent what is stored for certain.
 
 Never guessed: which of several accounts it is; that an account does not exist, if the list cannot be read or leaves out
 accounts; that a refusal says anything about an earlier attempt. The limits are in `payerkit.retry`.
@@ -70,6 +76,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal
@@ -103,16 +110,21 @@ _NO_PROOF = (
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    when_compliant: an account is sent again only if its payer is compliant. can_rely_on_lists: returns whether the
-    service's lists show what it stored for certain; asked for at most once, if nothing else proves it.
+    when_compliant: an account is sent again only if its payer is compliant. ask_witnesses: returns how the service's
+    lists show what it stored for certain; asked for at most once, if the payer's own list does not tell.
     """
 
     def __init__(
-        self, sender: Sender, journal: Journal, *, when_compliant: bool, can_rely_on_lists: Callable[[], bool]
+        self,
+        sender: Sender,
+        journal: Journal,
+        *,
+        when_compliant: bool,
+        ask_witnesses: Callable[[], Sequence[bool | None]],
     ) -> None:
         self._sender, self._journal, self._when_compliant = sender, journal, when_compliant
-        self._can_rely_on_lists = can_rely_on_lists
-        self._lists_are_reliable: bool | None = None
+        self._ask_witnesses = ask_witnesses
+        self._witnesses: Sequence[bool | None] | None = None
         self._lock = threading.Lock()
         # Of this run alone: a kill does not count as a try.
         self._looks: Counter[bytes] = Counter()
@@ -152,11 +164,24 @@ class Reconciler:
 
     def _reconcile_accounts(self, tasks: Sequence[Task], due: Sequence[Task]) -> bool:
         listing = self._sender.look(tasks[0])
-        found = find_new(tasks, listing)
+        found = self._find_new(tasks, listing)
         missing = [task for task in due if not self._settle(task, found[task.key], listing)]
+        listing = replace(listing, entries=self._journal.entries_of(tasks[0].payer_key))  # with what was found
         # Those that are missing come last, since the first error ends it for all.
         goes_on = [self._handle_missing(task, listing) for task in missing]
         return all(goes_on)
+
+    def _find_new(self, tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
+        """Return what is new in a list, and may be of a task: whatever no task explains, unless the list is proven.
+
+        A list is proven if accounts that the service stored for certain are in it, and look as they were sent.
+        """
+        found = find_new(tasks, listing)
+        if any(each.other for each in found.values()):
+            is_proven = listing.shows_as_sent(tasks)
+            if not (True in self._seen() if is_proven is None else is_proven):
+                return {key: each.with_other(each.other) for key, each in found.items()}
+        return found
 
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
@@ -174,7 +199,8 @@ class Reconciler:
     def _handle_missing(self, task: Task, listing: Listing) -> bool:
         """Look an account that is not listed up again later, send it again, or leave it to the next run."""
         entry = listing.entries[task.key]
-        if not listing.is_whole or not (listing.known or self._are_lists_reliable()):
+        is_shown = listing.known or not self._seen() or set(self._seen()) != {None}
+        if not listing.is_whole or not is_shown:
             reason = _NO_PROOF if listing.is_whole else _NOT_WHOLE
             self._journal.record(task.key, "unknown", reason=reason, final=False, facts=entry.facts)
             return False
@@ -205,32 +231,30 @@ class Reconciler:
             if entry is None or REFUSED not in entry.facts:  # with them, it is refused once it counts as absent again
                 raise
 
-    def _are_lists_reliable(self) -> bool:
+    def _seen(self) -> Sequence[bool | None]:
         with self._lock:
-            if self._lists_are_reliable is None:
-                self._lists_are_reliable = self._can_rely_on_lists()
-            return self._lists_are_reliable
+            if self._witnesses is None:
+                self._witnesses = self._ask_witnesses()
+            return self._witnesses
 
-    def can_rely_on_lists(self, tasks: Iterable[Task]) -> bool:
-        """Return True if a list shows one of the first of some accounts that the service stored for certain.
+    def ask_witnesses(self, tasks: Iterable[Task]) -> list[bool | None]:
+        """Return how the lists show the first of some accounts that the service stored for certain.
 
-        If none does, or none can be read, an account that is missing from a list may exist all the same. True, too, if
-        nothing was stored for certain.
+        True: as it was sent. False: otherwise. None: not at all, or the list cannot be read: then an account that is
+        missing from a list may exist all the same.
         """
-        stored = ((task, each) for task in tasks if (each := self._stored_id(task)))
-        shown = [self._is_listed(task, details_id) for task, details_id in islice(stored, _WITNESSES)]
-        return not shown or any(shown)
+        return [self._seen_as_sent(task) for task in islice(filter(self._is_stored, tasks), _WITNESSES)]
 
-    def _stored_id(self, task: Task) -> str:
-        """Return the id of an account that the service stored for certain, "" if it is not certain."""
+    def _is_stored(self, task: Task) -> bool:
+        """Return True if the service stored an account for certain, and its id is known."""
         entry = self._journal.entry(task.key)
-        return str(entry.facts.get("id", "")) if entry is not None and entry.state == "done" else ""
+        return entry is not None and entry.state == "done" and bool(entry.facts.get("id"))
 
-    def _is_listed(self, task: Task, details_id: str) -> bool:
+    def _seen_as_sent(self, task: Task) -> bool | None:
         try:
-            return details_id in self._sender.look(task).ids
+            return self._sender.look(task).shows_as_sent([task])
         except (PayerkitError, RunStopped):
-            return False
+            return None
 
     def look_again(self, tasks: Sequence[Task]) -> None:
         """Look for the last time at accounts that were sent twice: whether they were stored twice.
@@ -238,7 +262,7 @@ class Reconciler:
         Raises PayerkitError or RunStopped; then the next run looks.
         """
         listing = self._sender.look(tasks[0])
-        found = find_new(tasks, listing)
+        found = self._find_new(tasks, listing)
         for task in tasks:
             entry = listing.entries.get(task.key)
             if entry is not None and entry.needs_look:

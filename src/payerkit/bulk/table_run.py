@@ -70,7 +70,7 @@ class TableRun:
             self._sender,
             journal,
             when_compliant=self._when_compliant,
-            can_rely_on_lists=self._can_rely_on_lists,
+            ask_witnesses=self._ask_witnesses,
         )
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
@@ -310,9 +310,9 @@ class TableRun:
         """Return the journal's records of a batch's tasks that are still to be reconciled."""
         return [entry for entry in self._entries(batch) if entry.is_unresolved]
 
-    def _can_rely_on_lists(self) -> bool:
+    def _ask_witnesses(self) -> list[bool | None]:
         rows = (row for batch in self._batches("bank_details") for row in self._distinct(batch.step, batch.rows))
-        return self._reconciler.can_rely_on_lists(self._tasks.task("bank_details", row) for row in rows)
+        return self._reconciler.ask_witnesses(self._tasks.task("bank_details", row) for row in rows)
 
     def _pause(self, since: float) -> None:
         """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""
