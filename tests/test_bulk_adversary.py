@@ -711,6 +711,61 @@ def test_an_account_without_a_trace_is_sent_again(service: ModelService, path: P
     assert 1 == len(service.accounts)
 
 
+# Responses that do not say what was asked for
+
+
+@pytest.mark.parametrize("body", [{"statusCode": 400}, {"message": "queued"}, {"ok": True}, {"payment_detail": {}}])
+@pytest.mark.parametrize("stored", [0.0, None])
+@pytest.mark.parametrize("kind", ["payer", "account"])
+def test_a_success_without_what_was_asked_for_is_looked_up(
+    service: ModelService, path: Path, kind: Kind, stored: float | None, body: Any
+) -> None:
+    """Whether it was stored or not, it is stored once in the end. Before, it was `done` at once."""
+    service.next[kind].append(Fault(stored=stored, status=202, body=body))
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+    assert 1 == len(service.accounts)
+
+
+def test_a_status_that_says_nothing_makes_no_payer_done(service: ModelService, path: Path) -> None:
+    """The response to the payer was lost, and so is what its status says. Before, `{}` made it `done`."""
+    service.next["payer"].append(LOST_BEFORE)
+    service.next["status"].extend([Fault(status=200, body={"message": "busy"})] * 2)
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+@pytest.mark.parametrize("status", ["failed", "Rejected", "deactivated"])
+def test_an_account_that_is_stored_as_failed_is_not_done(service: ModelService, path: Path, status: str) -> None:
+    """As it is in a list. Before, it was `done`, though nothing can be paid to it."""
+    rows = rows_of_payers(1)
+    body = {"payment_detail": {"id": "pd-1", "bankName": "Chase", "status": status}}
+    service.next["account"].append(Fault(status=201, body=body))
+    report = run(service, rows, path)
+
+    assert ["refused"] == row_states(report)
+    assert f"as {status}" in reasons(report)[0]
+    assert "pd-1" == report.frame["payment_details_id"].iloc[0]
+
+
+def test_a_payer_that_is_there_may_have_other_data(service: ModelService, path: Path) -> None:
+    """A 409 does not say whose data it is about."""
+    service.conflicts = True
+    service.payers[payer_row(1)["client_user_id"]] = 0.0
+    of_account = {"bank_name", "account_name", "account_number", "routing_number", "currency"}
+    rows = [{name: value for name, value in payer_row(1).items() if name not in of_account}]
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert "may differ from this row's" in reasons(report)[0]
+
+
 # Late writes
 
 
@@ -733,6 +788,67 @@ def test_a_slow_service_is_remembered(service: ModelService, path: Path) -> None
 
     assert ["done"] == row_states(report)
     assert 1 == service.count("account")
+
+
+def test_a_machine_that_slept_makes_no_later_run_wait(service: ModelService, path: Path) -> None:
+    """A call seems to take an hour: what it left unknown waits for the deadline of a call, and later rows do not.
+
+    Before, every later run with the journal waited for two hours before it looked anything up.
+    """
+    rows, seconds = rows_of_payers(1, 2), []
+    service.next["account"].append(LOST_AFTER_AN_HOUR)
+    service.next["list"].extend([FINE, *[FAILS_BEFORE] * 6])
+    first = run(service, rows[:1], path)
+    for known in (1, 2):
+        started = service.clock.now()
+        last = run(service, rows[:known], path)
+        seconds.append(service.clock.now() - started)
+        service.next["account"].append(LOST_AFTER)
+
+    assert ["unknown"] == row_states(first)
+    assert ["done", "done"] == row_states(last)
+    assert [60.0, SETTLE] == [round(each) for each in seconds]
+
+
+LOST_AFTER_AN_HOUR = Fault(stored=0.0, takes=3600.0)
+
+
+def test_a_payer_that_is_stored_is_waited_for(service: ModelService, path: Path) -> None:
+    """The service does not find it for the account yet. Before, the account was refused for good."""
+    missing = api_error(404, "Payer with client user ID user-1 not found")
+    service.next["account"].extend([missing] * 2)
+    started = service.clock.now()
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["done"] == row_states(report)
+    assert started + 3 == service.clock.now()
+
+
+def test_a_payer_that_stays_missing_is_left_to_the_next_run(service: ModelService, path: Path) -> None:
+    """The reason says that it was stored; one that this journal did not store is refused."""
+    missing = api_error(404, "Payer with client user ID user-1 not found")
+    service.next["account"].extend([missing] * 4)
+    report = run(service, rows_of_payers(1), path)
+    again = run(service, rows_of_payers(1), path)
+    service.next["account"].append(missing)
+    alone = run(service, rows_of_payers(2), path, steps=("bank_details",))
+
+    assert (["not_sent"], [True]) == (row_states(report), list(report.frame["retryable"]))
+    assert "The service stored the payer before" in reasons(report)[0]
+    assert ["done"] == row_states(again)
+    assert ["refused"] == row_states(alone)
+
+
+def test_a_conflict_without_a_status_names_the_way_out(service: ModelService, path: Path) -> None:
+    """The accounts of a payer that is there can be sent alone. Before, nothing said so."""
+    service.conflicts, service.has_status = True, False
+    service.payers[payer_row(1)["client_user_id"]] = 0.0
+    report = run(service, rows_of_payers(1), path)
+    alone = run(service, rows_of_payers(1), path, steps=("bank_details",))
+
+    assert ["refused"] == row_states(report)
+    assert "send the accounts alone, with add_bank_details()" in reasons(report)[0]
+    assert ["done"] == row_states(alone)
 
 
 def is_killed(service: ModelService, rows: list[Row], path: Path, kind: Kind, number: int, steps: int) -> bool:

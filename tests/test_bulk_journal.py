@@ -162,7 +162,7 @@ def test_a_previous_key_that_cannot_be_one_is_refused(monkeypatch: pytest.Monkey
 @POSIX
 def test_a_journal_that_is_deleted_ends_the_run(path: Path) -> None:
     """Before the next payer or account is sent; the report says what was stored, and what to do."""
-    service = Service(payers=[reply(201, json.dumps({"status": {}})), lambda *_: path.unlink()])
+    service = Service(payers=[reply(201, json.dumps({"userId": "u-1"})), lambda *_: path.unlink()])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         report = onboard(client, table(1, 2, 3, 4), path, workers=1)
         sent = [request.target for request in far_end.ledger if request.method == "POST"]
@@ -457,7 +457,7 @@ class Service:
         if request.target == "/":
             return self.root
         if request.target == "/v2/payer":
-            return self.payers.pop(0) if self.payers else reply(201, json.dumps({"status": {}}))
+            return self.payers.pop(0) if self.payers else reply(201, json.dumps({"userId": "u-1"}))
         payer = request.target.split("/")[3]
         if not request.target.endswith("/payment-details"):
             return reply(404, '{"message": "not found"}')  # no status of a payer
@@ -556,7 +556,7 @@ def test_a_long_retry_after_stops_the_run(path: Path) -> None:
 
 def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
     """When the key is accepted again, the same call does the rest."""
-    service = Service(payers=[reply(201, json.dumps({"status": {}})), reply(401)])
+    service = Service(payers=[reply(201, json.dumps({"userId": "u-1"})), reply(401)])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         first = onboard(client, table(1, 2, 3), path, workers=1)
         second = onboard(client, table(1, 2, 3), path, workers=1)

@@ -44,13 +44,14 @@ def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., paye
 
     def send(rows: pd.DataFrame, *answers: dict[str, Any] | int) -> payerkit.Report:
         behaviours: list[Behaviour] = [
-            reply(each) if isinstance(each, int) else reply(200, json.dumps({"status": {}} | each)) for each in answers
+            reply(each) if isinstance(each, int) else reply(200, json.dumps({"userId": "u-1"} | each))
+            for each in answers
         ]
 
         def answer(connection: Any, request: Received) -> bool | None:
             if request.method == "GET":
                 return reply(404)(connection, request)
-            return (behaviours.pop(0) if behaviours else reply(200))(connection, request)
+            return (behaviours.pop(0) if behaviours else reply(201, '{"id": "pd-1"}'))(connection, request)
 
         with FarEnd([answer]) as far_end:
             client = connected(far_end.url)

@@ -380,8 +380,8 @@ def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
 
 def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit.Report]) -> None:
     """Waiting rows are counted, can be sent by the same call, and the advice names them apart from other rows."""
-    service.payers = [reply(200), reply(400)]
-    service.accounts = [reply(201), NOT_YET, NOT_YET]
+    service.payers = [reply(200, '{"userId": "u-1"}'), reply(400)]
+    service.accounts = [reply(201, '{"id": "pd-1"}'), NOT_YET, NOT_YET]
     rows = table(1, 2, 3, 4, 5)
     rows.loc[4, "email"] = "nobody"
     report = run(rows)
@@ -469,12 +469,13 @@ def test_a_conflict_after_an_unknown_outcome(
 
 
 def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) -> None:
-    """`create_payer` does not ask by itself; the error names the call that does."""
+    """`create_payer` does not ask by itself; the error names the call that does, and that the data may differ."""
     service.payers = [reply(409)]
     with pytest.raises(Refused) as caught:
         payerkit.create_payer(client, payer(1))
 
-    assert "A payer with this id exists already: get_payer_status() returns the status." == caught.value.advice
+    assert "exists already, and its data may differ from yours" in caught.value.advice
+    assert "get_payer_status() returns the status." in caught.value.advice
 
 
 # What the progress bar says

@@ -206,7 +206,7 @@ def test_a_partition_that_cannot_be_read_again_ends_the_run(connected: Callable[
 
     def lose(connection: socket.socket, request: Received) -> bool | None:
         (tmp_path / "rows.csv").unlink(missing_ok=True)
-        return reply(200)(connection, request)
+        return reply(200, json.dumps(ANSWERS["create_payer"]))(connection, request)
 
     with dask.config.set(scheduler="synchronous"), FarEnd([lose]) as far_end:
         client = connected(far_end.url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,9 +22,12 @@ from payerkit.errors import (
     RateLimited,
     RealMoneyWarning,
     Refused,
+    UnknownOutcome,
     UnreadableAnswer,
 )
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
+
+PAYOUT = {"amount": "25.50", "invoiceCurrency": "USD", "paymentCurrency": "USDC-sepolia"}
 
 ODD_IDS = [
     "a/b",
@@ -301,6 +305,53 @@ def test_every_2xx_is_a_success(connected: Callable[..., Client]) -> None:
     for status in (200, 201, 202):
         with FarEnd([reply(status, payerkit.client.RequestBody(ANSWERS["create_payer"]).content)]) as far:
             assert payerkit.create_payer(connected(far.url), PAYER).kyc_status == "not_started"
+
+
+NOT_ASKED_FOR = [
+    (200, {}),
+    (200, {"statusCode": 400, "message": "Example", "error": "Bad Request"}),  # a refusal with the wrong status
+    (202, {"message": "queued"}),
+    (200, {"ok": True}),
+    (200, {"status": "ok"}),
+    (201, {"payment_detail": {}}),
+    (201, {"payment_detail": {"id": None, "bankName": ""}}),
+    (201, {"data": {"id": "pd-1"}}),  # nothing that the documentation has
+]
+
+
+@pytest.mark.parametrize(("status", "answer"), NOT_ASKED_FOR)
+@pytest.mark.parametrize(
+    "create",
+    [
+        lambda client: payerkit.create_payer(client, PAYER),
+        lambda client: payerkit.create_payment_detail(client, "user-123", BANK_DETAILS),
+        lambda client: payerkit.create_request(client, PAYOUT),
+    ],
+    ids=["create_payer", "create_payment_detail", "create_request"],
+)
+def test_a_success_without_what_was_asked_for_is_unknown(
+    connected: Callable[..., Client], create: Callable[[Client], object], status: int, answer: Any
+) -> None:
+    """An object without an id, or any other field, would look like what was created."""
+    with FarEnd([reply(status, json.dumps(answer))]) as far_end:
+        with pytest.raises(UnknownOutcome) as caught:
+            create(connected(far_end.url))
+
+        assert status == caught.value.status_code
+        assert 1 == len(far_end.ledger)
+
+
+@pytest.mark.parametrize("answer", [{"message": "queued"}, {}])
+def test_a_status_without_one_cannot_be_read(connected: Callable[..., Client], answer: Any) -> None:
+    """Nothing says that the payer is there."""
+    with FarEnd([reply(200, json.dumps(answer))]) as far_end, pytest.raises(UnreadableAnswer):
+        payerkit.get_payer_status(connected(far_end.url), "user-123")
+
+
+def test_a_request_id_is_read_in_either_spelling(connected: Callable[..., Client]) -> None:
+    """As published examples have it."""
+    with FarEnd([reply(201, '{"requestID": "01ab"}')]) as far_end:
+        assert "01ab" == payerkit.create_request(connected(far_end.url), PAYOUT).request_id
 
 
 def test_a_filter_reaches_the_service_whole(connected: Callable[..., Client]) -> None:

@@ -239,6 +239,16 @@ def accepted(world: World) -> None:
     world.run()
 
 
+@scenario("account", "none", "accepted, as failed")
+def accepted_as_failed(world: World) -> None:
+    """Return the status that it would be listed with; it is no account that can be paid."""
+    world.service.create_payment_detail = [{"id": "pd-1", "status": "Failed"}]
+    world.run()
+
+    assert "Stored, but the service returned it as Failed." == world.entry("bank_details").reason
+    assert "pd-1" == world.entry("bank_details").facts["id"]
+
+
 @scenario("any", "none", "refused by the API")
 def refused_by_the_api(world: World) -> None:
     """Refuse it for what the row says."""
@@ -397,6 +407,17 @@ def account_waits(world: World) -> None:
     """Refuse it for today."""
     world.service.create_payment_detail = [refused(422, "not_yet_passed_kyc_kyb")]
     world.run()
+
+
+@scenario("account", "none", "its payer is stored, and not found")
+def payer_is_not_found(world: World) -> None:
+    """Store the payer, and do not find it for the account; the run waits for it."""
+    world.service.create_payment_detail = [refused(404)] * 4
+    started = world.clock.now()
+    world.run(accounts_only=False)
+
+    assert started + 7 == world.clock.now()
+    assert "stored the payer before" in world.entry("bank_details").reason
 
 
 @scenario("account", "none", "refused as there already, and listed")

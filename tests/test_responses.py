@@ -220,7 +220,9 @@ def test_payment_remembers_its_order() -> None:
 )
 def test_secrets_are_masked_in_every_spelling(field: str) -> None:
     """A secret is masked by its name, however a service spells it, on the top and inside, in every view and dump."""
-    detail = PaymentDetail.read({"payment_detail": {field: "253009233489", "bank": {field: "253009233489"}}})
+    detail = PaymentDetail.read(
+        {"payment_detail": {"id": "pd-1", field: "253009233489", "bank": {field: "253009233489"}}}
+    )
     views = [repr(detail), str(detail), detail._repr_html_(), str(detail.to_dict())]
     dumps = [str(detail.model_dump()), detail.model_dump_json()]
 

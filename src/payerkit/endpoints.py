@@ -289,7 +289,10 @@ def payer_call(client_user_id: str, body: RequestBody, read: Callable[[Any], T])
         read=read,
         if_unknown="Call create_payer() again: the same client_user_id does not create a second payer, as the API's "
         "documentation says.",
-        hints={409: "A payer with this id exists already: get_payer_status() returns the status."},
+        hints={
+            409: "A payer with this id exists already, and its data may differ from yours: the service does not show "
+            "them. get_payer_status() returns the status."
+        },
     )
 
 

@@ -113,6 +113,9 @@ MAX_REPEATS = 1
 MAX_PAYER_LOOKS = 6
 """Times that a run asks for a payer whose outcome is unknown; then it is left to the next run."""
 
+PAYER_WAITS = (1.0, 2.0, 4.0)
+"""Seconds to wait, one after the other, for a payer that the service stored and does not find yet."""
+
 MAX_FOREIGN = 5
 """Refusals in a row that are not the API's; then the run ends."""
 

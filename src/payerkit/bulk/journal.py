@@ -150,7 +150,7 @@ class Journal:
         salt: A random part of the file, which is not secret.
         is_new: No task was recorded before.
         needs_upgrade: The file was made by payerkit 0.1.0; nothing can be read from it before `upgrade`.
-        slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did.
+        slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
         InvalidInput: For a file that is not a journal, belongs to another API key, or is in use.
@@ -368,6 +368,9 @@ class Journal:
         )
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
+        if not (self.has_unresolved() or self.has_looks()):
+            self.slowest = 0.0  # a slow call of long ago is no reason to wait for what this run sends
+            self._write("DELETE FROM run WHERE name = 'slowest'", [])
 
     def has_unresolved(self) -> bool:
         """Return True if a task's outcome is unknown and still to be reconciled."""

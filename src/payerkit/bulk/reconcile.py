@@ -6,6 +6,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
 
     task     state      evidence                                                      next state             proven by
     any      none       accepted                                                      done                   service
+    account  none       accepted, as failed                                           refused                service
     any      none       refused by the API                                            refused                service
     any      none       refused by a gateway, or redirected                           not_sent, next run     service
     any      none       never left this machine, or refused as too frequent           not_sent, next run     service
@@ -26,6 +27,7 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  none       the list may be cut, and shows accounts of others             not_sent, next run     list
     account  not_sent   the list may have it already; existing="send"                 sent                   person
     account  none       refused until the payer is compliant                          waiting, next run      service
+    account  none       its payer is stored, and not found                            not_sent, next run     journal
     account  none       refused as there already, and listed                          done                   list
     account  none       refused as there already, and not listed                      refused                list
     account  none       refused as there already, and what is listed may be another's not_sent, next run     list
@@ -55,8 +57,9 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  not_sent   sent twice; the last look shows one                           done                   list
 
 When: a whole delay after the write was sent or looked for, which is RECONCILE_AFTER, or twice the time of the slowest
-call if that is longer, those that timed out and those of earlier runs among them. By then a write has taken effect, if
-it ever does. A kill does not count as a try: looks and repeats are counted within a run.
+call if that is longer, those that timed out among them, and those of earlier runs that left something unknown; at most
+the deadline of a call. By then a write has taken effect, if it ever does. Each run waits anew. A kill does not count as
+a try: looks and repeats are counted within a run.
 
 A list is *whole* if it has all accounts that are known to be there: those that the payer had before any was sent (the
 baseline), and those of tasks that are done; if each has an id; if its length is not that of a usual page; and if it has

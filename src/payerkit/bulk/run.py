@@ -81,7 +81,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
             `Retry-After` of the service pauses all calls of the client.
         progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
-            is longer, one that timed out included. It must exceed the service's slowest write.
+            is longer, one that timed out included, but at most the time limit of a call. It must exceed the service's
+            slowest write.
         durable: False: the journal survives the end of the process, killed or crashed. After a power cut or a crash of
             the operating system, its last moments may be missing. True: they are not, and each write of the journal
             waits for the disk, for 0.1 to 10 milliseconds.

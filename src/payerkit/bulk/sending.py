@@ -33,7 +33,7 @@ from payerkit.errors import (
 from payerkit.explanations import explain_payer
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.retry import WAITING_CODES
+from payerkit.retry import PAYER_WAITS, WAITING_CODES
 from payerkit.wire import first, wire_name
 
 _LINKS = ("agreement_url", "kyc_url")
@@ -46,6 +46,9 @@ _MISSING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_
 """Responses to a payer's status that mean: no such payer, or no such call."""
 
 THERE_ALREADY = "Was there already."
+_MAY_DIFFER = "The data that the service has may differ from this row's: it does not show them, and kept them."
+_PAYER_IS_STORED = "The service stored the payer before: the next run tries again."
+_ACCOUNTS_ALONE = "If the payer is there already, send the accounts alone, with add_bank_details()."
 FOUND_BY_STATUS = "Found by its status."
 FOUND_IN_LIST = "Found in the payer's list of accounts."
 STORED_TWICE = (
@@ -102,7 +105,7 @@ class Sender:
         happened, or a refusal while the outcome of an earlier attempt is unknown.
         """
         try:
-            fields = self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat), kind=task.step)
+            fields = self._send_to_stored_payer(task, is_repeat=is_repeat)
         except UnknownOutcome as error:
             self._journal.remember_slowest(self._limiter.slowest)  # first: how long to wait must outlive a kill
             self._journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
@@ -115,8 +118,38 @@ class Sender:
             return self._record(task, "not_sent", reason_of(error, task.client_user_id))
         except Refused as error:
             return self._handle_refusal(task, error)
-        self._journal.record(task.key, "done", facts=_facts(fields, task.client_user_id))
-        return "done"
+        return self._record_stored(task, fields)
+
+    def _send_to_stored_payer(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
+        """Send a task, and an account again while its payer, whom the service stored, is not found there yet."""
+
+        def attempt() -> dict[str, Any]:
+            return self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat), kind=task.step)
+
+        for seconds in PAYER_WAITS:
+            try:
+                return attempt()
+            except NotFound as error:
+                if not self._is_payer_lagging(task, error):
+                    raise
+                self._postpone(task, error, _PAYER_IS_STORED)  # first: the run may not outlive the wait
+                if self._limiter.pause(seconds):
+                    raise
+        return attempt()
+
+    def _is_payer_lagging(self, task: Task, error: Refused) -> bool:
+        """Return True if an account is refused since its payer is not found, whom the service stored before."""
+        payer = self._journal.entry(task.payer_key)
+        is_missing = isinstance(error, NotFound) and not error.foreign and task.step == "bank_details"
+        return is_missing and payer is not None and payer.state == "done"
+
+    def _record_stored(self, task: Task, fields: Mapping[str, Any]) -> State:
+        """Record what the service accepted: an account may have failed at once, as one in a list may."""
+        has_failed = task.step == "bank_details" and is_dead(fields)
+        reason = f"Stored, but the service returned it as {fields['status']}." if has_failed else ""
+        state: State = "refused" if has_failed else "done"
+        self._journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
+        return state
 
     def _attempt(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
         # Committed before the first byte leaves: whatever happens next, the journal knows that it may have been sent.
@@ -134,6 +167,8 @@ class Sender:
         """Record a refusal and return the state: it may end by itself, or mean that the task was there already."""
         if is_foreign(error) or (error.retryable and not error.code):  # or it broke off before the reason
             state = self._postpone(task, error)
+        elif self._is_payer_lagging(task, error):
+            state = self._postpone(task, error, _PAYER_IS_STORED)
         elif task.step == "bank_details" and is_waiting(error):
             state = self._record(task, "waiting", waiting_reason(error), final=False)
         elif error.status_code == HTTPStatus.CONFLICT:
@@ -149,7 +184,7 @@ class Sender:
         """Record a payer as done if the service, which refused it as there already, returns its status."""
         self._postpone(task, error)  # first: the run may be stopped before the status is read
         try:
-            if self.find_payer(task, THERE_ALREADY):
+            if self.find_payer(task, f"{THERE_ALREADY} {_MAY_DIFFER}"):
                 return "done"
         except (*_NOTHING_HAPPENED, ServiceError) as failure:
             if not self._limiter.is_forbidden(failure):
@@ -157,7 +192,7 @@ class Sender:
                 raise
         except PayerkitError:
             pass  # the service returns nothing that can be read: whatever the conflict is about
-        return self._record_refusal(task, error)
+        return self._record_refusal(task, error, _ACCOUNTS_ALONE)
 
     def _handle_account_conflict(self, task: Task, error: Refused) -> State:
         """Record an account as done if the payer's list has exactly this one, as the service says that refused it."""
@@ -179,9 +214,9 @@ class Sender:
             return record_found(self._journal, task, found.strong, reason=THERE_ALREADY)
         return self._record_refusal(task, error)
 
-    def _record_refusal(self, task: Task, error: Refused) -> State:
+    def _record_refusal(self, task: Task, error: Refused, more: str = "") -> State:
         """Record a refusal by the service, and return the state. Raises it if an earlier attempt is unknown."""
-        reason = reason_of(error, task.client_user_id)
+        reason = f"{reason_of(error, task.client_user_id)} {more}".rstrip()
         # If an earlier attempt is unknown, this is what becomes of the task once that is known not to be stored.
         state = self._record(task, "refused", reason, facts={REFUSED: reason})
         if state == "unknown":

@@ -298,8 +298,11 @@ class TableRun:
                 self._pause(min(entry.since for batch in batches for entry in self._unresolved(batch)))
 
     def _delay(self) -> float:
-        """Return the seconds until a write must have taken effect, if it ever does."""
-        return max(self._options.reconcile_after, 2 * self._limiter.slowest)
+        """Return the seconds until a write must have taken effect, if it ever does.
+
+        A call that seems to have taken longer than its deadline did not: the machine slept meanwhile.
+        """
+        return max(self._options.reconcile_after, min(2 * self._limiter.slowest, self._client.timeout.total))
 
     def _entries(self, batch: Batch) -> list[Entry]:
         """Return the journal's records of a batch's tasks."""

@@ -12,7 +12,7 @@ from payerkit import html
 from payerkit.masking import mask
 from payerkit.models.requests import PayoutOrder
 from payerkit.models.responses import Response
-from payerkit.wire import read_decimal
+from payerkit.wire import first, read_decimal
 
 
 def _read_amount(value: Any) -> Any:
@@ -54,6 +54,11 @@ class PaymentRequest(Response):
             raise ValueError("requestId is missing")
         created._order, created._environment = order, environment
         return created
+
+    @classmethod
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, with the request id under one of the names that services have for it."""
+        return {**content, "requestId": first(content, "requestId", "requestID")}
 
     @property
     def order(self) -> PayoutOrder | None:

@@ -112,7 +112,7 @@ def _hide_secret(name: str, value: Any) -> Any:
 
 
 class Created(Response):
-    """Base of responses to calls that create something: has the findings about what was sent."""
+    """Base of responses about what was created: they have a documented field, and findings about what was sent."""
 
     _sent: Payer | BankDetails | None = PrivateAttr(default=None)
     _findings: Findings | None = PrivateAttr(default=None)
@@ -123,6 +123,18 @@ class Created(Response):
         created = super().read(content)
         created._sent = sent
         return created
+
+    @classmethod
+    def read_fields(cls, content: Any) -> dict[str, Any]:
+        """Return the fields in parsed JSON as received. Raises ValueError if it has none that the API documents.
+
+        A status alone does not count: any message may have one.
+        """
+        fields = super().read_fields(content)
+        names = {each for name, field in cls.model_fields.items() for each in (name, field.alias or name)} - {"status"}
+        if all(fields.get(name) in (None, "") for name in names):
+            raise ValueError("it has no id, and no other field that the API documents")
+        return fields
 
     @property
     def findings(self) -> Findings:
