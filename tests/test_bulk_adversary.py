@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from bulk_model import (
@@ -18,6 +19,7 @@ from bulk_model import (
     Fault,
     Killed,
     Kind,
+    ModelClient,
     ModelService,
     Record,
     api_error,
@@ -36,7 +38,9 @@ from bulk_model import (
 from bulk_tables import payer_row
 from cases import first_cases
 from payerkit.bulk.report import Report
+from payerkit.bulk.verify import verify_onboarding
 from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.models import Payer
 
 Row = dict[str, str]
 IBAN = "DE89370400440532013000"
@@ -758,9 +762,8 @@ def test_a_payer_that_is_there_may_have_other_data(service: ModelService, path: 
     """A 409 does not say whose data it is about."""
     service.conflicts = True
     service.payers[payer_row(1)["client_user_id"]] = 0.0
-    of_account = {"bank_name", "account_name", "account_number", "routing_number", "currency"}
-    rows = [{name: value for name, value in payer_row(1).items() if name not in of_account}]
-    report = run(service, rows, path)
+    row = {name: value for name, value in payer_row(1).items() if name in Payer.model_fields}
+    report = run(service, [row], path)
 
     assert ["done"] == row_states(report)
     assert "may differ from this row's" in reasons(report)[0]
@@ -939,6 +942,122 @@ def test_a_failed_account_is_no_second_one(service: ModelService, path: Path) ->
 
     assert ["done", "duplicate"] == row_states(report)
     assert [] == breaches(service, rows, report)
+
+
+# What no run can know, and a look can tell
+
+
+def verified(service: ModelService, rows: list[Row], journal: Path | None = None) -> list[tuple[str, ...]]:
+    """Return what a look tells of each account: the label of its row, its state, and the ids that it names."""
+    before = writes(service)
+    with ModelClient(service) as client:
+        frame = verify_onboarding(client, pd.DataFrame(rows), journal)
+
+    assert before == writes(service)
+    assert frame.loc[frame["state"] != "stored", "reason"].notna().all()
+    ids = frame["payment_details_id"].fillna("") + frame["other_ids"].fillna("").map(
+        lambda text: f", {text}" * bool(text)
+    )
+    return list(zip(frame["row"].map(str), frame["state"], ids, strict=True))
+
+
+def test_a_look_finds_a_request_that_the_network_repeated(service: ModelService, path: Path) -> None:
+    """No key of the API prevents it: the run had one response, and knows of one account."""
+    rows = rows_of_payers(1, 2)
+    report = run(service, rows, path)
+    again = service.store(rows[0])
+    ids = list(report.frame["payment_details_id"])
+    expected = [("0", "duplicate", f"{ids[0]}, {again.id}"), ("1", "stored", ids[1])]
+
+    assert expected == verified(service, rows) == verified(service, rows, path)
+
+
+def test_a_look_finds_what_two_journals_stored(service: ModelService, path: Path) -> None:
+    """Each run listed the accounts before the other stored its own."""
+    rows = rows_of_payers(1)
+    run(service, rows, path)
+    service.next["list"].append(Fault(status=200, body={"paymentDetails": []}))
+    other = run(service, rows, path.with_name("other"))
+    two = ", ".join(each.id for each in service.accounts)
+
+    assert ["done"] == row_states(other)
+    assert [("0", "duplicate", two)] == verified(service, rows)
+
+
+def test_a_look_finds_lost_data(service: ModelService, path: Path) -> None:
+    """The service lost an account, and a payer; the journal has both as stored."""
+    rows = rows_of_payers(1, 2, 3)
+    run(service, rows, path)
+    lost = service.accounts.pop(0)
+    del service.payers[rows[1]["client_user_id"]]
+    found = verified(service, rows, path)
+
+    assert ["missing", "missing", "stored"] == [state for _, state, _ in found]
+    assert lost.id not in str(found)
+
+
+def test_a_look_tells_accounts_that_no_row_explains(service: ModelService, path: Path) -> None:
+    """Of another program, and of a row that the table does not have any more; each payer's list is read."""
+    rows = accounts_of_one(3)
+    run(service, rows[:2], path)
+    extra = service.store(rows[0] | {"account_number": "9999999999"})
+    ids = [each.id for each in service.accounts]
+    found = verified(service, [rows[0], rows[2]], path)
+
+    assert [("0", "stored", ids[0]), ("1", "missing", "")] == found[:2]
+    assert [("None", "unexplained", ids[1]), ("None", "unexplained", extra.id)] == found[2:]
+
+
+HIDDEN = [
+    (masked, False, ["perhaps_there", "perhaps_there"]),  # others end like this, too
+    (masked, True, ["stored", "stored"]),  # the journal has the ids
+    (showing(routingNumber="hidden"), False, ["perhaps_there", "perhaps_there"]),
+    (showing(status="failed"), False, ["failed", "failed"]),
+    (dict, False, ["stored", "stored"]),
+]
+
+
+@pytest.mark.parametrize(("listed", "has_journal", "expected"), HIDDEN)
+def test_a_look_is_as_certain_as_the_list(
+    service: ModelService, path: Path, listed: Callable[[Record], Record], has_journal: bool, expected: list[str]
+) -> None:
+    """What hides the number, or contradicts it, tells too little; with the journal, an id is enough."""
+    rows = rows_of_payers(1, 2)
+    run(service, rows, path)
+    service.listed = listed
+    found = verified(service, rows, path if has_journal else None)
+
+    assert expected == [state for _, state, _ in found]
+
+
+def test_a_masked_double_is_perhaps_one(service: ModelService, path: Path) -> None:
+    """The journal knows one of two that end alike."""
+    rows = rows_of_payers(1)
+    run(service, rows, path)
+    service.store(rows[0])
+    service.listed = masked
+
+    assert [("0", "perhaps_duplicate", "pd-1, pd-2")] == verified(service, rows, path)
+
+
+def test_a_list_that_cannot_be_read_or_is_long_tells_nothing(service: ModelService, path: Path) -> None:
+    """Neither that an account is there, nor that it is missing."""
+    rows = rows_of_payers(1, 2)
+    run(service, rows, path)
+    store_others(service, 9)
+    service.cut = 0
+    service.next["list"].extend([FAILS_BEFORE] * 6)
+    unread = verified(service, rows[:1])
+    service.cut, service.listed = None, showing(accountNumber="9000000042")
+
+    assert [("0", "unknown", "")] == unread
+    assert ("0", "unknown", "") == verified(service, rows[:1])[0]
+
+
+def test_a_look_refuses_a_journal_that_is_not_there(service: ModelService, path: Path) -> None:
+    """A name with a slip would compare without it, and nobody would know."""
+    with pytest.raises(InvalidInput, match=r"there is no file run\.journal"):
+        verified(service, rows_of_payers(1), path)
 
 
 # Near duplicates

@@ -14,7 +14,10 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_row
-from far_end import Behaviour, FarEnd, Received, reply
+from far_end import Behaviour, FarEnd, Received, reply, reset
+from payerkit.bulk.options import Options
+from payerkit.bulk.run import run_table
+from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 
@@ -161,6 +164,47 @@ def test_another_table_is_refused(send: Callable[..., payerkit.Report], tmp_path
         report.save_links(tmp_path / "links.csv", other)
 
     assert not (tmp_path / "links.csv").exists()
+
+
+@POSIX
+def test_a_report_with_links_is_readable_by_its_owner_alone(
+    send: Callable[..., payerkit.Report], tmp_path: Path
+) -> None:
+    """It has the same links; a report without any is a file as any other."""
+    modes = []
+    for name, answer in (("with", links(1)), ("without", {})):
+        report = send(table(1), answer)
+        (tmp_path / "run.journal").unlink()
+        report.save(tmp_path / f"{name}.csv")
+        modes.append(stat.S_IMODE((tmp_path / f"{name}.csv").stat().st_mode))
+    (tmp_path / "usual").touch()
+
+    assert [0o600, stat.S_IMODE((tmp_path / "usual").stat().st_mode)] == modes
+    assert "https://example.com/kyc/1" in (tmp_path / "with.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("status", [{"kycStatus": "pending"}, {"kycStatus": "pending"} | links(1)])
+def test_links_that_were_lost_are_told(
+    connected: Callable[..., Client], tmp_path: Path, status: dict[str, str]
+) -> None:
+    """The response with the links was lost, and the status has none: the row says how to get them."""
+    answers = iter([reset, reply(200, json.dumps(links(2) | {"userId": "u-2"}))])
+
+    def answer(connection: Any, request: Received) -> bool | None:
+        behaviour = reply(200, json.dumps(status)) if request.method == "GET" else next(answers)
+        return behaviour(connection, request)
+
+    rows = Table(table(1, 2), holder_is_payer=True)
+    with FarEnd([answer]) as far_end:
+        options = Options(workers=1, reconcile_after=0.1)
+        client = connected(far_end.url)
+        report = run_table(client, rows, tmp_path / "run.journal", options, progress=False)
+    advice = "1 row has no links, which were lost with a response: call create_payer() again for each "
+    is_lost = status.keys() == {"kycStatus"}
+
+    assert ["done", "done"] == report.frame["state"].tolist()
+    assert [is_lost, False] == ["create_payer() returns them again" in each for each in report.frame["reason"]]
+    assert is_lost == (advice in str(report))
 
 
 @POSIX

@@ -334,6 +334,27 @@ def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[st
     assert files == {file.name for file in tmp_path.iterdir()}
 
 
+def test_onboard_verifies_and_sends_nothing(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+    """What is there, what is missing, and what is there twice, on the screen and as a file."""
+    rows = [{**row, "client_user_id": f"verify-{row['client_user_id']}"} for row in ROWS]
+    write_rows(tmp_path, rows[:2])
+    assert 0 == onboard("payers.csv", **service).returncode
+    whole = onboard("payers.csv", "--verify", **service)
+    write_rows(tmp_path, rows)
+    before = stored(service, rows[:2])
+    lacking = onboard("payers.csv", "--verify", **service)
+    found = pd.read_csv(tmp_path / "payers-verify.csv", dtype=str)
+
+    assert (0, 3) == (whole.returncode, lacking.returncode)
+    assert ["2 accounts: 2 stored.", "3 accounts: 2 stored, 1 missing."] == [
+        run.stdout.splitlines()[0] for run in (whole, lacking)
+    ]
+    assert [("2", "stored"), ("3", "stored"), ("4", "missing")] == list(
+        found[["row", "state"]].itertuples(index=False, name=None)
+    )
+    assert before == stored(service, rows[:2])
+
+
 def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
     """Neither what it prints nor the report nor the journal holds what a row holds, or the key."""
     rows = [{**row, "client_user_id": f"other-{row['client_user_id']}"} for row in ROWS]

@@ -12,9 +12,8 @@ import payerkit
 from clocks import HandClock
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.row_states import RowStates
-from payerkit.bulk.run_display import RunDisplay
+from payerkit.bulk.run_display import RunDisplay, TimeLeft
 from payerkit.bulk.table import Step, Table
-from payerkit.bulk.time_left import TimeLeft
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 Told = list[tuple[Step, int, str]]

@@ -133,6 +133,7 @@ _MODULES = {
     "template": "tables.template",
     "update_agreement": "endpoints",
     "verify_event": "events.signature",
+    "verify_onboarding": "bulk.verify",
     "wait_for": "bulk.wait_for",
     "write_clear_signing": "signing.clear_signing_descriptors",
     "write_safe_files": "bulk.safe_files",

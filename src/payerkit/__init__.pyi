@@ -23,6 +23,7 @@ from payerkit.bulk.run import (
 from payerkit.tables.source_table import SourceTable as SourceTable
 from payerkit.tables.template import template as template
 from payerkit.bulk.safe_files import write_safe_files as write_safe_files
+from payerkit.bulk.verify import verify_onboarding as verify_onboarding
 from payerkit.bulk.wait_for import (
     WaitReport as WaitReport,
     wait_for as wait_for,

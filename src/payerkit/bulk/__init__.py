@@ -34,8 +34,8 @@ The modules, by subject (a test holds that each is named):
 
     What a person sees
         plan                     what would be sent, and what not and why; plan_text: all of it as text
-        progress                 the progress bar; run_display: that of a run
-        row_states               the state of each row during a run; time_left: how long the rest takes
+        progress                 the progress bar; run_display: that of a run, and how long the rest takes
+        row_states               the state of each row during a run
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
         to_correct               what a corrections file has of a plan or report
@@ -46,7 +46,7 @@ The modules, by subject (a test holds that each is named):
         safe_files               hand them to a Safe, one file a network
 
     Many payers, without sending
-        list_many                their accounts
+        list_many                their accounts; verify: those of a table, compared with what the service has
         payer_statuses           their statuses; snapshots: how these are read; payer_events: what events add
         wait_for                 wait until they are approved
 """

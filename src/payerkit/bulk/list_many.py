@@ -11,6 +11,7 @@ import pandas as pd
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.sending import list_accounts
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client import Client, check_client
 from payerkit.endpoints import payment_details_call
@@ -77,12 +78,23 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
 
 
 def request_lists(
-    client: Client, ids: Sequence[str], options: Options, limiter: RateLimiter, *, progress: bool
+    client: Client,
+    ids: Sequence[str],
+    options: Options,
+    limiter: RateLimiter,
+    *,
+    progress: bool,
+    may_be_unknown: bool = False,
 ) -> dict[str, Records | str]:
-    """Return the records of each payer, in the order of the ids; the message of the error where there was one."""
+    """Return the records of each payer, in the order of the ids; the message of the error where there was one.
+
+    may_be_unknown: a payer whom the service does not know has no accounts, which is no error.
+    """
 
     def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
         try:
+            if may_be_unknown:
+                return list_accounts(own, limiter, client_user_id), True
             return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
         except PayerkitError as error:
             return error.message, False

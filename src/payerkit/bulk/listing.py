@@ -152,7 +152,8 @@ def _matches(
         of_grade[graded[mark]].append(record)
         is_shared |= graded[mark] in strong and len(strong) > 1
     is_shared |= others and bool(of_grade[Grade.NUMBER])
-    return Matches(*of_grade.values(), is_shared=is_shared)
+    same, number, perhaps, other = of_grade.values()
+    return Matches(same, number, perhaps, other, is_shared)
 
 
 def _mark(record: Record) -> Any:

@@ -13,6 +13,7 @@ from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.limit import Limit
 from payerkit.bulk.naming import shown_id
+from payerkit.bulk.sending import LINKS_LOST
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.checks.table_findings import table_finding
@@ -25,6 +26,8 @@ _CODES_OF_REASONS = (PERHAPS_THERE, THERE_FAILED, "held")
 
 _PAYER_STORED = "Its payer is stored, its account is not."
 _NEEDS_LOOK = "It was sent more than once: the next run checks that it is stored only once."
+
+_NO_LINKS = "Its links were lost with the response: create_payer() returns them again, and creates no second payer."
 
 _FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
 _COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}
@@ -78,7 +81,8 @@ class RowOutcome(NamedTuple):
 class Outcomes:
     """Finds the outcome of each row in the journal.
 
-    stored: how many payers and accounts of the table are stored, by step; complete once each row was asked for.
+    stored: how many payers and accounts of the table are stored, by step. without_links: how many rows are done whose
+    payer's links were lost. Both are complete once each row was asked for.
     """
 
     def __init__(self, tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None) -> None:
@@ -87,10 +91,22 @@ class Outcomes:
         self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.naming)
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
+        self.without_links = 0
 
     def of(self, rows: Sequence[int], ids: Sequence[str | None]) -> list[RowOutcome]:
         """Return the outcome of each of some rows. ids: those of the payers."""
-        return list(map(self._outcome, rows, ids, self._errors.of(rows)))
+        return list(map(self._tell_lost_links, rows, map(self._outcome, rows, ids, self._errors.of(rows))))
+
+    def _tell_lost_links(self, row: int, outcome: RowOutcome) -> RowOutcome:
+        """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
+        is_payer = outcome.state == "done" and "payer" in self._table.steps and self._table.payer_row(row) >= 0
+        if not is_payer or outcome.agreement_url or outcome.kyc_url:
+            return outcome
+        entry = self._journal.entry(self._tasks.payer_key(row))
+        if entry is None or LINKS_LOST not in entry.facts:
+            return outcome
+        self.without_links += 1
+        return outcome._replace(reason=f"{outcome.reason} {_NO_LINKS}".lstrip())
 
     def _outcome(self, row: int, client_user_id: str | None, errors: str) -> RowOutcome:
         outcome = RowOutcome(shown_id(client_user_id))

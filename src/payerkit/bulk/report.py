@@ -30,7 +30,7 @@ from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
-from payerkit.tables.spreadsheets import write_rows
+from payerkit.tables.spreadsheets import open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ _ADVICE = {
     'existing="send" (--existing send).',
     "held": "{rows} {are} held back because of warnings: correct what findings says, or call again without hold "
     "(--hold).",
+    "without_links": "{rows} {have} no links, which were lost with a response: call create_payer() again for each "
+    "payer whose reason says so.",
     "there": "{rows} {were} there already, and nothing was stored again for {them}.",
     "changed": "{rows} {were} changed after storing, and the service keeps what it has: see findings.",
     "strays": "{writes} with unknown outcome in the journal {belong} to rows that this table no longer has: call again "
@@ -59,7 +61,15 @@ _ADVICE = {
 }
 """What to do, by situation, in the order in which a report says it."""
 
-_VERBS = {"are": "is", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
+_VERBS = {
+    "are": "is",
+    "have": "has",
+    "were": "was",
+    "wait": "waits",
+    "stay": "stays",
+    "belong": "belongs",
+    "them": "it",
+}
 """Verbs and pronouns of many rows, and those of one."""
 
 _SHOWN_REASONS = 5
@@ -92,12 +102,14 @@ class Sums:
     """The part of a report beside its rows.
 
     stopped: why the run stopped early, "" if it did not. stored: how many payers and accounts of the table are stored,
-    by step. strays: writes with unknown outcome in the journal that no row of the table explains.
+    by step. strays: writes with unknown outcome in the journal that no row of the table explains. without_links: rows
+    whose payer's links were lost.
     """
 
     stopped: str
     stored: Mapping[Step, int]
     strays: int
+    without_links: int
 
     def stored_text(self) -> str:
         """Return what is stored, in words."""
@@ -167,9 +179,14 @@ class Report:
     def save(self, path: str | Path) -> None:
         """Write the frame as CSV, its index first.
 
-        A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
+        A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front. If it has links,
+        which let their reader act as the payer, only its owner may read the file.
         """
-        write_rows(self.frame, path)
+        if self.frame[["agreement_url", "kyc_url"]].notna().any(axis=None):
+            with open_for_owner(Path(path)) as file:
+                write_rows(self.frame, file)
+        else:
+            write_rows(self.frame, path)
 
     def browse(self) -> RowBrowser:
         """Return a widget that shows the rows by the page, to filter, search, sort, copy and save them.
@@ -297,6 +314,7 @@ class Report:
         numbers["there"] = int(frame.loc[frame["state"] == "done", "reason"].str.startswith(THERE_ALREADY).sum())
         numbers["changed"] = len(np.unique(self._findings.with_codes(["changed_after_storing"]).rows))
         numbers["strays"] = self._sums.strays
+        numbers["without_links"] = self._sums.without_links
         return numbers
 
     def _reasons(self) -> Reasons:
@@ -426,6 +444,6 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str, limit: Limit | Non
     findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
     warnings_first = FindingsByRow.join([findings.of_severity("warning"), findings.of_severity("info")])
     columns["findings"] = text_column(FindingTexts(warnings_first, table.naming).of, np.arange(len(table)))
-    sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
+    sums = Sums(stopped, outcomes.stored, outcomes.count_strays(), outcomes.without_links)
     first = {name: columns.pop(name) for name in ("state", "reason")}
     return Report(pd.DataFrame(first | columns, index=table.labels), findings, sums, row_ids, table.naming)

@@ -53,7 +53,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
 
     What is there already is not stored again: the accounts of a payer are listed before the first is sent. One that is
     listed is done, with the reason "Was there already."; where the list cannot tell, the account is not sent, and the
-    reason begins with `perhaps_there`.
+    reason begins with `perhaps_there`. No key of the API prevents doubles, so use one journal at a time;
+    `verify_onboarding` shows what is there twice all the same.
 
     A write whose outcome is unknown is reconciled. A payer is asked for, up to six times, and sent again if the service
     does not know it. An account is looked for in the payer's list, and sent again if it is missing from two lists that

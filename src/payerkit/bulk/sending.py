@@ -60,6 +60,9 @@ _OF_ANOTHER = (
     "The account in the payer's list may be another one, whose outcome is unknown. The next run compares again."
 )
 
+LINKS_LOST = "links_lost"
+"""The fact that says that a payer was found by its status, after the response, which has the links, was lost."""
+
 REFUSED = "refused"
 """The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
@@ -260,7 +263,9 @@ class Sender:
             if error.status_code in _MISSING:
                 return False
             raise
-        self._journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
+        lost = {LINKS_LOST: True} if reason == FOUND_BY_STATUS else {}
+        facts = _facts(fields, task.client_user_id) | lost
+        self._journal.record(task.key, "done", reason=reason, facts=facts)
         return True
 
     def check_compliance(self, client_user_id: str) -> Compliance:

@@ -197,14 +197,15 @@ this option they are not, and each write of the journal waits for the disk"""
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
 PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each payer and account. After a crash or
 Ctrl+C, or with a corrected or longer file, run the same command again: what is done is not sent again. The exit code is
-0 if all rows are done (with --dry-run: would be sent), 3 if some are not, 1 if the run could not start or its report
-could not be written, and 130 after Ctrl+C."""
+0 if all rows are done (with --dry-run: would be sent; with --verify: are stored once), 3 if some are not, 1 if the run
+could not start or its report could not be written, and 130 after Ctrl+C."""
 
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, nargs="?", help="Excel, OpenDocument, CSV or Parquet file with one payer or account per row")
     add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
+    add("--verify", action="store_true", help="show which accounts are there, twice or not at all, and send nothing")
     add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")
     add(
         "--normalise",
@@ -322,7 +323,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         "--report",
         type=Path,
         help="CSV file for the result of each row (default: beside the file, such as payers-report.csv, or "
-        "payers-plan.csv with --dry-run)",
+        "payers-plan.csv with --dry-run, payers-verify.csv with --verify)",
     )
 
 

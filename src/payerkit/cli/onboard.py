@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import NoReturn
@@ -16,12 +17,14 @@ import pandas as pd
 from payerkit.bulk.plan import Plan, plan_onboarding
 from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
+from payerkit.bulk.verify import verify_onboarding
 from payerkit.connection import connect
 from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
 from payerkit.tables.mapping import Mapping, propose_mapping
 from payerkit.tables.read import read_payers
+from payerkit.tables.spreadsheets import write_rows
 from payerkit.tables.template import template
-from payerkit.wording import count_of
+from payerkit.wording import count_of, in_words
 
 _TRIED = 3
 """Rows to try before all are sent."""
@@ -40,13 +43,16 @@ def run(options: Namespace) -> int:
     if file is None:
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
     journal = options.journal or file.with_name(f"{file.name}.journal")
-    target = options.report or file.with_name(f"{file.stem}-{'plan' if options.dry_run else 'report'}.csv")
+    kind = "plan" if options.dry_run else "verify" if options.verify else "report"
+    target = options.report or file.with_name(f"{file.stem}-{kind}.csv")
     written = {"--report": target, "--links": options.links, "--mapping": options.mapping}
     _require_own_files({"FILE": file, "--journal": journal, **written})
     _require_folders(written)
     rows = _read(options)
     if options.dry_run:
         return _show_plan(rows, options, target)
+    if options.verify:
+        return _verify(rows, options, journal, target)
     report, is_whole = _send(rows, options, journal)
     print(report)
     is_written = _write_report(report.save, target)
@@ -156,6 +162,17 @@ def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report
         except InterruptedRun as error:
             return error.report, False
     return report, True
+
+
+def _verify(rows: pd.DataFrame, options: Namespace, journal: Path, target: Path) -> int:
+    """Print how many accounts of the file are there, and how often; return 0 if each is there once, else 3."""
+    with connect(options.profile, rate="default" if options.rate is None else options.rate) as client:
+        found = verify_onboarding(client, rows, journal if options.journal or journal.exists() else None)
+    counts = found["state"].value_counts()
+    states = ", ".join(f"{count:,} {in_words(str(state))}" for state, count in counts.items())
+    print(f"{count_of(len(found), 'account')}: {states}." if states else "The file has no accounts.")
+    is_written = _write_report(partial(write_rows, found.set_index("row")), target)
+    return 1 if not is_written else 0 if set(found["state"]) <= {"stored"} else 3
 
 
 def _write_report(save: Callable[[Path], None], target: Path) -> bool:

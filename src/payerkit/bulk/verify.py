@@ -1,0 +1,154 @@
+"""Compare the accounts that a service lists with those of a table: what is there twice, missing, or nobody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from payerkit.bulk.journal import Entry, Journal, digest
+from payerkit.bulk.list_many import request_lists
+from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
+from payerkit.bulk.matching import is_dead
+from payerkit.bulk.naming import shown_id
+from payerkit.bulk.options import Options
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.table import Table
+from payerkit.bulk.tasks import Task, Tasks, knows_payer
+from payerkit.client import Client, RequestBody, check_client
+from payerkit.errors import InvalidInput, without_internal_frames
+
+_WORKERS = 32
+_COLUMNS = ("state", "reason", "client_user_id", "row", "payment_details_id", "other_ids", "status")
+_COMPARE = "Compare them with list_payment_details()."
+_REASONS = {
+    "stored": ("stored", ""),
+    "duplicate": ("duplicate", "Stored more than once: ask the service to deactivate all but one."),
+    "perhaps_duplicate": ("perhaps_duplicate", f"Others in the list could be the same account. {_COMPARE}"),
+    "perhaps_there": ("perhaps_there", f"The list does not show enough to tell. {_COMPARE}"),
+    "shared": ("perhaps_there", f"The list does not show which of two rows it is. {_COMPARE}"),
+    "failed": ("failed", "The list shows it as one that cannot be paid."),
+    "missing": ("missing", "Not in the payer's list: onboard() sends it, unless its journal has it as stored."),
+    "lost": ("missing", "Not in the payer's list, though the journal has it as stored: ask the service."),
+    "cut": ("unknown", "Not in the payer's list, which may leave out accounts: ask the service."),
+    "nobodys": ("unexplained", "No row explains it: another program, or a request that was repeated, stored it."),
+    "of_journal": ("unexplained", "A run with this journal stored it, from a row that the table does not have."),
+}
+"""The state and the reason of what can be said of an account."""
+
+
+@without_internal_frames
+def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = None) -> pd.DataFrame:
+    """Compare the accounts of a table with those that the service has, and send nothing.
+
+    No key of the API prevents an account from being stored twice. Two journals at once, a journal that was copied
+    while it was in use, a network that repeats a request, and a service that lost its data leave accounts twice, or
+    not at all, and no run can know. This look finds them: it lists the accounts of every payer of the table.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        rows: The table of the run, as for `onboard` or `add_bank_details`.
+        journal: The journal of the run, which knows the ids of accounts also where lists show no numbers. It must not
+            be in use, and is not changed.
+
+    Returns:
+        One row for each row of the table with an account, then one for each listed account that none of them explains;
+        rows without a `client_user_id` are left out. Columns, of dtype string but for `row`: `state`: stored,
+        duplicate (listed more than once), perhaps_duplicate, perhaps_there (the list does not show enough to tell),
+        failed (listed as one that cannot be paid), missing, unexplained, or unknown (the list could not be read, or may
+        leave it out); `reason`, with what to do; `client_user_id` (an e-mail address is masked); `row`, the label in
+        the table; `payment_details_id`; `other_ids`, of what is or may be the same account; `status`.
+
+    Raises:
+        InvalidInput: For a table or a journal that cannot be used.
+        KeyboardInterrupt: After Ctrl+C; nothing was changed, so call again.
+
+    Example:
+        >>> rows = pd.DataFrame([{"client_user_id": "user-123"} | details])
+        >>> verify_onboarding(client, rows)["state"].tolist()
+        ['stored']
+    """
+    check_client(client)
+    # Whose an account is, and whether its row could be sent, does not matter for whether it is there.
+    table = Table(rows, holder_is_payer=True, placeholders="keep", takes_examples=True)
+    if journal is None:
+        return _verify(client, table, None)
+    if not Path(journal).is_file():
+        raise InvalidInput(f"journal: there is no file {Path(journal).name}. Leave it out to compare without one.")
+    with Journal(Path(journal), client.account_secret, previous_secret=client.previous_account_secret) as opened:
+        if opened.needs_upgrade:
+            raise InvalidInput("journal: payerkit 0.1.0 made it. Call onboard() with it first, which upgrades it.")
+        opened.require_same("service", digest(opened.salt, client.service_name()), "service")
+        table.prefer_ids(lambda client_user_id: knows_payer(opened, client_user_id))
+        return _verify(client, table, opened)
+
+
+def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFrame:
+    tasks = Tasks(table, journal.secret if journal else b"")  # without a journal, the keys are compared here alone
+    payers = {str(table.client_user_id(rows[0])): rows.tolist() for rows in table.rows_by_payer()}
+    limiter, found = RateLimiter(client.pace, StopSignal()), list[dict[str, Any]]()
+    lists = request_lists(client, list(payers), Options(_WORKERS), limiter, progress=True, may_be_unknown=True)
+    for client_user_id, listed in lists.items():
+        accounts = dict(_tasks(tasks, payers[client_user_id]))
+        entries = journal.entries_of(tasks.payer_key(payers[client_user_id][0])) if journal else {}
+        if isinstance(listed, str):
+            said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
+        else:
+            said = list(_compare(accounts, Listing(listed, entries=entries)))
+        found += [each | {"client_user_id": shown_id(client_user_id)} for each in said]
+    found.sort(key=lambda each: each.get("row", len(table)))
+    labels = [table.labels[each["row"]] if "row" in each else None for each in found]
+    frame = pd.DataFrame(found, columns=list(_COLUMNS), dtype=object).astype("string")
+    return frame.assign(row=pd.Series(labels, dtype=object))
+
+
+def _tasks(tasks: Tasks, rows: list[int]) -> Iterator[tuple[int, Task]]:
+    """Yield the accounts of some rows; those with errors, too, which have no body to send."""
+    for row in rows:
+        if "bank_details" in tasks.table.steps and tasks.table.rows_with("bank_details")[row]:
+            values, key = tasks.table.values("bank_details", row), tasks.key("bank_details", row)
+            yield row, Task("bank_details", "", values, RequestBody({}), key, tasks.payer_key(row), b"")
+
+
+def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, Any]]:
+    """Yield what a payer's list says of each account of the table, and the accounts that no row explains."""
+    tasks = list({task.key: task for task in rows.values()}.values())
+    matches = match_tasks(tasks, {task.key: listing.unexplained(task.key) for task in tasks})
+    explained: list[Record] = []
+    for task, found in zip(tasks, matches, strict=True):
+        said, records = _judge(listing, found, listing.entries.get(task.key))
+        yield from (_describe(said, records) | {"row": row} for row, each in rows.items() if each.key == task.key)
+        explained += records
+    of_journal = {each for entry in listing.entries.values() for each in entry.account_ids}
+    for record in listing.records:
+        if record not in explained:
+            yield _describe("of_journal" if id_of(record) in of_journal else "nobodys", [record])
+
+
+def _judge(listing: Listing, found: Matches, entry: Entry | None) -> tuple[str, list[Record]]:
+    """Return what a list says of an account, and the records that are it, or may be. entry: of the journal."""
+    ids = entry.account_ids if entry else []
+    own = [record for record in listing.records if id_of(record) in ids]
+    if found.is_shared and not own:
+        return "shared", found.strong
+    stored = own + [record for record in found.strong if record not in own and not found.is_shared]
+    alive = [record for record in stored if not is_dead(record)]
+    perhaps = [record for record in found.perhaps if record not in own]
+    if len(alive) > 1:
+        return "duplicate", alive
+    if perhaps:
+        return "perhaps_duplicate" if alive else "perhaps_there", [*stored, *perhaps]
+    if stored:
+        return "stored" if alive else "failed", alive or stored
+    return "cut" if listing.may_be_cut else "lost" if ids else "missing", []
+
+
+def _describe(said: str, records: list[Record]) -> dict[str, Any]:
+    state, reason = _REASONS[said]
+    first, *others = records or [{}]
+    ids, status = ", ".join(filter(None, map(id_of, others))), first.get("status")
+    shown = status if isinstance(status, str) else None
+    named = {"payment_details_id": id_of(first) or None, "other_ids": ids, "status": shown}
+    return {"state": state, "reason": reason, **named}
