@@ -305,14 +305,95 @@ def test_a_list_that_changes_while_it_is_read_is_told() -> None:
     assert [None, None, 1, None] == [None if pd.isna(each) else each for each in frame["duplicate_of"]]
 
 
-def test_pages_without_a_sign_of_more_are_read_until_one_is_short() -> None:
-    """A service may leave out pagination."""
-    first, second, third = many(3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        frame = listed({"payments": [first, second]}, {"payments": [third]}, page_size=2)
+def silent_pages(*lists: list[dict[str, Any]], cap: int = 1000, deaf: bool = False) -> Behaviour:
+    """Return a service that does not say where its list ends, with the list of each call; then the last one.
 
-    assert 3 == len(frame)
+    deaf: it returns the first page, whichever is asked for.
+    """
+    waiting = list(lists)
+
+    def behave(connection: socket, request: Received) -> bool:
+        payments = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        query = dict(parse_qsl(urlsplit(request.target).query))
+        start, length = (0 if deaf else int(query["offset"])), min(int(query["limit"]), cap)
+        connection.sendall(message(200, json.dumps({"payments": payments[start : start + length]}).encode()))
+        return True
+
+    return behave
+
+
+def read_silent(behave: Behaviour, page_size: int) -> tuple[list[str], list[str], list[str]]:
+    """Return the payments of a list, the offsets of its pages, and what was warned of."""
+    with FarEnd([behave]) as service, client_of(service) as client, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = payerkit.list_payments(client, wallet="0x1", page_size=page_size)
+    read = frame["payment_id"][frame["duplicate_of"].isna()].str.removeprefix("pay-").tolist()
+    return read, [each["offset"] for each in queries(service)], [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize(
+    ("count", "page_size", "cap", "offsets"),
+    [
+        (0, 100, 100, ["0"]),
+        (1, 100, 100, ["0", "1"]),  # a page of one cannot overlap
+        (3, 100, 100, ["0", "2"]),
+        (3, 2, 100, ["0", "1", "2"]),
+        (4, 2, 100, ["0", "1", "2", "3"]),
+        (5, 100, 2, ["0", "1", "2", "3", "4"]),  # short pages are no sign of the end
+        (7, 100, 3, ["0", "2", "4", "6"]),
+        (3, 1, 100, ["0", "1", "2", "3"]),
+        (3, 100, 1, ["0", "1", "2", "3"]),
+    ],
+)
+def test_a_list_that_does_not_say_its_end_is_read_to_an_empty_page(
+    count: int, page_size: int, cap: int, offsets: list[str]
+) -> None:
+    """However short its pages are; each begins with the last payment of the one before, if that had several."""
+    everything = [str(number) for number in range(count)]
+
+    assert (everything, offsets, []) == read_silent(silent_pages(many(count), cap=cap), page_size)
+
+
+A, B, C, D, E = many(5)
+CHANGED = "While the list was read, it changed"
+
+
+@pytest.mark.parametrize(
+    ("behave", "read", "words"),
+    [
+        (silent_pages([B, C, D], [A, B, C, D, E]), ["1", "2", "3", "4"], CHANGED),  # a new one came first
+        (silent_pages([B, C], [A, B, C]), ["1", "2"], "nothing new"),  # likewise, and the page is the same again
+        (silent_pages([A, B, C, D], [B, C, D]), ["0", "1", "2", "3"], CHANGED),  # one went; the overlap has the next
+        (silent_pages([A, B], []), ["0", "1"], CHANGED),
+        (silent_pages([A, B, C], [A, B, C, D, E]), ["0", "1", "2", "3", "4"], ""),  # new ones came last
+        (silent_pages([A, B, C], deaf=True), ["0", "1", "2"], "nothing new"),
+        (silent_pages([A], deaf=True), ["0"], "nothing new"),
+    ],
+)
+def test_a_list_without_end_that_changes_is_told(behave: Behaviour, read: list[str], words: str) -> None:
+    """The overlap shows what no count does."""
+    found, _, warned = read_silent(behave, page_size=3)
+
+    assert (read, [True] if words else []) == (found, [words in each for each in warned])
+
+
+@pytest.mark.parametrize(("word", "count"), [("hasMore", 2), ("has_more", 2)])
+def test_either_spelling_says_that_more_follow(word: str, count: int) -> None:
+    """A page may be empty, and another one follow; a full one may be the last."""
+    pages = [{"payments": [A], "pagination": {word: True}}, {"payments": [B], "pagination": {word: False}}]
+    with answering(*pages) as service, client_of(service) as client:
+        frame = payerkit.list_payments(client, wallet="0x1", page_size=1)
+
+    assert (count, count) == (len(frame), len(service.ledger))
+
+
+def test_a_payment_that_comes_again_on_a_later_page_is_told() -> None:
+    """If the service does not count its payments, that is the only sign that the list changed."""
+    pages = [page([B, C], more=True), page([C, D])]
+    with pytest.warns(PaymentListWarning, match=CHANGED):
+        frame = listed(*pages, page_size=2)
+
+    assert ["pay-1", "pay-2", "pay-3"] == frame["payment_id"][frame["duplicate_of"].isna()].tolist()
 
 
 SECOND = PAYMENT | {"id": "pay-2"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from payerkit.client import Call, Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
-from payerkit.wire import check_id, wire_name
+from payerkit.wire import check_id, first, wire_name
 from payerkit.wording import count_of, listed
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
 
     Warns:
         PaymentListWarning: If a payment may be missing: the list changed while it was read, or its pages have fewer
-            payments than the service counts.
+            payments than the service counts. A list without a word on its end is read until a page has nothing new.
 
     Example:
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
@@ -136,18 +136,21 @@ class PaymentPage:
         if not isinstance(payments, list) or not all(isinstance(each, dict) for each in payments):
             raise ValueError("expected a list of payments")
         said = pagination if isinstance(pagination, dict) else {}
-        total, has_more = said.get("total"), said.get("hasMore")
+        total, has_more = said.get("total"), first(said, "hasMore", "has_more")
         return cls(
             payments,
             total if isinstance(total, int) and not isinstance(total, bool) else None,
             has_more if isinstance(has_more, bool) else None,
         )
 
-    def is_followed(self, read: int, page_size: int) -> bool:
-        """Return True if further payments are to be asked for. read: how many were read, with this page."""
+    def is_followed(self, read: int, known: int) -> bool:
+        """Return True if further payments are to be asked for, also if the service does not say where the list ends.
+
+        read: how many were read, with this page. known: how many of them the page before had, too.
+        """
         if self.has_more is not None:
             return self.has_more
-        return read < self.total if self.total is not None else len(self.payments) >= page_size
+        return read < self.total if self.total is not None else len(self.payments) > known
 
 
 def payments_call(query: Mapping[str, str]) -> Call[PaymentPage]:
@@ -166,35 +169,43 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
     """Return the payments of all pages, and why one may be missing, or "".
 
     The reading ends at a page that brings nothing new, even if the service says that more follow, and after many pages.
+    If it does not say where the list ends, each page begins with the last payment of the one before, so that it shows
+    if the list changes meanwhile.
     """
     records: list[dict[str, Any]] = []
+    last: list[str] = []
     seen: set[str] = set()
     totals: list[int] = []
+    overlap, changed = 0, False
     for _ in range(_MOST_PAGES):
-        place = {"limit": str(page_size), "offset": str(len(records))}
+        place = {"limit": str(page_size), "offset": str(len(records) - overlap)}
         page = client.send(payments_call({**query, **place}))
         totals += [] if page.total is None or page.total in totals else [page.total]
         marks = [json.dumps(each, sort_keys=True) for each in page.payments]
-        is_followed = page.is_followed(len(records) + len(marks), page_size)
-        if is_followed and seen.issuperset(marks):
-            return records, _problem(totals, len(records), stuck=True)
+        start = overlap if marks[:overlap] == last[-1:] else 0
+        changed |= marks != last and (start < overlap or (page.total is None and not seen.isdisjoint(marks[start:])))
+        is_followed = page.is_followed(len(records) + len(marks) - start, start)
+        is_stuck = is_followed and seen.issuperset(marks)
+        records += [] if is_stuck else page.payments[start:]
+        if is_stuck or not is_followed:
+            return records, _problem(totals, len(records), changed=changed, stuck=is_stuck)
         seen.update(marks)
-        records += page.payments
-        if not is_followed:
-            return records, _problem(totals, len(records), stuck=False)
+        last, overlap = marks, int(page.has_more is None and page.total is None and len(marks) > 1)
     return records, (
         f"After {_MOST_PAGES:,} pages with {count_of(len(records), 'payment')} the service says that more follow: some "
         "may be missing. Call again with a larger page_size, or a shorter period."
     )
 
 
-def _problem(totals: list[int], read: int, *, stuck: bool) -> str:
+def _problem(totals: list[int], read: int, *, changed: bool, stuck: bool) -> str:
     """Return why a payment may be missing from a list, or ""."""
     if len(totals) > 1:
         return (
             f"While the list was read, its length changed from {totals[0]:,} to {count_of(totals[-1], 'payment')}: one "
             "may be missing, or be there twice. Call again."
         )
+    if changed:
+        return "While the list was read, it changed: a payment may be missing, or be there twice. Call again."
     if totals and totals[0] != read:
         return (
             f"The service counts {count_of(totals[0], 'payment')}, and its pages have {read:,}: some may be missing. "
@@ -202,7 +213,7 @@ def _problem(totals: list[int], read: int, *, stuck: bool) -> str:
         )
     if stuck:
         return (
-            "The service says that more payments follow, and its next page has none that is new: some may be missing. "
+            "The service does not say that the list ends, and its next page has nothing new: some may be missing. "
             "Call again with a shorter period, from from_date to to_date."
         )
     return ""
