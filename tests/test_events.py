@@ -11,9 +11,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from payerkit import Event, InvalidInput, InvalidSignature, explain, read_events, verify_event
+from payerkit import (
+    Event,
+    EventsWarning,
+    InvalidInput,
+    InvalidSignature,
+    explain,
+    read_events,
+    reconcile,
+    verify_event,
+)
 from payerkit.checks.schema import MASK
 from payerkit.events.event_lines import Delivery
+from payerkit.payouts.payment_frame import payments_frame
 from payerkit.wire import our_name
 from published_events import (
     COMPLIANCE,
@@ -145,6 +155,9 @@ def test_published_events_are_read(published: dict[str, Any]) -> None:
         ({"amount": 25.5}, "amount", Decimal("25.5")),
         ({"amount": "NaN"}, "amount", None),
         ({"timestamp": 1759501800}, "timestamp", pd.Timestamp("2025-10-03T14:30:00Z")),
+        ({"timestamp": 1759501800250}, "timestamp", pd.Timestamp("2025-10-03T14:30:00.25Z")),  # milliseconds
+        ({"timestamp": "1759501800250"}, "timestamp", pd.Timestamp("2025-10-03T14:30:00.25Z")),
+        ({"timestamp": 10**15}, "timestamp", None),  # neither seconds nor milliseconds of any year that there is
         ({"timestamp": "soon"}, "timestamp", None),
         ({"event": "payment.confirmed.checkout"}, "kind", "payment.confirmed"),
         ({"event": "payment.confirmed.checkout"}, "variant", ".checkout"),
@@ -226,6 +239,68 @@ def test_an_event_is_counted_once() -> None:
 
     assert [("1", 3, 2), ("2", 1, 0)] == cells(frame, "delivery", "deliveries", "retry_count")
     assert pd.Timestamp("2025-10-03T14:40:00Z") == frame["received_at"][0]  # that of the first
+
+
+def payout_event(status: str, time: Any = None) -> dict[str, Any]:
+    """Return an event of a payout."""
+    return {**PROCESSING, "subStatus": status, "timestamp": time}
+
+
+def bank_word(*deliveries: dict[str, Any]) -> str:
+    """Return what an order's bank status is by these deliveries."""
+    order = {"request_id": REQUEST_ID, "amount": "100", "invoice_currency": "USD"}
+    return str(reconcile([order], payments_frame([]), read_events(deliveries, secret=SECRET))["bank_status"][0])
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_another_body_under_one_id_is_another_event(order: tuple[int, int]) -> None:
+    """Whoever sees a delivery can send its id again; the body is what is signed, and what both say is told."""
+    sent = [line_of(payout_event(word), "1") for word in ("fiat_sent", "bounced")]
+    deliveries = [sent[place] for place in order]
+
+    with pytest.warns(EventsWarning, match="1 delivery id came with different bodies") as caught:
+        frame = read_events([*deliveries, sent[0]], secret=SECRET)
+    assert {("1", "fiat_sent", 2), ("1", "bounced", 1)} == set(cells(frame, "delivery", "sub_status", "deliveries"))
+    assert [__file__] == [warning.filename for warning in caught]
+    with pytest.warns(EventsWarning):
+        assert "bounced" == bank_word(*deliveries)
+
+
+def test_a_body_that_is_not_signed_is_no_other_event() -> None:
+    """It is invalid, and nothing is told of its id."""
+    forged = line_of(payout_event("bounced"), "1", signature=VECTOR)
+    frame = read_events([line_of(payout_event("fiat_sent"), "1"), forged], secret=SECRET)
+
+    assert ["valid", "invalid"] == signatures(frame)
+
+
+@pytest.mark.parametrize(
+    ("deliveries", "status"),
+    [
+        # times in milliseconds, delivered in another order
+        ([payout_event("bounced", 1759501860000), payout_event("fiat_sent", 1759501800000)], "bounced"),
+        ([payout_event("fiat_sent", 1759501860000), payout_event("bounced", 1759501800000)], "fiat_sent"),
+        ([payout_event("bounced", 1759501800000), payout_event("fiat_sent", 1759501800)], "bounced"),  # one time
+    ],
+)
+def test_times_in_milliseconds_tell_what_came_last(deliveries: list[dict[str, Any]], status: str) -> None:
+    """As those in seconds do."""
+    assert status == bank_word(*[line_of(event, str(place)) for place, event in enumerate(deliveries)])
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("fiat_sent", "bounced"), "bounced"),  # bad news count, whatever a header calls them
+        (("sending_fiat", "fiat_sent"), "sending_fiat"),  # good news are proven by none
+    ],
+)
+def test_a_header_hides_no_bad_news(words: tuple[str, str], status: str) -> None:
+    """Whether a delivery is a test, only its header says, and headers are not signed."""
+    lines = [line_of(payout_event(word, 1759501800 + place), str(place)) for place, word in enumerate(words)]
+    lines[1]["headers"]["x-request-network-test"] = "true"
+
+    assert status == bank_word(*lines)
 
 
 def test_an_event_of_two_webhooks_is_counted_once() -> None:

@@ -478,6 +478,12 @@ def test_any_time_is_read_or_missing(time: object) -> None:
     assert 1 == len(payments_frame([PAYMENT | {"timestamp": time}]))
 
 
+@pytest.mark.parametrize("time", [1793701800, "1793701800", 1793701800000, "1793701800000", "2026-11-03T10:30:00"])
+def test_times_are_read_as_services_write_them(time: object) -> None:
+    """In seconds or milliseconds since 1970, or as ISO 8601."""
+    assert pd.Timestamp("2026-11-03T10:30:00Z") == payments_frame([PAYMENT | {"timestamp": time}])["timestamp"][0]
+
+
 @pytest.mark.parametrize("body", [[], {}, {"payments": {}}, {"payments": [5]}, {"data": []}, "text"])
 def test_anything_but_a_list_of_payments_is_unreadable(body: object) -> None:
     """It is not taken for an empty list."""

@@ -44,6 +44,7 @@ _MODULES = {
     "Client": "client",
     "DeclaredFee": "models",
     "Event": "events.event",
+    "EventsWarning": "errors",
     "Explanation": "explanations",
     "FieldProblem": "errors",
     "Finding": "findings",

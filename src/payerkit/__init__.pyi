@@ -55,6 +55,7 @@ from payerkit.endpoints import (
     update_agreement as update_agreement,
 )
 from payerkit.errors import (
+    EventsWarning as EventsWarning,
     FieldProblem as FieldProblem,
     InterruptedCall as InterruptedCall,
     InterruptedRun as InterruptedRun,

@@ -268,6 +268,17 @@ class PaymentListWarning(UserWarning):
     """
 
 
+class EventsWarning(UserWarning):
+    """Different events came under one delivery id, by which a service tells an event that it sends again.
+
+    `warnings.simplefilter("error", EventsWarning)` turns it into an error.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", EventsWarning)
+    """
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -111,16 +111,20 @@ def repeated_names(content: object) -> tuple[str, ...]:
     return content.repeated if isinstance(content, RepeatingObject) else ()
 
 
-def read_time(value: object) -> datetime | None:
+_MILLISECONDS = 10**11
+"""From here on, a number is one of milliseconds: as seconds, it would be in the year 5138 or later."""
+
+
+def read_time(value: object, *, milliseconds: bool = False) -> datetime | None:
     """Return a time in UTC, from seconds since 1970 or from ISO 8601; None for anything else.
 
-    A time without a zone is taken as UTC, as services write it.
+    A time without a zone is taken as UTC, as services write it. milliseconds: read a number of those, too.
     """
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,14}", value):
         value = int(value)
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
+            return datetime.fromtimestamp(value / 1000 if milliseconds and value >= _MILLISECONDS else value, UTC)
         time = datetime.fromisoformat(value) if isinstance(value, str) else None
         return time and (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC))
     except (ValueError, OverflowError, OSError):

@@ -24,7 +24,7 @@ _SPELLINGS = {
 
 
 def _read_time(value: Any) -> Any:
-    time = read_time(value)
+    time = read_time(value, milliseconds=True)
     return value if time is None else time
 
 

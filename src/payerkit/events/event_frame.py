@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event
 from payerkit.events.event_lines import Delivery
 from payerkit.events.event_sources import EventSource, read_deliveries
 from payerkit.events.signature import Secret, is_signed, read_secrets
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
+from payerkit.wording import count_of
 
 _TIME: Final = "datetime64[ns, UTC]"
 
@@ -83,14 +85,17 @@ def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bo
         `event`; `received_at` and `timestamp` (UTC); `client_user_id`, `payment_details_id`, `request_id`,
         `payment_reference`, `kyc_status`, `agreement_status`, `is_compliant` (boolean), `sub_status`, `status`,
         `amount` (Decimal), `currency`, `payment_currency`, `tx_hash`, `network`; `reason`, why an account was rejected
-        or a payment failed; `retry_count` (Int64), `is_test` (boolean); `signature`: valid, or unchecked without a
-        secret; `deliveries` (Int64), how often it came; `variants`, such as ".checkout". Text has dtype `string`.
-        Last come deliveries whose signature is "invalid", or missing although a secret is given, and lines that are
-        "unreadable": of these, nothing is believed, so what they say is missing.
+        or a payment failed; `retry_count` (Int64); `is_test` (boolean), by a header, which is not signed; `signature`:
+        valid, or unchecked without a secret; `deliveries` (Int64), how often it came; `variants`, such as ".checkout".
+        Text has dtype `string`. Last come deliveries whose signature is "invalid", or missing although a secret is
+        given, and lines that are "unreadable": of these, nothing is believed, so what they say is missing.
 
     Raises:
         InvalidInput: For anything but such a source, and for an empty secret.
         OSError: A file cannot be read.
+
+    Warns:
+        EventsWarning: If different events came under one delivery id. Each is a row.
 
     Example:
         >>> frame = read_events([{"event": "compliance.updated", "clientUserId": "user-123", "kycStatus": "approved"}])
@@ -100,20 +105,25 @@ def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bo
     """
     secrets = None if secret is None else read_secrets(secret)
     rows = _rows(read_deliveries(source), secrets)
+    ids = Counter(row.first.delivery_id for row in rows if row.event is not None and row.first is not None)
+    if reused := [each for each, count in ids.items() if each is not None and count > 1]:
+        note = f"{count_of(len(reused), 'delivery id')} came with different bodies. Ids are not signed, so each is an "
+        note += "event of its own: find out who changes deliveries on their way."
+        warnings.warn(EventsWarning(note), stacklevel=3)  # the caller is above a decorator
     table = pd.DataFrame([row.cells(reveal=reveal is True) for row in rows], columns=list(_DTYPES), dtype=object)
     return table.astype(_DTYPES)
 
 
-def believed_events(events: Any, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the rows of a frame of `read_events` that may be believed: no tests, no signatures that do not match.
+def believed_events(events: Any, columns: Iterable[str], *, tests: bool = False) -> pd.DataFrame:
+    """Return the rows of a frame of `read_events` that may be believed: no signatures that do not match.
 
-    The frame may come from a file, in which all is text. Raises InvalidInput for anything else, also if a column is
-    missing.
+    The frame may come from a file, in which all is text. tests: with those that a header calls tests, which is not
+    signed. Raises InvalidInput for anything else, also if a column is missing.
     """
     if not isinstance(events, pd.DataFrame) or not {*columns, "signature", "is_test"} <= set(events.columns):
         raise InvalidInput("events: expected a result of read_events(), with all its columns.")
     signature, is_test = (events[name].astype("string").str.lower() for name in ("signature", "is_test"))
-    return events[signature.isin(["valid", "unchecked"]) & ~is_test.eq("true").fillna(value=False)]
+    return events[signature.isin(["valid", "unchecked"]) & (tests | ~is_test.eq("true").fillna(value=False))]
 
 
 @dataclass(slots=True)
@@ -201,14 +211,14 @@ def _read_event(body: bytes) -> Event:
 
 
 def _keys(delivery: Delivery, event: Event) -> list[str]:
-    """Return what tells an event from others: the id of its delivery, and its body, if that names a time.
+    """Return what tells an event from others: its body, with the id of its delivery unless it names a time.
 
-    Without a time, two events may have the same body: an account that fails twice.
+    Without a time, two events may have the same body: an account that fails twice. An id alone is not signed.
     """
     content = f"body {hashlib.sha256(delivery.body).hexdigest()}"
     if delivery.delivery_id is None:
         return [content]
-    return [f"delivery {delivery.delivery_id}", *([content] if event.timestamp is not None else [])]
+    return [f"delivery {delivery.delivery_id} {content}", *([content] if event.timestamp is not None else [])]
 
 
 def _merge_variants(rows: Sequence[_Row]) -> list[_Row]:

@@ -73,7 +73,7 @@ class Delivery:
             body = b64decode(text, validate=True)
         else:
             raise ValueError("expected a body")  # noqa: TRY004 - a bad value
-        return cls(body, kept_headers(content.get("headers")), read_time(content.get("received_at")))
+        return cls(body, kept_headers(content.get("headers")), read_time(content.get("received_at"), milliseconds=True))
 
 
 def kept_headers(headers: Any) -> dict[str, str]:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pandas as pd
 
-from payerkit.onchain.amounts import EXACT
+from payerkit.onchain.amounts import EXACT, format_number
 from payerkit.onchain.currencies import Currency, find_currency
-from payerkit.onchain.networks import network_in_id
 from payerkit.payouts.expected_orders import ExpectedOrder
 from payerkit.payouts.payment_frame import total_of
+from payerkit.payouts.payout_news import PayoutEvent
 from payerkit.review.review_amounts import peg_of
 
 NEAR = Decimal("0.02")
 """The share by which a payment may fall short: a token is only about worth the currency that it is pegged to."""
+
+_SOON = timedelta(hours=1)
+"""Within it, two payments may be one under two hashes: chains are final in minutes, Ethereum in about 13."""
+
+_FOREIGN = "A payment is in a token that is neither the order's nor pegged to its currency: ask what it counts for."
+COPY = "Payments that differ in their hash alone may be one, on a reorganized chain: look up both transactions."
+_REFUND = "How much is left after what was given back cannot be told: ask the service."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +33,8 @@ class SeenPayment:
     """A payment that was listed, or that an event tells of. has_been_paid: whether the whole request is paid."""
 
     time: pd.Timestamp | None
+    request: str | None
     amount: Decimal | None
-    currency: str | None
     payment_currency: str | None
     source_tx_hash: str | None
     destination_tx_hash: str | None
@@ -44,44 +53,104 @@ class SeenPayment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How far payments cover an order.
+    """How far payments cover an order, after refunds.
 
-    paid: whether in full, None if that is not known. times: how often in full, None likewise. amount: their sum, None
-    if it is not known, or of several tokens. excess: what was paid beyond the full times; None if the amounts cannot be
-    compared with the order. paid_at: when it was paid in full, or else the last time.
+    paid: whether in full, None if that is not known. times: how often in full, None likewise. amount: the sum of the
+    payments, None if it is not known, or of several tokens. excess: what was paid beyond the full times; None if the
+    amounts cannot be compared with the order. paid_at: when it was paid in full, or else the last time. doubt: what
+    speaks against the payments, as a sentence, or "". has_copies: some of them may be others under another hash.
     """
 
     paid: bool | None
     times: int | None
-    amount: Decimal | None
-    missing: Decimal | None
-    excess: Decimal | None
-    paid_at: pd.Timestamp | None
+    amount: Decimal | None = None
+    missing: Decimal | None = None
+    excess: Decimal | None = None
+    paid_at: pd.Timestamp | None = None
+    doubt: str = ""
+    has_copies: bool = False
+    is_refunded: bool = False
 
 
-def cover(order: ExpectedOrder, payments: Sequence[SeenPayment]) -> Coverage:
-    """Return how far some payments, in their order and without duplicates, cover an order."""
-    said = _said(payments)
-    is_one_token = len({(each.payment_currency or "").lower() for each in payments}) == 1
-    amount = total_of(each.amount for each in payments) if is_one_token else None
-    total = total_of(each.amount for each in payments) if _is_comparable(order, payments) else None
+def cover(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequence[PayoutEvent] = ()) -> Coverage:
+    """Return how far some payments, in their order and without duplicates, cover an order.
+
+    A refund counts by its amount. One without an amount is that of a full payment.
+    """
+    sized = [each for each in refunds if each.amount is not None]
+    found = _by_amounts(order, payments, sized) or _by_word(order, payments, sized)
+    left = max(len(payments) if found.times is None else found.times, 1) - (len(refunds) - len(sized))
+    if found.is_refunded or left <= 0:
+        found = replace(found, paid=False, times=0, doubt="", is_refunded=True)
+    elif found.times:
+        found = replace(found, times=left)
     last = next((each.time for each in reversed(payments) if each.time is not None), None)
-    if total is None or order.amount is None:
-        times = {True: 1 if len(payments) == 1 else None, False: 0, None: None}[said]
-        return Coverage(paid=said, times=times, amount=amount, missing=None, excess=None, paid_at=last)
-    times = min(int(total / order.amount * (1 + NEAR)), len(payments))  # one payment that is too large is no second
-    if said is True:
-        times = max(times, 1)
-    paid = None if said is False and times else times > 0
-    rest = EXACT.subtract(total, EXACT.multiply(order.amount, Decimal(times)))
+    return replace(found, amount=_sum_of(payments), paid_at=found.paid_at or last, has_copies=bool(_copies(payments)))
+
+
+def _by_amounts(
+    order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequence[PayoutEvent]
+) -> Coverage | None:
+    """Return what amounts say; None if they cannot be compared with the order's."""
+    total = total_of(each.amount for each in payments) if payments else order.amount  # what is given back was paid
+    given = total_of(each.amount for each in refunds)
+    tokens = [*(each.payment_currency for each in payments), *(each.currency for each in refunds)]
+    if order.amount is None or total is None or given is None or not all(_is_worth(each, order) for each in tokens):
+        return None
+    is_exact = all(_is_token(each, order.invoice_currency) for each in tokens)
+    near = EXACT.multiply(order.amount, Decimal(0) if is_exact else NEAR)
+    least, left = EXACT.subtract(order.amount, near), EXACT.subtract(total, given)
+    times = max(min(int(EXACT.divide(left, least)), len(payments)), 0)  # one payment that is too large is no second
+    rest = EXACT.subtract(left, EXACT.multiply(order.amount, Decimal(times)))
+    said, copied = _said(payments), total_of(each.amount for each in _copies(payments)) or Decimal(0)
+    doubt = "" if payments else _REFUND
+    if payments and said is True and total < least:
+        missing = f"{format_number(EXACT.subtract(order.amount, total))} {order.invoice_currency}"
+        doubt = f"The service says that it is paid, but {missing} is missing here: find out why before anybody pays it."
+    elif said is not True and EXACT.subtract(left, copied) < least <= left:
+        doubt = COPY
+    paid = None if doubt or (times and said is False) else times > 0
     return Coverage(
         paid=paid,
         times=None if paid is None else times,
-        amount=amount,
-        missing=EXACT.subtract(order.amount, total) if times == 0 else None,
-        excess=rest if times and rest > order.amount * NEAR else None,
-        paid_at=_covered_at(order.amount, payments) or last,
+        missing=EXACT.subtract(order.amount, left) if times == 0 else None,
+        excess=rest if times and rest > near else None,
+        paid_at=_covered_at(least, payments),
+        doubt=doubt,
+        is_refunded=bool(refunds) and left <= near,
     )
+
+
+def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequence[PayoutEvent]) -> Coverage:
+    """Return what the service says of payments whose amounts cannot be compared with the order's."""
+    said = _said(payments)
+    if refunds:
+        total, given = _sum_of(payments), total_of(each.amount for each in refunds)
+        is_same = all(_is_token(each.currency, payments[0].payment_currency) for each in refunds if payments)
+        is_all = is_same and total is not None and given is not None and given >= total
+        return Coverage(paid=None, times=None, doubt=_REFUND, is_refunded=is_all)
+    counted = [each for each in payments if each.amount is not None and _is_worth(each.payment_currency, order)]
+    alone = _by_amounts(order, counted, ()) if counted else None
+    if alone is not None and alone.paid and said is not False:
+        return Coverage(paid=True, times=None, paid_at=alone.paid_at)
+    if order.invoice_currency and not all(_is_ordered(each.payment_currency, order) for each in payments):
+        return Coverage(paid=None, times=None, doubt=_FOREIGN)
+    is_each = len(payments) == 1 or all(each.amount is not None and each.amount == order.amount for each in payments)
+    return Coverage(paid=said, times={True: len(payments) if is_each else None, False: 0, None: None}[said])
+
+
+def _copies(payments: Sequence[SeenPayment]) -> list[SeenPayment]:
+    """Return payments that may be the one before them under another hash: a chain that reorganizes has both."""
+    found = []
+    last: dict[tuple[Any, ...], SeenPayment] = {}
+    for each in payments:
+        key = (each.request, each.amount, _symbol_of(each.payment_currency).lower())
+        before = last.get(key)
+        last[key] = each
+        if before is not None and not before.tx_hashes & each.tx_hashes:
+            is_soon = each.time is None or before.time is None or each.time - before.time <= _SOON
+            found += [each] * is_soon
+    return found
 
 
 def _said(payments: Sequence[SeenPayment]) -> bool | None:
@@ -90,33 +159,49 @@ def _said(payments: Sequence[SeenPayment]) -> bool | None:
     return True if True in said else False if False in said else None
 
 
+def _sum_of(payments: Sequence[SeenPayment]) -> Decimal | None:
+    """Return what was paid in all; None if that is not known, or in several tokens."""
+    is_one = len({(each.payment_currency or "").lower() for each in payments}) == 1
+    return total_of(each.amount for each in payments) if is_one else None
+
+
 def _covered_at(amount: Decimal, payments: Sequence[SeenPayment]) -> pd.Timestamp | None:
     """Return the time of the payment with which an amount was paid in full; None if it was not."""
     total = Decimal(0)
     for each in payments:
         total = EXACT.add(total, each.amount or Decimal(0))
-        if total >= amount * (1 - NEAR):
+        if total >= amount:
             return each.time
     return None
 
 
-def _is_comparable(order: ExpectedOrder, payments: Sequence[SeenPayment]) -> bool:
-    """Return True if the amounts of payments are in the unit of the order's.
+def _is_worth(token: str | None, order: ExpectedOrder) -> bool:
+    """Return True if an amount of a token is in the unit of the order's: it is the invoice currency, or pegged to it.
 
-    No documentation says in which currency a listed amount is. It makes no difference if the token is the invoice
-    currency, or pegged to it; and a payment of exactly the order's amount is in its currency.
+    No documentation says in which of the two a listed amount is; then it makes no difference.
     """
-    if order.amount is None or order.invoice_currency is None:
-        return False
-    unit = _unit_of(order.invoice_currency)
-    is_same = all(each.payment_currency and _unit_of(each.payment_currency) == unit for each in payments)
-    return is_same or any(each.amount == order.amount for each in payments)
+    return bool(token and order.invoice_currency) and _unit_of(token) == _unit_of(order.invoice_currency)
 
 
-def _unit_of(currency_id: str) -> str:
+def _is_ordered(token: str | None, order: ExpectedOrder) -> bool:
+    """Return True if a payment in this token may be for the order, as one in an unknown token may be."""
+    return not token or _is_worth(token, order) or _is_token(token, order.payment_currency)
+
+
+def _is_token(one: str | None, other: str | None) -> bool:
+    """Return True if two ids are of one token, on any network: an event may have its symbol alone."""
+    return _symbol_of(one).lower() == _symbol_of(other).lower() != ""
+
+
+def _unit_of(currency_id: str | None) -> str:
     """Return the fiat currency that a currency is worth by the word of its issuer, or its id; in lower case."""
-    known = find_currency(currency_id)
-    if known is None and (network := network_in_id(currency_id)) is not None:
-        symbol = currency_id[: -len(f"-{network.name}")]
-        known = Currency(id=currency_id, kind="erc20", network=network.name, symbol=symbol, decimals=0, address="")
-    return ((known and peg_of(known)) or currency_id).lower()
+    name, symbol = currency_id or "", _symbol_of(currency_id)
+    symbol = symbol.upper() if symbol.islower() else symbol
+    unknown = Currency(id=name, kind="erc20", network="", symbol=symbol, decimals=0, address="")
+    return (peg_of(find_currency(name) or unknown) or name).lower()
+
+
+def _symbol_of(currency_id: str | None) -> str:
+    """Return the symbol of a currency; of one that is not in the token list, what stands before its network."""
+    known = find_currency(currency_id or "")
+    return known.symbol if known is not None else (currency_id or "").partition("-")[0]

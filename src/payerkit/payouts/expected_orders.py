@@ -20,6 +20,12 @@ ID_NAMES = ("request_id", "payment_reference", "reference")
 
 _NAMES = (*ID_NAMES, "amount", "invoice_currency", "payment_currency", "payee")
 
+
+def id_key(value: str) -> str:
+    """Return an id or a reference without what tells nothing apart: the case of letters, and blanks around words."""
+    return " ".join(value.split()).casefold()
+
+
 AnyOrder: TypeAlias = "PaymentRequest | Payment | PayoutOrder | Mapping[str, Any] | pd.Series[Any]"
 
 OrdersToReconcile: TypeAlias = "pd.DataFrame | Iterable[AnyOrder]"
@@ -30,7 +36,8 @@ OrdersToReconcile: TypeAlias = "pd.DataFrame | Iterable[AnyOrder]"
 class ExpectedOrder:
     """An order that payments are looked for.
 
-    amount: None if it is not known. pays_wallet: it names a wallet, so no bank is involved.
+    amount: None if it is not known. payment_currency: the token in which it is to be paid, if that is known.
+    pays_wallet: it names a wallet, so no bank is involved.
     """
 
     request_id: str | None = None
@@ -38,6 +45,7 @@ class ExpectedOrder:
     reference: str | None = None
     amount: Decimal | None = None
     invoice_currency: str | None = None
+    payment_currency: str | None = None
     pays_wallet: bool = False
 
 
@@ -75,6 +83,7 @@ def _read_order(number: int, order: Any) -> ExpectedOrder:
         **{name: members.get(name) or None for name in ID_NAMES},
         amount=amount,
         invoice_currency=members.get("invoice_currency"),
+        payment_currency=members.get("payment_currency"),
         pays_wallet=bool(members.get("payee")),
     )
 
@@ -105,13 +114,13 @@ def _members(number: int, order: Any) -> dict[str, Any]:
 
 
 def _check_distinct(orders: Iterable[ExpectedOrder]) -> None:
-    """Raise InvalidInput if two orders cannot be told apart: one payment would count for both."""
+    """Raise InvalidInput if two orders are of one request: one payment would count for both."""
     lines: dict[tuple[str, str], tuple[int, bool]] = {}
     for number, order in enumerate(orders, 1):
-        given = [(name, getattr(order, name)) for name in ID_NAMES if getattr(order, name)]
+        given = [(name, getattr(order, name)) for name in ID_NAMES[:2] if getattr(order, name)]
         for place, (name, value) in enumerate(given):
             is_only_sign = place == 0
-            first, was_only_sign = lines.setdefault((name, value.lower()), (number, is_only_sign))
+            first, was_only_sign = lines.setdefault((name, id_key(value)), (number, is_only_sign))
             if first != number and (is_only_sign or was_only_sign):
                 raise InvalidInput(
                     f"orders, lines {first} and {number}: both have the same {name}, so a payment could be for either. "

@@ -103,7 +103,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     request = _member(record, "request")
     cells: dict[str, Any] = {column: _text(record.get(name)) for column, name in _OF_PAYMENT.items()}
     cells |= {column: _text(first(request, name) or record.get(name)) for column, name in _OF_REQUEST.items()}
-    cells["timestamp"] = pandas_time(read_time(record.get("timestamp")))
+    cells["timestamp"] = pandas_time(read_time(record.get("timestamp"), milliseconds=True))
     cells["amount"] = read_decimal(record.get("amount"))
     is_paid = request.get("hasBeenPaid")
     cells["has_been_paid"] = is_paid if isinstance(is_paid, bool) else None

@@ -12,12 +12,13 @@ import pandas as pd
 
 from payerkit.events.event_frame import believed_events
 from payerkit.explanations import explain_word
+from payerkit.payouts.expected_orders import id_key
 from payerkit.payouts.payment_frame import TIME
 from payerkit.wire import read_decimal
 
 _NEEDED = (
     *("event", "timestamp", "received_at", "request_id", "payment_reference", "sub_status", "amount", "currency"),
-    *("payment_currency", "tx_hash", "reason"),
+    *("payment_currency", "tx_hash", "reason", "is_test"),
 )
 
 _PAID = {"payment.confirmed": True, "payment.partial": False}
@@ -29,9 +30,15 @@ _LATE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayoutEvent:
-    """An event about a payment or its payout. has_time: whether it says when it happened, and not only when it came."""
+    """An event about a payment or its payout. has_time: whether it says when it happened, and not only when it came.
+
+    request: the id of its request, or else the reference on the blockchain. is_test: a header says so, which is not
+    signed.
+    """
 
     kind: str
+    request: str | None
+    is_test: bool
     time: pd.Timestamp | None
     has_time: bool
     status: str | None
@@ -46,6 +53,17 @@ class PayoutEvent:
         """Whether the request is paid in full by then; None if the event is not about that."""
         return _PAID.get(self.kind)
 
+    @property
+    def setback(self) -> int:
+        """How bad its status is: 2 if the bank returned the money, 1 if the payout stopped otherwise, else 0."""
+        found = explain_word(self.status, "payment")
+        return 2 if self.status == "bounced" else int(found.final and not found.is_passed)
+
+    @property
+    def counts(self) -> bool:
+        """False if its header calls it a test, unless it has bad news: a header proves nothing, and hides nothing."""
+        return not self.is_test or self.setback > 0 or self.kind == "payment.refunded"
+
 
 @dataclass(slots=True)
 class PayoutNews:
@@ -56,28 +74,34 @@ class PayoutNews:
     @property
     def payments(self) -> list[PayoutEvent]:
         """Those that say that a payment was seen."""
-        return [event for event in self.events if event.completes is not None]
+        return [event for event in self.events if event.completes is not None and event.counts]
 
     @property
-    def refunds(self) -> int:
-        """How often crypto was given back."""
-        return sum(event.kind == "payment.refunded" for event in self.events)
+    def refunds(self) -> list[PayoutEvent]:
+        """Those that say that crypto was given back."""
+        return [event for event in self.events if event.kind == "payment.refunded"]
 
     @property
     def latest(self) -> PayoutEvent | None:
         """The last one with an off-ramp status; one that was only delivered late does not count as the last."""
-        found = [event for event in self.events if event.status]
+        found = [event for event in self.events if event.status and event.counts]
         for event in reversed(found):
-            if not any(_came_late(event, other) for other in found):
+            if not any(_is_before(event, other) for other in found):
                 return event
         return None
 
 
-def _came_late(event: PayoutEvent, other: PayoutEvent) -> bool:
-    """Return True if an event is probably older than another one that came first: that one's status is final."""
-    if event.has_time or event.time is None or other.time is None or _is_final(event) or not _is_final(other):
-        return False
-    return timedelta(0) <= event.time - other.time <= _LATE
+def _is_before(event: PayoutEvent, other: PayoutEvent) -> bool:
+    """Return True if an event is to be taken as older than another one, although it may have come after it.
+
+    Of two whose order is not known, one that brought the money back is the last; else one whose status is final.
+    """
+    if event.time is None or other.time is None:
+        return event.setback < other.setback
+    gap = event.time - other.time
+    if event.setback < other.setback:
+        return gap <= (timedelta(0) if event.has_time and other.has_time else _LATE)
+    return not event.has_time and not _is_final(event) and _is_final(other) and timedelta(0) <= gap <= _LATE
 
 
 def _is_final(event: PayoutEvent) -> bool:
@@ -100,7 +124,7 @@ class NewsIndex:
         """Return the believable events of a frame, nothing for None. Raises InvalidInput for anything else."""
         if events is None:
             return cls(())
-        known = believed_events(events, _NEEDED)[list(_NEEDED)]
+        known = believed_events(events, _NEEDED, tests=True)[list(_NEEDED)]
         known = known[known["event"].astype("string").str.startswith("payment.").fillna(value=False)]
         said, came = (read_times(known[name]) for name in ("timestamp", "received_at"))
         known = known.assign(timestamp=said.fillna(came), has_time=said.notna())
@@ -118,6 +142,8 @@ def _read_event(row: dict[str, Any]) -> PayoutEvent:
         status = "failed"
     return PayoutEvent(
         kind=row["event"],
+        request=row["request_id"] or row["payment_reference"],
+        is_test=str(row["is_test"]).lower() == "true",
         time=row["timestamp"],
         has_time=bool(row["has_time"]),
         status=status,
@@ -130,8 +156,8 @@ def _read_event(row: dict[str, Any]) -> PayoutEvent:
 
 
 def ids_of(row: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the ids that the service gave to a row's request, with their names; in lower case."""
-    return [(name, row[name].lower()) for name in ("request_id", "payment_reference") if row[name]]
+    """Return the ids that the service gave to a row's request, with their names, as `id_key` writes them."""
+    return [(name, id_key(row[name])) for name in ("request_id", "payment_reference") if row[name]]
 
 
 def read_times(column: Any) -> Any:

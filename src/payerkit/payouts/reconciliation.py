@@ -4,15 +4,15 @@ What an order's state is, from its payments and from the last off-ramp status th
 
     state         what is known
     not_paid      no payment is known; it may only not be listed yet
-    partly_paid   payments are known, and together they are less than the amount
-    unclear       payments are known, and whether they cover the amount cannot be told
+    partly_paid   payments are known, and what is left of them is less than the amount, even if the bank has it
+    unclear       whether the order is paid cannot be told: of its amount, of its token, or of another order's reference
     paid          paid in crypto; nothing is known of the bank, or a wallet was paid
     on_its_way    the service has the crypto, and works on the payout
     at_the_bank   the money was sent to the bank (fiat_sent)
     bounced       the bank returned the money
     failed        the payout failed, or has to be tried again
     refunded      the crypto was given back
-    paid_twice    paid in full more than once
+    paid_twice    paid in full more than once; or perhaps, if two payments differ in their hash alone
     unmatched     a payment that is for none of the orders
 """
 
@@ -29,8 +29,8 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_word
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
-from payerkit.payouts.coverage import Coverage, SeenPayment, cover
-from payerkit.payouts.expected_orders import ID_NAMES, ExpectedOrder, read_expected_orders
+from payerkit.payouts.coverage import COPY, Coverage, SeenPayment, cover
+from payerkit.payouts.expected_orders import ID_NAMES, ExpectedOrder, id_key, read_expected_orders
 from payerkit.payouts.payment_frame import DTYPES, TIME, find_duplicates
 from payerkit.payouts.payout_news import NewsIndex, PayoutEvent, PayoutNews, ids_of, read_times, rows_of
 from payerkit.wire import read_decimal
@@ -83,29 +83,33 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
     """Return what became of each order: paid or not, how much, when, and whether the bank has the money.
 
     **Beyond the specification**. Nothing is sent. A payment belongs to the order with its request id, else to that with
-    its payment reference, else to that with its reference. `list_payments` knows only what was paid on the blockchain:
-    without events, nothing is known of the bank.
+    its payment reference, else to that with its reference, whatever its case and blanks. An order that shares its
+    reference with another one is not called unpaid: it is unclear. `list_payments` knows only what was paid on the
+    blockchain: without events, nothing is known of the bank.
 
     Args:
         orders: What `create_request`, `request_payment` or `initiate_payment` returned, as a list; or a DataFrame or
-            dicts with `reference`, `request_id` or `payment_reference`, with `amount` and `invoice_currency`. A row
-            with a `payee` pays a wallet, and no bank.
+            dicts with `reference`, `request_id` or `payment_reference`, with `amount` and `invoice_currency`. If a
+            token was ordered that is not pegged to that currency, give the `payment_currency`, too: in any other token,
+            a payment is unclear. A row with a `payee` pays a wallet, and no bank.
         payments: From `list_payments`; several of them joined with `pd.concat`, too. Duplicates count once.
-        events: From `read_events`. Tests and events whose signature is invalid count for nothing.
+        events: From `read_events`. Events whose signature is invalid count for nothing; what a header calls a test
+            counts only if it is bad news, since headers are not signed.
 
     Returns:
         One row per order, in their order, then one per payment that is for none of them. Columns: `reference`,
         `request_id`, `amount` (Decimal) and `invoice_currency` of the order; `state`: not_paid, as far as is known,
-        partly_paid, unclear, paid (in crypto), on_its_way, at_the_bank (`fiat_sent` was reported), bounced, failed,
-        refunded, paid_twice, or unmatched; `paid` (boolean): whether in full, missing if no payment is known;
-        `times_paid` (Int64): how often in full, missing if that cannot be told; `payments` (Int64): how many there are;
-        `paid_amount` (Decimal), their sum as the service lists it, and `payment_currency`; `paid_at`; `tx_hash`, all of
-        them; `bank_status`, the last off-ramp status, `bank_status_at`, and `reason`, why it failed; `whose_move` and
-        `what_to_do`. Text has dtype `string`, times are in UTC. A reference that holds an e-mail address is masked.
+        partly_paid (also if the bank has the part), unclear, paid (in crypto), on_its_way, at_the_bank (`fiat_sent` was
+        reported), bounced, failed, refunded, paid_twice, or unmatched; `paid` (boolean): whether in full, missing if
+        that is not known; `times_paid` (Int64): how often in full, missing if that cannot be told; `payments` (Int64):
+        how many there are; `paid_amount` (Decimal), their sum as the service lists it, and `payment_currency`;
+        `paid_at`; `tx_hash`, all of them; `bank_status`, the last off-ramp status, `bank_status_at`, and `reason`, why
+        it failed; `whose_move` and `what_to_do`. Text has dtype `string`, times are in UTC. A reference that holds an
+        e-mail address is masked.
 
     Raises:
-        InvalidInput: For orders that cannot be read or told apart, for anything but such frames, and if masked
-            references hide which payment is for which order.
+        InvalidInput: For orders that cannot be read, for two of one request, for anything but such frames, and if
+            masked references hide which payment is for which order.
 
     Example:
         >>> orders = [{"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}]
@@ -141,10 +145,11 @@ def read_paid(payments: Any) -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class _Matched:
-    """An order with the rows of its payments."""
+    """An order with the rows of its payments. is_shared: another order has its reference."""
 
     order: ExpectedOrder
     rows: list[dict[str, Any]] = field(default_factory=list)
+    is_shared: bool = False
 
     @property
     def ids(self) -> list[tuple[str, str]]:
@@ -154,11 +159,17 @@ class _Matched:
 
 
 def _match(orders: Sequence[_Matched], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give each payment to its order, and return those that are for none, or for one of several."""
+    """Give each payment to its order, and return those that are for none, or for one of several.
+
+    Orders that could be meant by the same payment are marked, whether there is one or not.
+    """
     by_id: dict[tuple[str, str], list[_Matched]] = {}
     for each in orders:
         for key in _keys({name: getattr(each.order, name) for name in ID_NAMES}):
             by_id.setdefault(key, []).append(each)
+    for found in by_id.values():
+        for each in found:
+            each.is_shared |= len(found) > 1
     unmatched = []
     for row in rows:
         candidates = next((by_id[key] for key in _keys(row) if key in by_id), [])
@@ -185,17 +196,21 @@ def _check_references(orders: Iterable[_Matched], unmatched: Iterable[dict[str, 
 def _keys(row: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what tells which order a row is for, the strongest first; a masked reference tells nothing."""
     reference = row["reference"]
-    return ids_of(row) + ([("reference", reference)] if reference and MASK not in reference else [])
+    return ids_of(row) + ([("reference", id_key(reference))] if reference and MASK not in reference else [])
 
 
 def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[str, Any]:
     """Return the row of an order."""
     order, told = matched.order, news.of_request(matched.ids)
     seen = _seen_payments(matched.rows, told)
-    coverage = cover(order, seen) if seen else None
+    coverage = cover(order, seen, told.refunds) if seen or told.refunds else None
     latest = told.latest
-    state = _state(coverage, told)
-    advice = _advice(state, order, seen, coverage, latest, has_events=has_events)
+    state = _state(coverage, latest, is_shared=matched.is_shared)
+    advice = _advice(state, matched, seen, coverage, latest, has_events=has_events)
+    if state == "partly_paid" and told.refunds:
+        advice = advice.after("Crypto was given back: find out whether it is still owed.")
+    if not all(event.counts for event in told.events):
+        advice = advice.after(_TEST)
     return {
         "reference": mask("reference", order.reference or _first(matched.rows, "reference")),
         "request_id": order.request_id or _first(matched.rows, "request_id"),
@@ -264,8 +279,8 @@ def _of_row(row: dict[str, Any]) -> SeenPayment:
     said = {"true": True, "false": False}.get(str(row["has_been_paid"]).lower())
     return SeenPayment(
         time=row["timestamp"],
+        request=row["request_id"] or row["payment_reference"],
         amount=read_decimal(row["amount"]),
-        currency=row["currency"],
         payment_currency=row["payment_currency"],
         source_tx_hash=row["source_tx_hash"],
         destination_tx_hash=row["destination_tx_hash"],
@@ -276,8 +291,8 @@ def _of_row(row: dict[str, Any]) -> SeenPayment:
 def _of_event(event: PayoutEvent) -> SeenPayment:
     return SeenPayment(
         time=event.time,
+        request=event.request,
         amount=event.amount,
-        currency=event.currency,
         payment_currency=event.payment_currency,
         source_tx_hash=event.tx_hash,
         destination_tx_hash=None,
@@ -285,20 +300,20 @@ def _of_event(event: PayoutEvent) -> SeenPayment:
     )
 
 
-def _state(coverage: Coverage | None, told: PayoutNews) -> str:
+def _state(coverage: Coverage | None, latest: PayoutEvent | None, *, is_shared: bool) -> str:
     """Return the state of an order; the table at the top of this module says what each means."""
-    times = coverage.times if coverage else None
-    if told.refunds and (times or 1) <= told.refunds:
+    if coverage is not None and coverage.is_refunded:
         return "refunded"
-    if times is not None and times - told.refunds > 1:
+    if coverage is not None and (coverage.times or 0) > 1:
         return "paid_twice"
-    latest = told.latest
     of_bank = STATE_OF_WORD.get(latest.status or "") if latest else None
-    if of_bank is not None:
+    if of_bank in {"bounced", "failed"}:
         return of_bank
     if coverage is None:
-        return "not_paid"
-    return {True: "paid", False: "partly_paid", None: "unclear"}[coverage.paid]
+        return of_bank or ("unclear" if is_shared else "not_paid")
+    if coverage.paid is False or coverage.doubt:  # the bank has a part, or something else than what was ordered
+        return "partly_paid" if coverage.paid is False and not is_shared else "unclear"
+    return of_bank or ("unclear" if coverage.paid is None else "paid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,20 +329,23 @@ class _Advice:
         return _Advice("you", note + rest)
 
 
+_UNCLEAR = "Compare the payments with the order; get_request() returns what the service says."
+_SHARED = "Another order has this reference, apart from blanks and case: find out which is paid before anyone pays one."
+_TEST = "The header of an event calls it a test, so it does not count; but headers are not signed: ask the service."
+
 _ADVICE = {
     "not_paid": _Advice(
         "payer",
         "No payment is known, which does not prove that there is none: call get_request(), and have the payer sign if "
         "it is unpaid.",
     ),
-    "unclear": _Advice("you", "Compare the payments with the order; get_request() returns what the service says."),
     "refunded": _Advice("you", "The crypto was given back. If the money is still owed, create a new request."),
 }
 
 
 def _advice(
     state: str,
-    order: ExpectedOrder,
+    matched: _Matched,
     seen: Sequence[SeenPayment],
     coverage: Coverage | None,
     latest: PayoutEvent | None,
@@ -335,13 +353,20 @@ def _advice(
     has_events: bool,
 ) -> _Advice:
     """Return whose move it is with an order, and what to do."""
+    order, doubt = matched.order, coverage.doubt if coverage else ""
+    if state == "unclear":
+        return _Advice("you", doubt or (_SHARED if matched.is_shared else _UNCLEAR))
     if state in _ADVICE:
         return _ADVICE[state]
     if state == "partly_paid":
         return _rest_due(order, coverage)
     found = _of_bank(order, latest, has_events=has_events)
+    if doubt:
+        return found.after(doubt)
     if state == "paid_twice" and coverage is not None:
-        return found.after(f"Paid {coverage.times} times: have the surplus returned.")
+        times = f"paid {coverage.times} times"
+        paid = f"Perhaps {times}. {COPY} Then" if coverage.has_copies else f"{times.capitalize()}:"
+        return found.after(f"{paid} have the surplus returned.")
     if coverage is not None and coverage.excess is not None:
         return found.after(f"{format_number(coverage.excess)} more than ordered was paid: settle it with the payer.")
     if coverage is not None and coverage.times is None and len(seen) > 1:
