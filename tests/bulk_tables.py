@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from payerkit.service.database_opening import open_database
-from payerkit.service.encryption import load_encryption_keys
-from payerkit.service.stored_rows import DetailRow, PayerRow
+from payerkit.service.database import open_database
+from payerkit.service.keys import load_seal
+from payerkit.service.tables import AccountRow, PayerRow
 
 Row = dict[str, str]
 Account = tuple[str, str, str]
@@ -72,16 +73,10 @@ def account_of(row: Mapping[str, str]) -> Account:
 
 def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
     """Return what the file of a sandbox holds: its payers by id, and how often each account is there."""
-    database = open_database(db, load_encryption_keys(db, {}))
-    with database.read() as connection:
-        payer_rows = connection.execute(select(PayerRow.__table__)).all()
-        detail_rows = connection.execute(select(DetailRow.__table__)).all()
+    database = open_database(db, load_seal(db, {}))
+    with Session(database.engine) as session:
+        payers = [row.body for row in session.scalars(select(PayerRow))]
+        details = [(row.payer.client_user_id, row.body) for row in session.scalars(select(AccountRow))]
     database.close()
-    unseal = database.cipher.unseal
-    payers = {row.id: unseal(f"payer {row.key}", row.sealed) for row in payer_rows}
-    details = [(row.payer_id, unseal(f"payment_detail {row.detail_id}", row.sealed)) for row in detail_rows]
-    accounts = Counter(
-        (str(payers[payer]["clientUserId"]), str(body["accountNumber"]), str(body["routingNumber"]))
-        for payer, body in details
-    )
-    return {str(body["clientUserId"]): body for body in payers.values()}, accounts
+    accounts = Counter((owner, str(body["accountNumber"]), str(body["routingNumber"])) for owner, body in details)
+    return {str(body["clientUserId"]): body for body in payers}, accounts

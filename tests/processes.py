@@ -13,9 +13,8 @@ from pathlib import Path
 @contextmanager
 def running(*arguments: str, folder: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run a command of payerkit until the block ends; give what it printed first, and its process."""
-    quiet = {"PAYERKIT_SANDBOX_LOG_LEVEL": "warning"}  # nobody reads on, and a full pipe would stop it
     command = [sys.executable, "-m", "payerkit", *arguments]
-    with running_command(command, {**os.environ, **quiet, **environment}, folder) as started:
+    with running_command(command, {**os.environ, **environment}, folder) as started:
         yield started
 
 

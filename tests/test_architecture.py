@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -86,16 +85,6 @@ def test_http_is_done_in_two_modules() -> None:
     }
 
     assert {"client/deadline_adapter.py", "client/transport.py"} == importing
-
-
-def test_no_name_stands_twice() -> None:
-    """A module or class is found by its name alone; but for `errors`, which says enough in its folder."""
-    files = [file for file in PACKAGE.rglob("*.py") if not file.stem.startswith("__")]
-    trees = [parsed(file) for file in files]
-    classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    twice = Counter(file.stem for file in files) - Counter({"errors": 1}) + Counter(classes)
-
-    assert [] == [name for name, times in twice.items() if times > 1]
 
 
 def test_service_knows_nothing_of_the_client() -> None:

@@ -112,7 +112,7 @@ def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_sandbox_misbehaves_in_silence_until_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
     """With a plan of faults it breaks calls off. Ctrl+C, or the end of a container, ends it and its data, quietly."""
-    options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1", "--log-level", "warning")
+    options = ("--port", "0", "--faults", "reset_before=50%, reset_after=50%", "--seed", "1")
     with running("sandbox", *options, folder=tmp_path, TMPDIR=str(tmp_path)) as (printed, process):
         headers = {"x-api-key": next(word for word in printed.split() if word.startswith("sandbox_"))}
         for place in range(20):

@@ -17,7 +17,7 @@ import requests
 import payerkit
 from payerkit.client import Timeout
 from payerkit.errors import InvalidInput
-from payerkit.service.store import Store
+from payerkit.service.world import World
 from published import BANK_DETAILS, PAYER
 
 
@@ -108,7 +108,7 @@ def test_sandbox_leaves_nothing_in_memory() -> None:
 
     def alive() -> int:
         gc.collect()
-        return sum(isinstance(held, Store) for held in gc.get_objects())
+        return sum(isinstance(held, World) for held in gc.get_objects())
 
     before = alive()
     with payerkit.sandbox() as client:
@@ -270,7 +270,7 @@ def test_options_reach_the_service() -> None:
         with pytest.raises(payerkit.Refused, match="identity check is not approved"):
             payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
     with pytest.raises(TypeError, match="kyc_requird"):
-        payerkit.sandbox(kyc_requird=True)  # type: ignore[call-arg]
+        payerkit.sandbox(kyc_requird=True)
     with pytest.raises(InvalidInput, match="fee_percent"):
         payerkit.sandbox(fee_percent=200)
 

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 import payerkit
-from payerkit.service.encryption import new_encryption_key
+from payerkit.service.keys import new_encryption_key
 from processes import running_command
 from published import PAYER
 
@@ -60,6 +60,6 @@ def test_what_the_container_runs_serves_a_key_of_the_environment(tmp_path: Path)
             client = payerkit.connect(url, api_key=KEY)
             payerkit.create_payer(client, PAYER)
             client.close()
-            status = requests.get(f"{url}/healthz", timeout=10).status_code
+            status = requests.get(f"{url}/", timeout=10).status_code
 
         assert (200, False) == (status, KEY in printed)

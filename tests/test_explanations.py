@@ -15,7 +15,7 @@ from payerkit.errors import InvalidInput
 from payerkit.explanations import account_group, explain_payer, is_compliant
 from payerkit.forms.advice import in_form
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.service import states
+from payerkit.service import accounts, payers
 from published import ANSWERS, PAYER
 
 WORDS = {
@@ -60,7 +60,7 @@ def test_asking_again_makes_sense_until_a_status_is_final() -> None:
 
 @pytest.mark.parametrize(
     ("of", "words"),
-    [("kyc", states.KycState), ("agreement", states.AgreementState), ("account", states.DetailState)],
+    [("kyc", payers.KycState), ("agreement", payers.AgreementState), ("account", accounts.DetailState)],
 )
 def test_every_status_of_the_sandbox_is_documented(of: str, words: Any) -> None:
     """What the sandbox returns is explained."""

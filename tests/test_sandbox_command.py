@@ -1,25 +1,16 @@
-"""`payerkit sandbox`: its options from the environment, its log, its health, and how it is emptied."""
+"""`payerkit sandbox`: its options, also from the environment, and how it is emptied."""
 
 from __future__ import annotations
 
-import io
-import json
-import logging
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 
 import payerkit
 from payerkit.cli import main as cli
-from payerkit.cli.sandbox_options import SandboxOptions, read_options
-from payerkit.errors import InvalidInput
-from payerkit.service import health
-from payerkit.service.call_log import LOGGER, JsonFormatter
-from payerkit.service.worlds import Worlds
+from payerkit.service.errors import SetupError
+from payerkit.service.settings import CommandSettings
 from published import BANK_DETAILS, PAYER
 
 
@@ -27,7 +18,6 @@ def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Run the command, but end where it would serve; return its exit code."""
     with monkeypatch.context() as patch:
         patch.setattr("payerkit.service.server.Service.run", lambda service, _: service.stop())
-        patch.setattr("payerkit.service.call_log.log_to_stderr", lambda _: None)
         patch.setattr("signal.signal", lambda *_: None)
         return cli.main(["sandbox", *arguments])
 
@@ -39,8 +29,7 @@ def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         ("DB", "team.db", "db", "team.db"),
         ("KYC_REQUIRED", "true", "kyc_required", True),
         ("DECIDE_AFTER", "0", "decide_after", 0.0),
-        ("TRUSTED_HOSTS", "a.example.com, b.example.com", "trusted_hosts", ("a.example.com", "b.example.com")),
-        ("LOG_LEVEL", "error", "log_level", "error"),
+        ("FEE_PERCENT", "2.50", "fee_percent", "2.50"),
     ],
 )
 def test_options_come_from_the_environment(
@@ -49,30 +38,30 @@ def test_options_come_from_the_environment(
     """Each option has a variable of its name."""
     monkeypatch.setenv(f"PAYERKIT_SANDBOX_{variable}", text)
 
-    assert value == getattr(read_options({}), option)
+    assert value == getattr(CommandSettings.read({}), option)
 
 
-@pytest.mark.parametrize("option", SandboxOptions.model_fields)
+@pytest.mark.parametrize("option", CommandSettings.model_fields)
 def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     """A compose file leaves an option out so."""
-    default = read_options({})
+    default = CommandSettings.read({})
     monkeypatch.setenv(f"PAYERKIT_SANDBOX_{option.upper()}", "")
 
-    assert default == read_options({})
+    assert default == CommandSettings.read({})
 
 
 def test_an_argument_wins_over_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is typed counts."""
     monkeypatch.setenv("PAYERKIT_SANDBOX_PORT", "9000")
 
-    assert 9001 == read_options({"port": 9001}).port
+    assert 9001 == CommandSettings.read({"port": 9001}).port
 
 
 @pytest.mark.parametrize(
     ("variable", "text", "words"),
     [
-        ("PORT", "a lot", "PAYERKIT_SANDBOX_PORT: input should be a valid integer"),
-        ("LOG_LEVEL", "loud", "PAYERKIT_SANDBOX_LOG_LEVEL: input should be 'debug', 'info', 'warning' or 'error'"),
+        ("PORT", "a lot", "PAYERKIT_SANDBOX_PORT: expected a valid integer."),
+        ("CLOCK", "sundial", "PAYERKIT_SANDBOX_CLOCK: expected 'wall' or 'manual'."),
         ("PROT", "9000", "PAYERKIT_SANDBOX_PROT: there is no such setting; did you mean PAYERKIT_SANDBOX_PORT?"),
         (
             "API_KEYS",
@@ -80,7 +69,7 @@ def test_an_argument_wins_over_its_variable(monkeypatch: pytest.MonkeyPatch) -> 
             "PAYERKIT_SANDBOX_API_KEYS: there is no such setting; did you mean PAYERKIT_SANDBOX_API_KEY?",
         ),
         ("MAX_BODY", "5", "PAYERKIT_SANDBOX_MAX_BODY: there is no such setting"),
-        ("KYC_AFTER", "-1", "kyc_after: expected a number of seconds"),
+        ("KYC_AFTER", "-1", "PAYERKIT_SANDBOX_KYC_AFTER: expected a number of seconds"),
     ],
 )
 def test_a_bad_variable_is_named(
@@ -97,8 +86,19 @@ def test_every_option_of_the_command_is_one_of_the_environment() -> None:
     """Except those that do something once."""
     options = vars(cli._parser().parse_args(["sandbox"])).keys()
 
-    assert {"command", "new_key", "reset", "yes"} == options - SandboxOptions.model_fields.keys()
-    assert set() == SandboxOptions.model_fields.keys() - options
+    assert {"command", "new_key", "reset", "yes"} == options - CommandSettings.model_fields.keys()
+    assert set() == CommandSettings.model_fields.keys() - options
+
+
+def test_the_options_are_the_arguments_of_sandbox(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has one name in Python, on the command line and in the environment, and a line of help."""
+    with pytest.raises(SystemExit):
+        cli.main(["sandbox", "--help"])
+    lines = capsys.readouterr().out
+    flags = [f"--{name.replace('_', '-')}" for name in CommandSettings.model_fields]
+
+    assert [] == [flag for flag in flags if f"\n  {flag} " not in lines]
+    assert [] == [name for name, field in CommandSettings.model_fields.items() if not field.description]
 
 
 def test_the_key_of_a_live_service_is_never_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,92 +108,12 @@ def test_the_key_of_a_live_service_is_never_taken(tmp_path: Path, monkeypatch: p
         assert "the-key-of-a-live-service" != client.reveal_key()
 
 
-@pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    """Yield what the sandbox logs, as the command writes it."""
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonFormatter())
-    LOGGER.addHandler(handler)
-    LOGGER.setLevel(logging.INFO)
-    yield stream
-    LOGGER.removeHandler(handler)
-    LOGGER.setLevel(logging.NOTSET)
-
-
-def lines(log: io.StringIO) -> list[dict[str, Any]]:
-    """Return the lines, each of which is JSON."""
-    return [json.loads(line) for line in log.getvalue().splitlines()]
-
-
-def test_each_call_is_one_line_without_personal_data(log: io.StringIO) -> None:
-    """The line has the template of the path; no id, no query, no key and nothing of a body."""
-    with payerkit.sandbox(api_keys={"alice": "key-of-alice"}) as client:
-        payer = payerkit.create_payer(client, PAYER)
-        detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-        payerkit.list_payment_details(client, "user-123", payment_details_id=detail.id)
-        requests.get(payer.kyc_url or "", timeout=20)
-        requests.get(f"{client.base_url}/v2/payer/user-123", timeout=20)
-        requests.get(f"{client.base_url}/nowhere/user-123", headers={"x-api-key": "key-of-alice"}, timeout=20)
-
-    assert [
-        ("POST", "/v2/payer", 200, "alice"),
-        ("POST", "/v1/payer/{clientUserId}/payment-details", 201, "alice"),
-        ("GET", "/v1/payer/{clientUserId}/payment-details", 200, "alice"),
-        ("GET", "/kyc/{page}", 200, None),
-        ("GET", None, 401, None),  # without a key, nothing is looked at
-        ("GET", None, 404, "alice"),
-    ] == [(line["method"], line["route"], line["status"], line["world"]) for line in lines(log)]
-    assert all(
-        set(line) == {"time", "level", "message", "method", "route", "status", "ms", "world"} for line in lines(log)
-    )
-    link = (payer.kyc_url or "").rpartition("/")[2]
-    personal = ["user-123", str(detail.id), "key-of-alice", link, *PAYER.values(), *BANK_DETAILS.values()]
-    assert [] == [value for value in personal if len(str(value)) > 3 and str(value) in log.getvalue()]
-
-
-def test_a_call_that_a_fault_broke_off_is_a_line(log: io.StringIO) -> None:
-    """It has no status, since none was sent."""
-    with payerkit.sandbox() as client:
-        client.sandbox.set_faults("reset_before=100%")
-        with pytest.raises(payerkit.PayerkitError):
-            payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-
-    assert (None, "POST") == (lines(log)[-1]["status"], lines(log)[-1]["method"])
-
-
-def test_any_word_as_a_method_takes_no_more_of_the_log(log: io.StringIO) -> None:
-    """Nor does it stand there, as it may be as long as a head."""
-    with payerkit.sandbox() as client:
-        requests.request("X" * 50_000, f"{client.base_url}/", timeout=20)
-
-    assert ("other", True) == (lines(log)[-1]["method"], len(log.getvalue()) < 500)
-
-
 def test_a_sandbox_in_a_notebook_logs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """Unless the notebook sets up logging."""
     with payerkit.sandbox() as client:
         payerkit.create_payer(client, PAYER)
 
     assert ("", "") == capfd.readouterr()
-
-
-def test_health_needs_no_key() -> None:
-    """A monitor needs no key, and counts for no limit."""
-    with payerkit.sandbox(rate_limit=1) as client:
-        responses = [requests.get(f"{client.base_url}/healthz", timeout=20) for _ in range(3)]
-
-    assert [(200, {"status": "ok"})] * 3 == [(each.status_code, each.json()) for each in responses]
-
-
-def test_health_says_so_when_the_database_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The response comes after a limited time."""
-    monkeypatch.setattr(health, "_SECONDS", 0.1)
-    with payerkit.sandbox() as client:
-        monkeypatch.setattr(Worlds, "ping", lambda _: time.sleep(0.5))
-        response = requests.get(f"{client.base_url}/healthz", timeout=20)
-
-    assert (503, "5") == (response.status_code, response.headers["Retry-After"])
 
 
 @pytest.fixture
@@ -215,17 +135,12 @@ def counts(file: Path) -> tuple[int, str, str]:
 def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
     stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what it deleted, copies included; the database has a new identity, so no journal takes it for the old."""
+    """It says what it deleted; the database has a new identity, so no journal takes it for the old."""
     before = counts(stored)
-    copy = stored.with_name("team.db.before-0003")
-    copy.write_text("the file as it was before an upgrade")
-    beside = stored.with_name("team.db2.before-0003")
-    beside.write_text("another database's")
 
     assert 0 == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset", "--yes")
     after = counts(stored)
-    assert f"Deleted 1 payer, 1 account, 0 payments and {copy}." in capsys.readouterr().out
-    assert (False, True) == (copy.exists(), beside.exists())
+    assert "Deleted 1 payer, 1 account and 0 payments." in capsys.readouterr().out
     assert (2, 0, before[1], True) == (before[0], after[0], after[1], before[2] != after[2])
 
 
@@ -281,5 +196,5 @@ def test_a_reset_deletes_nothing_else(
 
 def test_a_bad_value_of_an_argument_is_refused() -> None:
     """As that of a variable is."""
-    with pytest.raises(InvalidInput, match="PAYERKIT_SANDBOX_PORT"):
-        read_options({"port": "x"})
+    with pytest.raises(SetupError, match="port: expected a valid integer"):
+        CommandSettings.read({"port": "x"})

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from sqlalchemy import insert
 
 import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotFound, Refused
-from payerkit.service.database_opening import open_database
-from payerkit.service.encryption import load_encryption_keys
-from payerkit.service.stored_rows import LedgerRow
+from payerkit.service.world import WorldSession
 from published import BANK_DETAILS, PAYER
-from stores import open_store
+from stores import open_world
 
 ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", "invoice_currency": "EUR"}
 
@@ -257,11 +254,14 @@ def test_the_ledger_survives_a_restart(tmp_path: Path) -> None:
 def test_a_long_ledger_is_read_completely(tmp_path: Path) -> None:
     """More rows than one response holds arrive, each exactly once."""
     file = tmp_path / "team.db"
-    store = open_store(open_database(file, load_encryption_keys(file, {})))
-    entries = [store._ledger_entry("payer", f"user-{place}", {"place": place}) for place in range(10_010)]
-    with store.database.write() as connection:
-        connection.execute(insert(LedgerRow), entries)
-    store.database.close()
+    world = open_world(file, key_file=True)
+
+    def record(session: WorldSession) -> None:
+        for place in range(10_010):
+            session.record("payer", f"user-{place}", {"place": place})
+
+    world.call(record, write=True)
+    world.database.close()
     with payerkit.sandbox(db=file) as client:
         ledger = client.sandbox.ledger()
 

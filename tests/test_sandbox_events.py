@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from far_end import FarEnd, reply
 from payerkit.errors import InvalidInput
 from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE
 from payerkit.sandbox_events import EventSender, fetch_events
-from payerkit.service import fired_events
 from published import BANK_DETAILS, ORDER, PAYER
 from test_service_payouts import USER, account_of, new_payment, on_board
 
@@ -186,11 +185,8 @@ def test_each_state_set_by_hand_is_told(client: payerkit.SandboxClient) -> None:
     assert 1 == sum(each["event"] == "payment.refunded" for each in told)
 
 
-def test_what_waits_for_its_time_keeps_nothing_back(
-    client: payerkit.SandboxClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More payments than a batch wait for their payouts, and those after them are confirmed all the same."""
-    monkeypatch.setattr(fired_events, "_BATCH", 2)
+def test_what_waits_for_its_time_keeps_nothing_back(client: payerkit.SandboxClient) -> None:
+    """Payments that wait for their payouts, and those after them, are confirmed at once."""
     paid(client)
     for _ in range(4):
         client.sandbox.pay(new_payment(client))
@@ -198,22 +194,15 @@ def test_what_waits_for_its_time_keeps_nothing_back(
     assert 5 == sum(each["event"] == "payment.confirmed" for each in fired(client))
 
 
-def test_a_change_at_the_same_moment_is_told(client: payerkit.SandboxClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that stands still: a row is read, it changes, and only then the event of what was read is stored."""
+def test_changes_at_the_same_moment_are_all_told(client: payerkit.SandboxClient) -> None:
+    """A clock that stands still, and a payer who is changed by several callers at once."""
     payerkit.create_payer(client, PAYER)
-    client.sandbox.submit_kyc(USER)
-    client.sandbox.advance(minutes=2)
-    client.sandbox.complete_kyc(USER, status="rejected")
-    fire, change = fired_events._fire, iter([partial(payerkit.update_agreement, client, USER)])
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda done: payerkit.update_agreement(client, USER, completed=done), [True, False] * 10))
+    told = [each["agreementStatus"] for each in fired(client)]
 
-    def fire_late(*arguments: Any) -> None:
-        next(change, lambda: None)()
-        fire(*arguments)
-
-    payerkit.update_agreement(client, USER, completed=False)
-    monkeypatch.setattr(fired_events, "_fire", fire_late)
-
-    assert "completed" == fired(client)[-1]["agreementStatus"]
+    assert (10, 10) == (told.count("completed"), told.count("not_started"))
+    assert told[-1] == payerkit.get_payer_status(client, USER).agreement_status
 
 
 def test_paying_less_is_partial(client: payerkit.SandboxClient) -> None:

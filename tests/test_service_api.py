@@ -10,9 +10,9 @@ import pytest
 import requests
 
 import payerkit
+from payerkit.service.payers import AgreementState, KycState
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
-from payerkit.service.states import AgreementState, KycState
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 DETAILS = "/v1/payer/{id}/payment-details"

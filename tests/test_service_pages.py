@@ -21,8 +21,11 @@ import requests
 import payerkit
 from payerkit.connection import SandboxClient
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
+from payerkit.service.payers import find_payer, save_payer, set_payer, sign_agreement
+from payerkit.service.tables import PayerRow
+from payerkit.service.world import WorldSession
 from published import PAYER
-from stores import open_store
+from stores import open_world
 
 CURL = (found := shutil.which("curl")) and Path(found).parent
 
@@ -167,14 +170,26 @@ def test_a_form_that_is_posted_twice_counts_once(client: SandboxClient, step: st
 
 def test_a_late_signature_does_not_undo_a_record(tmp_path: Path) -> None:
     """Of a signature and a platform that records it, the last one to arrive does not win over what is final."""
-    store = open_store(tmp_path / "x.db")
-    store.save_payer(PAYER)
-    store.update_agreement(PAYER["clientUserId"], {"agreementCompleted": True})
-    late = store.sign_agreement(PAYER["clientUserId"])
-    found = store.find_payer(PAYER["clientUserId"]).agreement
-    store.database.close()
+    world = open_world(tmp_path / "x.db")
 
-    assert (None, "completed") == (late, found)
+    def record(session: WorldSession) -> PayerRow:
+        payer = save_payer(session, PAYER)
+        session.flush()
+        set_payer(session, payer, agreement="completed")
+        return payer
+
+    world.call(record, write=True)
+    late, found = world.call(
+        lambda session: (sign_agreement(session, one(session)), one(session).agreement), write=True
+    )
+    world.database.close()
+
+    assert (False, "completed") == (late, found)
+
+
+def one(session: WorldSession) -> PayerRow:
+    """Return the published payer."""
+    return find_payer(session, PAYER["clientUserId"])
 
 
 def test_a_link_works_again_when_its_step_is_open_again(client: SandboxClient) -> None:
@@ -193,7 +208,7 @@ def test_opening_changes_nothing(tmp_path: Path) -> None:
         paths = [path for path, calls in document["paths"].items() if "get" in calls]
         with closing(sqlite3.connect(tmp_path / "x.db")) as database:
             before = list(database.iterdump())
-            for path in [agreement, kyc, "/", "/docs", "/sandbox/stored", *paths]:
+            for path in [agreement, kyc, "/", "/docs", *paths]:
                 url = urljoin(client.base_url, re.sub(r"\{currency\}", "USD", re.sub(r"\{client.*?\}", "page-0", path)))
                 requests.get(url, headers={"x-api-key": "key"}, timeout=20)
             after = list(database.iterdump())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,14 +17,14 @@ from hypothesis import strategies as st
 
 from payerkit.onchain.currencies import Currency, find_currency, token_list
 from payerkit.onchain.deployments import find_deployment
-from payerkit.service.encoding import big_number, payment_reference
+from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, convert, format_units, parse_amount, parse_rate
-from payerkit.service.payments import create_payment
+from payerkit.service.pay import big_number, create_payment, payment_reference
 from payerkit.service.settings import Settings
-from payerkit.service.store import Store
-from payerkit.service.wallet import set_holding
-from stores import open_store
+from payerkit.service.wallet import Holding, save_holding
+from payerkit.service.world import World
+from stores import open_world
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 DEAD = "0x000000000000000000000000000000000000dead"
@@ -38,11 +39,18 @@ PAY_NATIVE = ("b868980b", ["address", "bytes", "uint256", "address"])
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Yield a store on an empty database."""
-    opened = open_store(tmp_path / "sandbox.db")
+def world(tmp_path: Path) -> Iterator[World]:
+    """Yield a world on an empty database."""
+    opened = open_world(tmp_path / "sandbox.db")
     yield opened
     opened.database.close()
+
+
+def pay(world: World, body: dict[str, str], settings: Settings) -> dict[str, Any]:
+    """Create a payment in a world with other settings."""
+    ids = Identifiers(settings.seed)
+    there = replace(world, settings=settings, identifiers=ids)
+    return there.call(lambda session: create_payment(session, body), write=True)
 
 
 def order(amount: str, payment_currency: str, invoice_currency: str = "USD") -> dict[str, str]:
@@ -83,10 +91,10 @@ TOKENS = [
 
 @pytest.mark.parametrize(("currency", "token", "contract", "amount"), TOKENS)
 def test_a_token_is_paid_by_approval_and_payment(
-    store: Store, currency: str, token: str, contract: str, amount: int
+    world: World, currency: str, token: str, contract: str, amount: int
 ) -> None:
     """10 USD in a token: approve the contract for exactly that, then pay the payee with the reference."""
-    response = create_payment(store, order("10", currency), NO_FEE)
+    response = pay(world, order("10", currency), NO_FEE)
     approval, payment = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
@@ -103,9 +111,9 @@ COINS = [
 
 
 @pytest.mark.parametrize(("currency", "contract", "wei"), COINS)
-def test_a_coin_is_paid_by_value(store: Store, currency: str, contract: str, wei: int) -> None:
+def test_a_coin_is_paid_by_value(world: World, currency: str, contract: str, wei: int) -> None:
     """10 USD in a native coin: one call of the fee proxy, with the amount as its value."""
-    response = create_payment(store, order("10", currency), NO_FEE)
+    response = pay(world, order("10", currency), NO_FEE)
     (payment,) = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
@@ -114,7 +122,7 @@ def test_a_coin_is_paid_by_value(store: Store, currency: str, contract: str, wei
 
 
 @pytest.mark.slow
-def test_every_token_with_a_contract_can_be_paid(store: Store) -> None:
+def test_every_token_with_a_contract_can_be_paid(world: World) -> None:
     """Every coin and token of a network with the contract can be paid, in its own decimals."""
     contracts = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
     payable = [
@@ -123,7 +131,7 @@ def test_every_token_with_a_contract_can_be_paid(store: Store) -> None:
         if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
     ]
     for currency in payable:
-        response = create_payment(store, order("3", currency.id, currency.id), NO_FEE)
+        response = pay(world, order("3", currency.id, currency.id), NO_FEE)
         step = response["transactions"][-1]
         paid = decoded(step, PAY_TOKEN)[2] if currency.kind == "erc20" else int(step["value"]["hex"], 16)
         assert (currency.id, 3 * 10**currency.decimals) == (currency.id, paid)
@@ -131,11 +139,11 @@ def test_every_token_with_a_contract_can_be_paid(store: Store) -> None:
     assert len(payable) == 562  # 545 tokens but one without a contract, and 18 coins
 
 
-def test_a_fee_is_on_top(store: Store) -> None:
+def test_a_fee_is_on_top(world: World) -> None:
     """Approval and value cover amount and fee, and the fee goes to its address."""
     choice = Settings(fee_percent=Decimal("1.5"), fee_address=FEE_TO)
-    token = create_payment(store, order("10", "fUSDC-sepolia"), choice)
-    coin = create_payment(store, order("10", "ETH-sepolia-sepolia"), choice)
+    token = pay(world, order("10", "fUSDC-sepolia"), choice)
+    coin = pay(world, order("10", "ETH-sepolia-sepolia"), choice)
 
     assert 10_150_000 == decoded(token["transactions"][0], APPROVE)[1]
     assert (10_000_000, 150_000, FEE_TO.lower()) == tuple(
@@ -157,10 +165,10 @@ DECLARED = [
 
 @pytest.mark.parametrize(("options", "declared", "fee", "recipient"), DECLARED)
 def test_the_metadata_declares_the_fee(
-    store: Store, options: dict[str, Any], declared: dict[str, str] | None, fee: int, recipient: str
+    world: World, options: dict[str, Any], declared: dict[str, str] | None, fee: int, recipient: str
 ) -> None:
     """The declared fee is the one in the calldata, and its address has a checksum; without a fee none is declared."""
-    response = create_payment(store, order("10", "fUSDC-sepolia"), Settings(**options))
+    response = pay(world, order("10", "fUSDC-sepolia"), Settings(**options))
     arguments = decoded(response["transactions"][1], PAY_TOKEN)
 
     assert declared == response["metadata"].get("protocolFee")
@@ -181,10 +189,10 @@ ALLOWANCES = [
 
 
 @pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
-def test_approvals_depend_on_the_allowance(store: Store, currency: str, allowance: int, approvals: list[int]) -> None:
+def test_approvals_depend_on_the_allowance(world: World, currency: str, allowance: int, approvals: list[int]) -> None:
     """A payment has the approvals that the token needs, and the metadata gives their indexes."""
-    set_holding(store, known(currency), {"balance": 10**9, "allowance": allowance})
-    response = create_payment(store, order("10", currency), NO_FEE)
+    world.call(lambda session: save_holding(session, currency, Holding(10**9, allowance)), write=True)
+    response = pay(world, order("10", currency), NO_FEE)
     steps = response["transactions"]
 
     assert approvals == [decoded(step, APPROVE)[1] for step in steps[:-1]]
@@ -233,15 +241,15 @@ def test_invoices_are_converted_exactly(amount: str, invoice: str, payment: str,
     assert units == convert(parse_amount(amount, known(invoice)), known(invoice), known(payment), Rates({}))
 
 
-def test_the_largest_amount_survives(store: Store) -> None:
+def test_the_largest_amount_survives(world: World) -> None:
     """2^256-1 base units are paid exactly; more are refused."""
     largest = format_units(2**256 - 1, known("ETH-sepolia-sepolia"))
     body = order(largest, "ETH-sepolia-sepolia", "ETH-sepolia-sepolia")
-    response = create_payment(store, body, NO_FEE)
+    response = pay(world, body, NO_FEE)
 
     assert "0x" + "f" * 64 == response["transactions"][0]["value"]["hex"]
     with pytest.raises(Problem, match="256 bits"):
-        create_payment(store, body, Settings(fee_percent=Decimal(1)))
+        pay(world, body, Settings(fee_percent=Decimal(1)))
 
 
 @given(st.integers(min_value=1, max_value=2**256 - 1), st.sampled_from(sorted(token_list())))
@@ -265,18 +273,18 @@ def test_conversion_never_underpays(units: int, invoice_rate: Decimal, payment_r
     assert exact <= convert(units, invoice, payment, rates) < exact + 1
 
 
-def test_the_same_order_gets_another_reference(store: Store) -> None:
+def test_the_same_order_gets_another_reference(world: World) -> None:
     """Two payments of one order have different references, with a seed as well."""
     body = order("1", "FAU-sepolia")
-    references = {create_payment(store, body, Settings(seed=1))["paymentReference"] for _ in range(3)}
+    references = {pay(world, body, Settings(seed=1))["paymentReference"] for _ in range(3)}
 
     assert len(references) == 3
 
 
 @pytest.mark.parametrize("spelling", ["eth-SEPOLIA-sepolia", "ETH-sepolia-sepolia"])
-def test_currency_ids_are_found_in_any_case(store: Store, spelling: str) -> None:
+def test_currency_ids_are_found_in_any_case(world: World, spelling: str) -> None:
     """Ids stay unique when case is ignored, so any case identifies one currency."""
-    assert create_payment(store, order("1", spelling, "usd"), NO_FEE)["transactions"]
+    assert pay(world, order("1", spelling, "usd"), NO_FEE)["transactions"]
 
 
 @pytest.mark.parametrize(("value", "hexed"), [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")])

@@ -15,8 +15,8 @@ from payerkit.client import Call, Client, RequestBody
 from payerkit.errors import InvalidInput, NotFound, Refused
 from payerkit.models import Payment, PaymentRequest
 from payerkit.service.money import Rates, in_usd
-from payerkit.service.paid_payments import currency_of
-from payerkit.service.payout_states import payout_outcome, payout_transitions
+from payerkit.service.payments import currency_of
+from payerkit.service.payouts import payout_outcome, payout_steps
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 USER = PAYER["clientUserId"]
@@ -375,18 +375,12 @@ def test_the_name_of_the_bank_says_how_payouts_end(bank: str, outcome: str) -> N
     assert outcome == payout_outcome(bank)
 
 
-def test_payouts_follow_the_clock_and_the_hand() -> None:
-    """In equal parts; a state that is set by hand is the last one."""
-    steps = payout_transitions(100.0, "bounced", 60)
-    by_hand = payout_transitions(100.0, "fiat_sent", 60, "ongoing_checks", 140.0)
-
-    assert [(100.0, "pending_internal_assessment"), (130.0, "sending_fiat"), (160.0, "bounced")] == [
-        (each.time, each.state) for each in steps
-    ]
-    assert ["pending_internal_assessment", "sending_fiat", "ongoing_checks"] == [each.state for each in by_hand]
-    assert [(5.0, "pending_internal_assessment"), (5.0, "failed")] == [
-        (each.time, each.state) for each in payout_transitions(5.0, "failed", 0)
-    ]
+def test_payouts_follow_the_clock() -> None:
+    """In equal parts of their time."""
+    assert [(100.0, "pending_internal_assessment"), (130.0, "sending_fiat"), (160.0, "bounced")] == payout_steps(
+        "bounced", 100.0, 60
+    )
+    assert [(5.0, "pending_internal_assessment"), (5.0, "failed")] == payout_steps("failed", 5.0, 0)
 
 
 def test_payouts_are_decided_by_hand(client: payerkit.SandboxClient) -> None:

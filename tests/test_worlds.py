@@ -1,36 +1,26 @@
-"""Several keys of one sandbox: each opens a world that no other sees; and how keys are given, checked and replaced."""
+"""Several keys of one sandbox: each opens a world that no other sees; and how keys are given and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from sqlalchemy import insert, select, text, update
 
 import payerkit
 from payerkit.client.client import Client
 from payerkit.errors import InvalidInput
-from payerkit.onchain.currencies import token_list
 from payerkit.sandbox_controls import SandboxControls
-from payerkit.service.api_keys import load_api_keys
-from payerkit.service.database_opening import open_database
-from payerkit.service.encryption import (
-    DamagedRecord,
-    EncryptionKeys,
-    load_encryption_keys,
-    new_encryption_key,
-)
+from payerkit.service.errors import SetupError
+from payerkit.service.keys import load_api_keys
+from payerkit.service.payers import save_payer
 from payerkit.service.server import Service
-from payerkit.service.settings import Settings, SetupError
-from payerkit.service.stored_rows import Base, EventRow, PaidRow, RequestRow, VersionRow
-from payerkit.service.wallet import set_holding, set_rate
+from payerkit.service.settings import Settings
 from published import BANK_DETAILS, PAYER
-from stores import ENCRYPTION_KEY, open_store, open_worlds
+from stores import API_KEY, open_world, open_worlds
 
 ORDER = {"payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "amount": "10", "invoice_currency": "USD"}
 KEYS = {"alice": "alice-has-a-key-of-her-own", "bob": "bob-has-a-key-of-his-own"}
@@ -100,15 +90,15 @@ def test_a_link_leads_to_the_payer_of_its_world(two: tuple[Client, Client]) -> N
 
 def test_seeded_worlds_have_ids_of_their_own(tmp_path: Path) -> None:
     """Equal seeds and equal payers in two worlds get different ids: ids are unique in a database."""
-    worlds = open_worlds(tmp_path / "x.db", Settings(seed=1), "default", "other")
-    stores = [worlds.of_key(f"{name} a key for tests of stores") for name in ("default", "other")]
-    ids = [world.store.save_payer(PAYER).user_id for world in stores if world]
-    alone = open_store(tmp_path / "y.db", Settings(seed=1))
-    alone_id = alone.save_payer(PAYER).user_id
-    for store in (alone, *(world.store for world in stores[:1] if world)):
-        store.database.close()
+    opened = open_worlds(tmp_path / "x.db", Settings(seed=1), "default", "other")
+    worlds = [opened.of_key(f"{name} {API_KEY}") for name in ("default", "other")]
+    worlds.append(open_world(tmp_path / "y.db", Settings(seed=1)))
+    ids = [world.call(lambda session: save_payer(session, PAYER).user_id, write=True) for world in worlds if world]
+    for world in worlds[1:]:
+        assert world
+        world.database.close()
 
-    assert (2, ids[0]) == (len(set(ids)), alone_id)
+    assert (2, ids[0]) == (len(set(ids[:2])), ids[2])
 
 
 def test_a_world_stays_when_its_key_is_replaced(tmp_path: Path) -> None:
@@ -207,27 +197,6 @@ def test_unclear_keys_are_refused_as_an_argument(keys: dict[str, str], words: st
         payerkit.sandbox(api_keys=keys, public_url="https://box.example.com")
 
 
-def test_an_encryption_key_is_replaced(tmp_path: Path) -> None:
-    """Both are given once, the new one first; then the new one alone opens the database, and the old one no longer."""
-    old, new = new_encryption_key(), new_encryption_key()
-    for keys in ([old], [new, old], [new]):
-        database = open_database(tmp_path / "x.db", EncryptionKeys(*keys))
-        store = open_store(database)
-        store.save_payer({**PAYER, "clientUserId": keys[0]})
-        assert old == (store.find_payer(old).client_user_id)
-        database.close()
-    with pytest.raises(SetupError, match="encrypted with another key"):
-        open_database(tmp_path / "x.db", EncryptionKeys(old))
-
-
-def test_the_old_name_of_the_encryption_key_still_opens(tmp_path: Path) -> None:
-    """PAYERKIT_SANDBOX_KEY is read if the new variable is missing, with a warning that has its new name."""
-    with pytest.warns(FutureWarning, match="is now called PAYERKIT_SANDBOX_ENCRYPTION_KEY"):
-        keys = load_encryption_keys(tmp_path / "x.db", {"PAYERKIT_SANDBOX_KEY": ENCRYPTION_KEY})
-
-    assert (ENCRYPTION_KEY,) == keys.keys
-
-
 def test_nothing_personal_is_readable_in_the_file(tmp_path: Path) -> None:
     """Payers, accounts and payments are encrypted, ids and payees included."""
     with payerkit.sandbox(db=tmp_path / "x.db") as client:
@@ -238,56 +207,3 @@ def test_nothing_personal_is_readable_in_the_file(tmp_path: Path) -> None:
     sent = {*map(str, PAYER.values()), *map(str, BANK_DETAILS.values()), ORDER["payee"], ORDER["payee"].lower()}
 
     assert [] == [value for value in sent if len(value) > 5 and value.encode() in content]
-
-
-@pytest.mark.parametrize("table", ["payers", "payment_details", "payments", "ledger"])
-def test_a_record_belongs_to_its_row(tmp_path: Path, table: str) -> None:
-    """A record that was copied to another row, which needs no key, is refused there."""
-    store = open_store(tmp_path / "x.db")
-    for name in ("one", "two"):
-        store.save_payer({**PAYER, "clientUserId": name})
-        store.add_detail(name, BANK_DETAILS)
-        store.add_payment(f"01{name}", name, "0x01")
-    with store.database.write() as connection:
-        column = "number" if table == "ledger" else "id"
-        rows = Base.metadata.tables[table]
-        first = select(rows.c.sealed).where(rows.c[column] == 1).scalar_subquery()
-        connection.execute(update(rows).where(rows.c[column] > 1).values(sealed=first))
-        page = connection.scalar(text("SELECT kyc_page FROM payers WHERE id = 2"))
-        sealed = connection.scalar(text("SELECT sealed FROM payments WHERE id = 2"))
-    readings: dict[str, Callable[[], object]] = {
-        "payers": lambda: store.find_page("kyc", str(page)),
-        "payment_details": lambda: store.list_details("two", None),
-        "payments": lambda: store.database.cipher.unseal("payment 01two", sealed or b""),
-        "ledger": lambda: store.ledger_rows(0, 10),
-    }
-    with pytest.raises(DamagedRecord):
-        readings[table]()
-    store.database.close()
-
-
-def test_every_row_has_the_time_of_its_storing(tmp_path: Path) -> None:
-    """In real time, though the clock of the sandbox is far ahead."""
-    before = datetime.now(UTC)
-    store = open_store(tmp_path / "x.db")
-    store.advance(10**6)
-    store.save_payer(PAYER)
-    store.add_detail(PAYER["clientUserId"], BANK_DETAILS)
-    store.add_payment("01", "an order", "0x01")
-    currency = token_list()["fusdc-sepolia"]
-    set_rate(store, currency, "1")
-    set_holding(store, currency, {"balance": 1, "allowance": 0})
-    number, event = "0x" + 64 * "0", {"world_id": store.world_id, "sealed": b""}
-    request = {**event, "key": "x", "request_id": "01", "payment_reference": "0x01"}
-    paid = {**request, "paid_id": "1", "transaction_hash": number, "paid_at": 0.0}
-    with store.database.write() as connection:
-        connection.execute(insert(RequestRow), request)
-        connection.execute(insert(PaidRow), paid | {"invoice_currency": "USD", "payment_currency": "USD"})
-        connection.execute(insert(EventRow), {**event, "delivery_id": "1", "fired_at": 0.0})
-    tables = [each for each in Base.metadata.sorted_tables if each is not VersionRow.__table__]
-    with store.database.read() as connection:
-        times = {each.name: connection.scalars(select(each.c.created_at)).all() for each in tables}
-    store.database.close()
-
-    assert [] == [name for name, found in times.items() if not found]
-    assert all(before <= time.replace(tzinfo=UTC) <= datetime.now(UTC) for found in times.values() for time in found)

@@ -7,8 +7,7 @@ import hashlib
 import os
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -171,21 +170,12 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     *,
     seed: int | str | None = None,
     db: str | Path | None = None,
-    api_keys: Mapping[str, str] | None = None,
     port: int = 0,
-    public_url: str | None = None,
-    trusted_hosts: Sequence[str] = (),
     clock: Literal["wall", "manual"] = "wall",
-    kyc_after: float = 5.0,
-    accounts_after: float = 2.0,
-    payouts_after: float = 5.0,
-    decide_after: float | None = None,
-    kyc_required: bool = False,
-    rate_limit: int = 0,
-    live_like: bool = False,
-    fee_percent: str | int | Decimal = "0.1",
-    fee_address: str | None = None,
+    api_keys: Mapping[str, str] | None = None,
     faults: str = "",
+    live_like: bool = False,
+    **settings: Any,
 ) -> SandboxClient:
     """Start the embedded service in this process and return a client of it.
 
@@ -201,33 +191,31 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
 
     Args:
         seed: Makes ids and references the same each time; for notebooks and tests.
+        db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
+        port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
         clock: "wall" for real time. "manual" for a clock that stands still until `client.sandbox.advance(minutes=2)`;
             `client.sleep()`, and what waits with it, then advances the clock and returns at once. Several services on
             one `db` share the clock of each world.
-        db: A path, or an SQLAlchemy URL, that keeps the data; by default, it is deleted when the service ends.
         api_keys: API keys by names of your choice, such as {"alice": ..., "bob": ...}: each opens a world of its own,
             with payers, accounts, rates, wallet, clock and faults that no other key sees. The client has the first;
             others connect with `connect(client.base_url, api_key=...)`. By default, one new key; with `db`, the keys in
             PAYERKIT_SANDBOX_API_KEY (alice:KEY,bob:KEY), or the one beside or in the database.
-        port: The port to listen on; 0 for any free one. A sandbox that this process runs on the port is replaced.
-        public_url: The URL of the pages in a browser, if it differs from the listening address. It may have a path,
-            below which a proxy serves the sandbox.
-        trusted_hosts: Host names that the sandbox serves, besides `localhost` and the one in `public_url`. Any other
-            is refused, so that no web page elsewhere can read the sandbox under a name of its own.
-        kyc_after: Seconds for which an identity check is pending after the payer has submitted it.
-        accounts_after: Seconds for which new bank details are pending.
-        payouts_after: Seconds from a payment to the money at the bank.
-        decide_after: Replaces these three; 0 decides at once.
-        kyc_required: True to accept bank details only after an approved identity check; before, they are refused with
-            the code not_yet_passed_kyc_kyb.
-        rate_limit: Calls of the API per minute, 0 for no limit.
+        faults: The fault plan, see above; "" for none.
         live_like: True for the live service's limits, and `kyc_required`: 5 calls per second, more are refused with 429
             and no Retry-After; after 50 refusals within 10 s, every call is refused for 5 minutes. Limits go by real
             time; `client.sandbox.advance()` shortens them. The client keeps to 5 calls per second, as a live one does.
-        fee_percent: The protocol fee on top of each payment, in percent, as a live service has one; each payment
-            declares it in its metadata. 0 for none.
-        fee_address: The wallet that receives the fee; by default, an invented address.
-        faults: The fault plan, see above; "" for none.
+        settings: Further settings by name, which `payerkit sandbox --help` lists, too:
+            `kyc_after`, `accounts_after`, `payouts_after`: seconds until a submitted identity check or new bank details
+            are decided (5 and 2), and from a payment to the money at the bank (5). `decide_after` replaces these three;
+            0 decides at once.
+            `kyc_required`: True to accept bank details only after an approved identity check; before, they are refused
+            with the code not_yet_passed_kyc_kyb.
+            `rate_limit`: calls of the API per minute; 0 for no limit.
+            `fee_percent`: the protocol fee on top of each payment, in percent (0.1), as a live service has one; each
+            payment declares it in its metadata. 0 for none. `fee_address`: the wallet that receives it.
+            `public_url`: the URL of the pages in a browser, if it differs from the listening address. It may have a
+            path, below which a proxy serves the sandbox. Host names other than its own and `localhost` are refused, so
+            that no web page elsewhere can read the sandbox under a name of its own.
 
     Returns:
         A client of the service; `client.sandbox` has its controls.
@@ -248,19 +236,10 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
         # A throw-away sandbox has its own keys.
         environment=os.environ if db is not None else {},
         seed=seed,
-        public_url=public_url,
-        trusted_hosts=trusted_hosts,
         clock=clock,
-        kyc_after=kyc_after,
-        accounts_after=accounts_after,
-        payouts_after=payouts_after,
-        decide_after=decide_after,
-        kyc_required=kyc_required,
-        rate_limit=rate_limit,
-        live_like=live_like,
-        fee_percent=fee_percent,
-        fee_address=fee_address,
         faults=faults,
+        live_like=live_like,
+        **settings,
     )
     service.start()
     client = SandboxClient(service, seed=seed, clock=clock, rate=DEFAULT_RATE if live_like else None)
@@ -287,8 +266,9 @@ def open_service(
     Raises InvalidInput for what cannot start, and ImportError without the extra `payerkit[sandbox]`.
     """
     try:
-        from payerkit.service.server import Service  # noqa: PLC0415 - the sandbox is an extra
-        from payerkit.service.settings import Settings, SetupError  # noqa: PLC0415
+        from payerkit.service.errors import SetupError  # noqa: PLC0415 - the sandbox is an extra
+        from payerkit.service.server import Service  # noqa: PLC0415
+        from payerkit.service.settings import Settings  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ImportError(f"The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.") from error
     try:

@@ -1,101 +1,93 @@
-"""How many accounts a second two processes store in one database, against one process with as many threads.
+"""What a call to the sandbox costs, in CPU time, against one to an application that reads the body and does nothing.
 
-Without HTTP, whose work would hide that of the database; on PostgreSQL, and printed for SQLite, which has one writer.
+Without a server, whose work is the same for both; on SQLite.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import asyncio
+import json
 import sys
-import threading
 import time
-from multiprocessing.connection import Connection
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from fastapi import FastAPI
 from rounds import ratios, report
 
-from postgres_server import find_initdb, running_postgres
-from published import BANK_DETAILS, PAYER
-from stores import open_store
+from payerkit.service.app import create_app
+from payerkit.service.payers import AgreementResponse, PayerRequest
+from payerkit.service.settings import Settings
+from published import ORDER, PAYER
+from stores import API_KEY, open_worlds
 
-THREADS, SECONDS, ROUNDS = 8, 1.0, 5
-
-
-def write(url: str, pipe: Connection, processes: int) -> None:
-    """Store accounts whenever told to; say how many in a second."""
-    store = open_store(url)
-    payer = {**PAYER, "clientUserId": f"user-{pipe.recv()}"}
-    store.save_payer(payer)
-    pipe.send(0.0)
-    while pipe.recv():
-        counts, end = [0] * (THREADS // processes), time.perf_counter() + SECONDS
-
-        def work(worker: int, counts: list[int] = counts, end: float = end) -> None:
-            while time.perf_counter() < end:
-                store.add_detail(payer["clientUserId"], BANK_DETAILS)
-                counts[worker] += 1
-
-        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(len(counts))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        pipe.send(sum(counts) / SECONDS)
-    store.database.close()
+CALLS, ROUNDS = 100, 9
+GATES = {"POST /v2/payer": 12.0, "GET /v2/payer/user-123": 6.0, "POST /v1/pay": 20.0}
+"""How many times the CPU of an application that does nothing a call may cost."""
 
 
-class Writers:
-    """Processes that write to one database."""
+def idle_app() -> FastAPI:
+    """Return an application with one call, which reads its body as the sandbox does."""
+    app = FastAPI()
 
-    def __init__(self, url: str, processes: int) -> None:
-        self._pipes, self._processes, self.rates = [], [], list[float]()
-        for number in range(processes):
-            here, there = multiprocessing.Pipe()
-            process = multiprocessing.get_context("spawn").Process(target=write, args=(url, there, processes))
-            process.start()
-            here.send(f"{processes}-{number}")
-            here.recv()
-            self._pipes.append(here)
-            self._processes.append(process)
+    @app.post("/v2/payer")
+    async def post_payer(body: PayerRequest) -> AgreementResponse:
+        return {"success": bool(body)}
 
-    def seconds_a_write(self) -> float:
-        """Let all of them write for a while; return the seconds of one write."""
-        for pipe in self._pipes:
-            pipe.send(True)
-        self.rates.append(sum(pipe.recv() for pipe in self._pipes))
-        return 1 / self.rates[-1]
-
-    def end(self) -> None:
-        """End the processes."""
-        for pipe in self._pipes:
-            pipe.send(False)
-        for process in self._processes:
-            process.join()
+    return app
 
 
-def compare(name: str, url: str, gate: float) -> bool:
-    """Print the ratio of two processes to one and what each stores; return whether it passes."""
-    one, two = Writers(url, 1), Writers(url, 2)
-    found = ratios(two.seconds_a_write, one.seconds_a_write, rounds=ROUNDS)
-    one.end()
-    two.end()
-    print(f"{name}: {max(one.rates):.0f} accounts a second with one process, {max(two.rates):.0f} with two")
-    return report(f"{name}: a write with two processes", found, gate=gate)
+def caller(app: Any, method: str, path: str, body: Callable[[int], Any]) -> Callable[[], float]:
+    """Return a function that makes some calls and returns the CPU seconds that they took."""
+    headers = [(b"x-api-key", f"default {API_KEY}".encode()), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope |= {"headers": headers, "server": ("127.0.0.1", 80), "scheme": "http", "http_version": "1.1"}
+    number = 0
+
+    async def call(content: bytes) -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": content, "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            assert message.get("status", 200) < 300
+
+        await app(dict(scope), receive, send)
+
+    async def run() -> float:
+        nonlocal number
+        contents = [json.dumps(body(number + place)).encode() for place in range(CALLS)]
+        number += CALLS
+        start = time.process_time()
+        for content in contents:
+            await call(content)
+        return time.process_time() - start
+
+    return lambda: asyncio.run(run())
 
 
 def main() -> int:
-    """Print the ratios; return 1 if the gate is missed, 0 with a word if there is no PostgreSQL."""
+    """Print the ratios; return 1 if a gate is missed."""
     with TemporaryDirectory() as folder:
-        compare("SQLite", f"{folder}/sandbox.db", float("inf"))
-    initdb = find_initdb()
-    if initdb is None:
-        print("PostgreSQL is not installed (Debian: postgresql)")
-        return 0
-    with running_postgres(initdb) as url:
-        return 0 if compare("PostgreSQL", url, 1.0) else 1
+        worlds = open_worlds(f"{folder}/sandbox.db", Settings(seed=1))
+        app = create_app(worlds, worlds.of_key(f"default {API_KEY}").settings)  # type: ignore[union-attr]
+        bodies: dict[str, Callable[[int], Any]] = {
+            "POST /v2/payer": lambda number: {**PAYER, "clientUserId": f"user-{number}"},
+            "GET /v2/payer/user-123": lambda _: None,
+            "POST /v1/pay": lambda _: ORDER,
+        }
+        caller(app, "POST", "/v2/payer", lambda _: PAYER)()
+        idle = caller(idle_app(), "POST", "/v2/payer", lambda _: PAYER)
+        passed = []
+        for name, gate in GATES.items():
+            method, path = name.split()
+            found = ratios(caller(app, method, path, bodies[name]), idle, rounds=ROUNDS)
+            passed.append(report(name, found, gate=gate))
+        worlds.database.close()
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":

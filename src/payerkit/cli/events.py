@@ -25,8 +25,8 @@ def run(options: Namespace) -> int:
     try:
         import uvicorn  # noqa: PLC0415
 
+        from payerkit.service.errors import SetupError  # noqa: PLC0415
         from payerkit.service.server import listen, uvicorn_config  # noqa: PLC0415
-        from payerkit.service.settings import SetupError  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ImportError(f"Receiving events needs {error.name}: pip install 'payerkit[sandbox]'.") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -48,9 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands."""
+    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands.
+
+    add_later: adds the command's options when it is chosen.
+    """
+
+    add_later: Callable[[argparse.ArgumentParser], None] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.add_later is not None:
+            self.add_later(self)
+            self.add_later = None
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -69,7 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser
     _add_lab(add("lab", help="open the notebooks in JupyterLab", description=_LAB))
     add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
-    _add_sandbox(add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES))
+    sandbox = add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES)
+    sandbox.add_later = _add_sandbox
     _add_onboard(add("onboard", help="send a table of payers and bank details, or resume a run", description=_ONBOARD))
     _add_events(add("events", help="receive what the service reports by itself", description=_EVENTS))
     _add_inspect(add("inspect", help="show and check the transactions of a saved payment", description=_INSPECT))
@@ -93,102 +102,18 @@ _SANDBOX = "Run a sandbox of the payer API until you press Ctrl+C. Several peopl
 _SANDBOX_VARIABLES = """Keys are taken from environment variables only. PAYERKIT_SANDBOX_API_KEY holds the API key, or
 several with the names of their worlds, alice:KEY,bob:KEY: each key opens a world with data of its own. Without the
 variable, a new key is made. PAYERKIT_SANDBOX_ENCRYPTION_KEY holds the key that encrypts the data; without it, a new one
-is kept beside a SQLite file, and any other database is refused. To replace it, start once with NEW,OLD, and from then
-on with NEW. The options up to --log-level have variables, too, such as PAYERKIT_SANDBOX_PORT, and
-PAYERKIT_SANDBOX_TRUSTED_HOSTS for several names with commas; an option wins over its variable."""
+is kept beside a SQLite file, and any other database is refused. The options up to --faults have variables, too, such as
+PAYERKIT_SANDBOX_PORT; an option wins over its variable."""
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--port", type=int, help="port to listen on (default: 8765; 0: any free port)")
-    add(
-        "--host",
-        help="address to listen on (default: 127.0.0.1, this machine only); the sandbox speaks plain http, so other "
-        "machines should reach it through a proxy with TLS",
-    )
-    add(
-        "--db",
-        help="keep the data in this SQLite file or SQLAlchemy URL (default: delete it at the end); give a database "
-        "password in PGPASSWORD",
-    )
-    add(
-        "--public-url",
-        metavar="URL",
-        help="URL of the sandbox in a browser, if it differs from the listening address; it may have a path, below "
-        "which a proxy serves the sandbox",
-    )
-    add(
-        "--trusted-host",
-        action="append",
-        dest="trusted_hosts",
-        metavar="NAME",
-        help="a host name that the sandbox serves, besides localhost and that in --public-url; may be repeated",
-    )
-    add("--seed", help="make ids reproducible, for notebooks and tests")
-    add(
-        "--clock",
-        choices=["wall", "manual"],
-        help="wall: real time (default); manual: a clock that stands still until POST /sandbox/clock/advance",
-    )
-    add(
-        "--kyc-after",
-        type=float,
-        metavar="SECONDS",
-        help="seconds until a submitted identity check is decided (default: 5)",
-    )
-    add(
-        "--accounts-after",
-        type=float,
-        metavar="SECONDS",
-        help="seconds until new bank details are decided (default: 2)",
-    )
-    add(
-        "--payouts-after",
-        type=float,
-        metavar="SECONDS",
-        help="seconds from a payment to the money at the bank (default: 5)",
-    )
-    add("--decide-after", type=float, metavar="SECONDS", help="replaces these three; 0 decides at once")
-    add(
-        "--kyc-required",
-        action="store_true",
-        default=None,
-        help="accept bank details only after an approved identity check",
-    )
-    add("--rate-limit", type=int, metavar="N", help="calls allowed per minute (default: 0, no limit)")
-    add(
-        "--live-like",
-        action="store_true",
-        default=None,
-        help="limit calls as the live service does, to 5 a second, and require an approved identity check",
-    )
-    add(
-        "--fee-percent",
-        metavar="P",
-        help="protocol fee on top of each payment, in percent (default: 0.1; 0: none)",
-    )
-    add("--fee-address", metavar="0x...", help="wallet that receives the fee (default: an invented address)")
-    add(
-        "--faults",
-        metavar="PLAN",
-        help='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%%"',
-    )
-    add(
-        "--log-level",
-        choices=["debug", "info", "warning", "error"],
-        help="info: one line of JSON on standard error for each call (default), without personal data; warning: only "
-        "what goes wrong",
-    )
-    add(
-        "--reset",
-        action="store_true",
-        help="delete the data of all worlds in --db, and copies of the file from before upgrades, but no keys; then "
-        "start; asks first",
-    )
-    add("--yes", action="store_true", help="with --reset: do not ask")
-    add(
-        "--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit"
-    )
+    """Add the options of the sandbox's settings, which are part of an extra."""
+    try:
+        from payerkit.cli.sandbox import add_options  # noqa: PLC0415 - loaded for this command alone
+
+        add_options(parser)
+    except ModuleNotFoundError as error:
+        parser.exit(1, f"payerkit sandbox: The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.\n")
 
 
 _DURABLE = """after a power cut or a crash of the operating system, the last moments of the journal may be missing; with

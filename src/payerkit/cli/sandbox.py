@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from contextlib import closing
+from typing import get_args
 
 from payerkit.connection import BASE_URL, open_service
 from payerkit.errors import InvalidInput
@@ -15,26 +17,57 @@ from payerkit.wire import is_loopback
 from payerkit.wording import count_of, listed
 
 
+def add_options(parser: ArgumentParser) -> None:
+    """Add an option for each setting, whose description and default are its help, and those that do something once."""
+    from payerkit.service.settings import CommandSettings, Settings  # noqa: PLC0415 - the sandbox is an extra
+
+    fields = CommandSettings.model_fields
+    for name in sorted(fields, key=lambda each: each in Settings.model_fields):
+        field, flag = fields[name], f"--{name.replace('_', '-')}"
+        words = f"{field.description}".replace("%", "%%")
+        if field.annotation is bool:
+            parser.add_argument(flag, action="store_true", default=None, help=words)
+            continue
+        words += f" (default: {field.default})" if field.default not in {None, ""} else ""
+        extra = field.json_schema_extra
+        metavar = extra.get("metavar") if isinstance(extra, dict) else None
+        choices = None if name != "clock" else get_args(field.annotation)
+        parser.add_argument(
+            flag, metavar=None if choices else str(metavar or name.upper()), choices=choices, help=words
+        )
+    parser.add_argument(
+        "--reset",
+        action="store_true",
+        help="delete the data of all worlds in --db, but no keys; then start; asks first",
+    )
+    parser.add_argument("--yes", action="store_true", help="with --reset: do not ask")
+    parser.add_argument(
+        "--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit"
+    )
+
+
 def run(arguments: Namespace) -> int:
     """Run the sandbox and print how to reach it, after a reset if asked for; or print a new encryption key."""
     # Imported here: the sandbox is an extra.
-    from payerkit.cli.sandbox_options import read_options  # noqa: PLC0415
-    from payerkit.service.api_keys import API_KEY_VARIABLE  # noqa: PLC0415
-    from payerkit.service.call_log import log_to_stderr  # noqa: PLC0415
-    from payerkit.service.encryption import new_encryption_key  # noqa: PLC0415
+    from payerkit.service.errors import SetupError  # noqa: PLC0415
+    from payerkit.service.keys import API_KEY_VARIABLE, new_encryption_key  # noqa: PLC0415
+    from payerkit.service.settings import CommandSettings  # noqa: PLC0415
 
     if arguments.new_key:
         print(new_encryption_key())
         return 0
-    options = read_options(vars(arguments))
-    log_to_stderr(options.log_level)
+    try:
+        options = CommandSettings.read(vars(arguments))
+    except SetupError as error:
+        raise InvalidInput(str(error)) from None
+    logging.basicConfig(level=logging.WARNING)
     if os.environ.get(API_KEY) and not os.environ.get(API_KEY_VARIABLE):
         warning = f"{API_KEY} is not used here: it may be a live service's key. Set {API_KEY_VARIABLE} to choose a key."
         print(warning, file=sys.stderr)
     if arguments.reset and not _reset(options.db, (options.host, options.port), is_agreed=arguments.yes):
         return 1
     service = open_service(
-        db=options.db, host=options.host, port=options.port, environment=os.environ, **options.service_settings
+        db=options.db, host=options.host, port=options.port, environment=os.environ, **options.of_service
     )
     is_given = bool(os.environ.get(API_KEY_VARIABLE))
     key = f"the value of {API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
@@ -62,13 +95,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool:
-    """Delete the data in a database, and older copies of it, if the user agrees; return True if it was deleted."""
-    from payerkit.service.database_opening import (  # noqa: PLC0415 - the sandbox is an extra
-        copies_before_upgrades,
-        open_existing,
-    )
+    """Delete the data in a database, if the user agrees; return True if it was deleted."""
+    from payerkit.service.database import open_existing  # noqa: PLC0415 - the sandbox is an extra
+    from payerkit.service.errors import SetupError  # noqa: PLC0415
     from payerkit.service.server import check_address  # noqa: PLC0415
-    from payerkit.service.settings import SetupError  # noqa: PLC0415
 
     if db is None:
         raise InvalidInput("--reset: name the database with --db. Without one, the data is deleted at the end anyway.")
@@ -78,15 +108,12 @@ def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool
         check_address(*address)  # a sandbox that runs there may be serving this very database
         with closing(open_existing(db, os.environ)) as stored:
             counts = stored.count_rows()
-            nouns = {"payers": "payer", "payment_details": "account", "payments": "payment"}
-            copies = copies_before_upgrades(db)
-            what = listed([*(count_of(counts[table], noun) for table, noun in nouns.items()), *map(str, copies)])
+            nouns = {"payers": "payer", "accounts": "account", "bills": "payment"}
+            what = listed([count_of(counts[table], noun) for table, noun in nouns.items()])
             if not is_agreed and input(f"Delete {what} for good? [y/N] ").strip().lower() not in {"y", "yes"}:
                 print("Nothing was deleted.")
                 return False
             stored.delete_everything()
-            for copy in copies:
-                copy.unlink()
     except SetupError as error:
         problem = InvalidInput(f"{error} Nothing was deleted.")
     else:

@@ -1,12 +1,17 @@
-"""The application: routes, exception handlers, and the middleware around them."""
+"""The application: routes, exception handlers, the OpenAPI document, and the middleware around them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from functools import cache, partial
+from importlib.resources import files
 from typing import Any
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
+from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,14 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from payerkit.service import health, pages, payout_routes, routes, sandbox_routes
-from payerkit.service.call_log import CALL_RECORD
-from payerkit.service.database_failures import CommitFailed, handle_database_failure, handle_failed_commit
-from payerkit.service.document import create_document
-from payerkit.service.errors import Problem, handle_exception, handle_validation_error
+from payerkit.service import accounts, pages, pay, payers, payments, payouts
+from payerkit.service.database import LOGGER, describe, problem_of
+from payerkit.service.errors import ErrorResponse, Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
-from payerkit.service.worlds import Worlds
+from payerkit.service.world import Worlds
 
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
@@ -29,48 +32,40 @@ states and faults, and read a ledger of everything that was stored. Each API key
 rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
 _ROUTERS = (
-    routes.router,
-    payout_routes.router,
-    sandbox_routes.router,
-    payout_routes.controls,
-    health.router,
+    *(payers.router, accounts.router, pay.router, payouts.router, payments.router),
+    *pages.CONTROLS,
     pages.router,
 )
 
 
-def create_app(worlds: Worlds, settings: Settings) -> ASGIApp:
+def create_app(worlds: Worlds, settings: Settings, *, host: str = "localhost") -> ASGIApp:
     """Return the service on a database; the API key of a request opens one of its worlds."""
-    checks = health.Health(worlds)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"] = {"settings": settings, "worlds": worlds, "health": checks, **scope.get("state", {})}
-        try:
-            await _create_routes()(scope, receive, send)
-        finally:
-            scope[CALL_RECORD].route = getattr(scope.get("route"), "path_format", None)
+        state = {**scope.get("state", {}), "settings": settings, "worlds": worlds}
+        await _create_routes()({**scope, "state": state}, receive, send)
 
     # The outermost layer, so that responses to failures carry the sandbox's header, too.
-    return RequestGuard(serve, worlds, settings)
+    return RequestGuard(serve, worlds, settings, host=host)
 
 
 @cache
 def _create_routes() -> ASGIApp:
-    """Return the routes of every service; each request brings its own store.
+    """Return the routes of every service; each request brings its own world.
 
-    Created once: FastAPI keeps references to an application for good, so one per sandbox would leak its store.
+    Created once: FastAPI keeps references to an application for good, so one per sandbox would leak its database.
     """
     app = FastAPIOffline(
         title="payerkit sandbox", version="1", description=_DESCRIPTION, redoc_url=None, redirect_slashes=False
     )
     for router in _ROUTERS:
         app.include_router(router)
-    app.openapi = partial(create_document, app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
+    app.openapi = partial(_create_document, app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
     handlers: dict[Any, Any] = {
         HTTPException: handle_exception,
         405: _handle_wrong_method,
         RequestValidationError: handle_validation_error,
-        SQLAlchemyError: handle_database_failure,
-        CommitFailed: handle_failed_commit,
+        SQLAlchemyError: _handle_database_failure,
         pages.PageNotFound: pages.handle_page_not_found,
         Problem: handle_exception,
         Exception: handle_exception,
@@ -90,3 +85,40 @@ async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
     )
     allowed = {method for methods in matching for method in methods}
     return Problem(405, "Method Not Allowed").response({"Allow": ", ".join(sorted(allowed))})
+
+
+async def _handle_database_failure(_request: Request, error: Exception) -> Response:
+    """Respond to a failure before COMMIT; the log names the cause."""
+    assert isinstance(error, SQLAlchemyError)  # noqa: S101 - registered for it alone
+    LOGGER.error("database: %s", describe(error))
+    return problem_of(error).response()
+
+
+def _create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return FastAPI's document with the schema of errors and the published examples.
+
+    The status 422, which FastAPI adds, is left out: invalid fields get 400.
+    """
+    if app.openapi_schema is None:
+        document = create()
+        examples = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
+        for operation in (each for path in document["paths"].values() for each in path.values()):
+            operation["responses"].pop("422", None)
+            _add_examples(operation, examples.get(operation["operationId"].removesuffix("_v2"), {}))
+        schemas = document["components"]["schemas"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        schema = TypeAdapter(ErrorResponse).json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(schema.pop("$defs"))
+        schemas["ErrorResponse"] = schema
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _add_examples(operation: dict[str, Any], examples: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add examples of the body and of the response. FastAPI would leave out the null members of those it is given."""
+    success = next(each for status, each in operation["responses"].items() if status.startswith("2"))
+    for kind, described in (("requests", operation.get("requestBody")), ("responses", success)):
+        if described and kind in examples:
+            values = {name: {"value": value} for name, value in examples[kind].items()}
+            described["content"]["application/json"]["examples"] = values

@@ -1,138 +1,333 @@
-"""A database, SQLite or any other that SQLAlchemy supports: its transactions, and the values about it as a whole."""
+"""A database, SQLite or PostgreSQL: how it is opened and created, its transactions, and what its failures mean."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+import asyncio
+import logging
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, RootTransaction, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
 
-from payerkit.service.database_failures import CommitFailed
-from payerkit.service.encryption import EncryptionKeys, RecordCipher, new_encryption_key
-from payerkit.service.errors import Problem
-from payerkit.service.stored_rows import Base, MetaRow, VersionRow, WorldRow
+from payerkit.service.errors import Problem, SetupError
+from payerkit.service.keys import Seal, load_seal, new_api_key
+from payerkit.service.tables import VERSION, Base, SandboxRow, WorldRow
 
 T = TypeVar("T")
 
-IS_WRITE = "payerkit_write"
-"""Execution option of a transaction that writes: on SQLite it takes the write lock when it begins."""
+LOGGER = logging.getLogger("payerkit.sandbox")
+"""The logger of failures. The process that runs the sandbox sets it up."""
 
 LOCK_SECONDS = 10.0
-"""How long a write waits for those before it."""
+"""How long a call waits for those before it."""
 
-_ATTEMPTS = 100
-"""How often a write is tried that conflicts with others."""
+_STATEMENT_SECONDS = 20.0
+"""How long a statement may take on PostgreSQL, and how long a transaction may be idle."""
+
+_START_LOCK = 7_209_318
+"""PostgreSQL's advisory lock under which the tables are created: an arbitrary number."""
 
 
 class Database:
-    """An open database: its transactions, and the cipher of its records."""
+    """An open database.
 
-    def __init__(self, engine: Engine, keys: EncryptionKeys) -> None:
-        self._engine = engine
-        # SQLite has one writer: its own lock would be polled, and time out under load.
-        self._write_lock = threading.Lock() if engine.dialect.name == "sqlite" else None
-        self.cipher = self._open_cipher(keys)
+    A transaction on SQLite takes less time than the way to a thread and back, so it runs where it is asked for, unless
+    another process has the lock. All others run in threads: those that write apart from those that only read, so that
+    no stuck write holds up a read.
+    """
+
+    def __init__(self, engine: Engine, seal: Seal) -> None:
+        self.engine = engine
+        self.seal = seal
+        self.is_sqlite = engine.dialect.name == "sqlite"
+        self._readers, self._writers = ThreadPoolExecutor(8), ThreadPoolExecutor(1 if self.is_sqlite else 16)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._engine.dispose()
+        """Close the connections; a transaction that runs comes to its end by itself."""
+        for threads in (self._readers, self._writers):
+            threads.shutdown(wait=False, cancel_futures=True)
+        self.engine.dispose()
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Give a transaction that only reads."""
-        with self._engine.connect() as connection, connection.begin():
-            yield connection
+    async def run(self, work: Callable[[float], T], *, write: bool) -> T:
+        """Return the result of work, which is given the seconds that it may wait for a lock of another process.
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Give a transaction that writes. Encrypt and encode before it begins: other writes may wait while it lasts.
-
-        Raises Problem (503) if others hold the lock for too long, and CommitFailed.
+        Raises Problem (503) if those before it take too long.
         """
-        if self._write_lock is not None and not self._write_lock.acquire(timeout=LOCK_SECONDS):
-            raise _busy()
-        try:
-            connected = self._engine.connect().execution_options(**{IS_WRITE: True})
-            with connected as connection, connection.begin() as transaction:
-                yield connection
-                _commit(transaction)
-        finally:
-            if self._write_lock is not None:
-                self._write_lock.release()
-
-    def retry_conflicts(self, attempt: Callable[[], T]) -> T:
-        """Return the result of a write; repeat it while it conflicts with another one, such as one with the same id.
-
-        Raises Problem (503) if that does not end.
-        """
-        for _ in range(_ATTEMPTS):
+        if self.is_sqlite:
             try:
-                return attempt()
-            except IntegrityError:
-                continue
-        raise _busy()
+                return work(0.0)
+            except OperationalError as error:
+                if not _error_name(error).startswith("SQLITE_BUSY"):
+                    raise
+        last = time.monotonic() + LOCK_SECONDS
 
-    def get_or_add(self, **values: str) -> dict[str, str]:
-        """Return the values about the database under these names; store the given ones where they are missing."""
+        def start() -> T:
+            if time.monotonic() > last:
+                raise _unavailable()
+            return work(LOCK_SECONDS)
 
-        def attempt() -> dict[str, str]:
-            with self.read() as connection:
-                stored = _read_meta(connection, values)
-            if new := values.keys() - stored.keys():
-                with self.write() as connection:
-                    connection.execute(insert(MetaRow), [{"name": name, "value": values[name]} for name in new])
-            return values | stored
+        return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
 
-        return self.retry_conflicts(attempt)
+    @contextmanager
+    def transaction(self, *, write: bool, wait: float | None = None) -> Iterator[Connection]:
+        """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown.
 
-    def get_or_add_sealed(self, name: str, value: str) -> str:
-        """Return the encrypted value under a name; the first call stores the given one."""
-        row = f"meta {name}"
-        stored = self.get_or_add(**{name: self.cipher.seal(row, {name: value}).decode()})
-        return str(self.cipher.unseal(row, stored[name].encode())[name])
+        wait: how many seconds it may wait for a lock; by default, LOCK_SECONDS.
+        """
+        with self.engine.connect() as connection, connection.begin() as transaction:
+            if self.is_sqlite:
+                driver: Any = connection.connection.driver_connection
+                driver.execute(f"PRAGMA busy_timeout={int((LOCK_SECONDS if wait is None else wait) * 1000)}")
+                # A deferred transaction that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            yield connection
+            try:
+                transaction.commit()
+            except SQLAlchemyError as error:
+                if self.is_sqlite or problem_of(error).status == 507:
+                    raise  # nothing was stored
+                LOGGER.error("database commit: %s", describe(error))  # noqa: TRY400 - a traceback would have values
+                message = "The database failed while storing this: see what is stored before you call again"
+                raise Problem(500, message) from error
+
+    def sandbox_row(self, clock: str) -> SandboxRow:
+        """Return the row of the database as a whole, with the kind of clock of the first service on it."""
+        with self.transaction(write=True) as connection:
+            connection.execute(update(SandboxRow).where(SandboxRow.clock.is_(None)).values(clock=clock))
+            return Session(connection).scalars(select(SandboxRow)).one()
+
+    def find_or_add_world(self, name: str) -> int:
+        """Return the id of a world; add the world if it is new."""
+        with self.transaction(write=True) as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+            found = connection.scalar(select(WorldRow.id).where(WorldRow.name == name))
+            if found is None:
+                found = connection.scalar(insert(WorldRow).values(name=name).returning(WorldRow.id))
+            return int(found or 0)
 
     def count_rows(self) -> dict[str, int]:
         """Return the number of rows of each table."""
-        with self.read() as connection:
-            return {
-                name: connection.scalar(select(func.count()).select_from(table)) or 0
-                for name, table in Base.metadata.tables.items()
-            }
+        with self.transaction(write=False) as connection:
+            tables = Base.metadata.tables.values()
+            return {each.name: connection.scalar(select(func.count()).select_from(each)) or 0 for each in tables}
 
     def delete_everything(self) -> None:
-        """Delete the data of all worlds, the identity and the kind of clock; keys and names of worlds stay."""
-        with self.write() as connection:
+        """Delete the data of all worlds and the kind of clock, and change the identity; keys and worlds stay."""
+        with self.transaction(write=True) as connection:
             for table in reversed(Base.metadata.sorted_tables):
-                if table.name not in {"worlds", "meta", VersionRow.__tablename__}:
+                if table.name not in {SandboxRow.__tablename__, WorldRow.__tablename__}:
                     connection.execute(delete(table))
             connection.execute(update(WorldRow).values(advanced=0.0))
-            connection.execute(delete(MetaRow).where(MetaRow.name.in_(["identity", "clock"])))
-
-    def _open_cipher(self, keys: EncryptionKeys) -> RecordCipher:
-        """Return the cipher of the data key, which a new database is given here."""
-        data_key = keys.unwrap(self.get_or_add(data_key=keys.wrap(new_encryption_key()))["data_key"])
-        if len(keys.keys) > 1:  # the first may be new: with the data key encrypted by it, the others can be left out
-            with self.write() as connection:
-                wrapped = update(MetaRow).where(MetaRow.name == "data_key").values(value=keys.wrap(data_key))
-                connection.execute(wrapped)
-        return RecordCipher(data_key)
+            connection.execute(update(SandboxRow).values(identity=_new_identity(), clock=None))
 
 
-def _commit(transaction: RootTransaction) -> None:
-    """Commit a write. Raises CommitFailed if the database fails."""
+def open_database(db: str | Path, seal: Seal) -> Database:
+    """Return a database with its tables. Raises SetupError if it cannot be opened, or is of another version or key."""
+    file = sqlite_file(db)
+    # Whatever fails, the stack closes what is open by then.
+    with ExitStack() as resources, explained_start():
+        if file is not None and file.parent.is_dir():
+            file.touch(mode=0o600)  # SQLite would create it readable by everybody
+        database = Database(_create_engine(_parse_url(db), seal), seal)
+        resources.callback(database.close)
+        _prepare_tables(database)
+        resources.pop_all()
+        return database
+
+
+def open_existing(db: str | Path, environment: Mapping[str, str]) -> Database:
+    """Return a database with the key that the environment has, or the file beside it. Raises SetupError as above.
+
+    A SQLite file that does not exist is not created, but refused.
+    """
+    file = sqlite_file(db)
+    if file is not None and not file.exists():
+        raise SetupError(f"db: {file} does not exist.")
+    return open_database(db, load_seal(file, environment))
+
+
+def sqlite_file(db: str | Path) -> Path | None:
+    """Return the file of a database given as a path or an SQLite URL; None for any other database.
+
+    Raises SetupError for anything else, and for a database in memory, of which each thread would see its own.
+    """
+    url = _parse_url(db)
+    if url.get_backend_name() != "sqlite":
+        return None
+    name = url.database or ""
+    file = Path(name)
+    is_in_memory = ":memory:" in name or url.query.get("mode") == "memory"
+    with explained_start():
+        if not name or is_in_memory or "\0" in name or file.is_dir():
+            raise SetupError("db: expected a file; leave db out for a temporary database.")
+        file.exists()  # fails if a folder may not be read, or the name is too long
+    return file
+
+
+@contextmanager
+def explained_start() -> Iterator[None]:
+    """Turn what fails in the block into a SetupError that says why the service cannot start."""
     try:
-        transaction.commit()
+        yield
+    except ModuleNotFoundError as error:
+        raise _missing_driver(error) from None
     except SQLAlchemyError as error:
-        raise CommitFailed from error
+        raise SetupError(f"db: cannot open the database: {describe(error)}") from None
+    except (Problem, OSError) as error:
+        raise SetupError(f"db: cannot open the database: {getattr(error, 'strerror', error)}") from None
 
 
-def _busy() -> Problem:
-    return Problem(503, "The database is busy; nothing was stored", headers={"Retry-After": "1"})
+def problem_of(error: Exception) -> Problem:
+    """Return the response to a failure before COMMIT, or of SQLite's: nothing was stored."""
+    name = _error_name(error)
+    if name in {"SQLITE_FULL", "DiskFull"}:
+        return Problem(507, "The disk of the sandbox's database is full; nothing was stored")
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    # SQLITE_ERROR is a statement that does not fit the tables, for which other databases have an error of their own.
+    if isinstance(error, PoolTimeout) or is_lost or (isinstance(error, OperationalError) and name != "SQLITE_ERROR"):
+        return _unavailable()
+    return Problem(500, "The sandbox failed; see its log")
 
 
-def _read_meta(connection: Connection, names: Iterable[str]) -> dict[str, str]:
-    rows = connection.execute(select(MetaRow.name, MetaRow.value).where(MetaRow.name.in_(list(names))))
-    return {row.name: row.value for row in rows}
+def _error_name(error: Exception) -> str:
+    """Return the name of a driver's error: SQLite's result code, or the class of psycopg's error."""
+    cause: Any = getattr(error, "orig", None)
+    return str(getattr(cause, "sqlite_errorname", None) or type(cause).__name__)
+
+
+def describe(error: SQLAlchemyError) -> str:
+    """Return the cause for the log: the driver's message, without the values of the statement."""
+    cause: Any = getattr(error, "orig", None) or error
+    primary = getattr(getattr(cause, "diag", None), "message_primary", None)
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    # Without a state, psycopg's OperationalError is of the connection, and so knows of no statement.
+    has_values = hasattr(cause, "diag") and (code or type(cause).__name__ != "OperationalError")
+    words = primary or ("" if has_values else str(cause).partition("\n")[0])
+    return " ".join(str(part) for part in (type(cause).__name__, code, words) if part)
+
+
+def _unavailable() -> Problem:
+    message = "The database cannot be reached, or is busy; nothing was stored"
+    return Problem(503, message, headers={"Retry-After": "1"})
+
+
+def _create_engine(url: URL, seal: Seal) -> Engine:
+    """Return an engine with a limit on each wait: for a connection, for a lock, for a statement."""
+    options: dict[str, Any] = {"pool_size": 10, "max_overflow": 20, "pool_timeout": LOCK_SECONDS}
+    if url.get_backend_name() == "postgresql":
+        limits = {"statement_timeout": _STATEMENT_SECONDS, "lock_timeout": LOCK_SECONDS}
+        limits["idle_in_transaction_session_timeout"] = _STATEMENT_SECONDS
+        settings = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
+        defaults: dict[str, Any] = {"connect_timeout": 5, "options": settings}
+        # If the network is gone, not even an end arrives; TCP by itself waits for a quarter of an hour, or for good.
+        defaults |= {"tcp_user_timeout": int(_STATEMENT_SECONDS * 1000), "keepalives_idle": 10}
+        options["connect_args"] = {name: value for name, value in defaults.items() if name not in url.query}
+        options["pool_pre_ping"] = True  # a connection that broke while it was idle is replaced
+    engine = create_engine(url, hide_parameters=True, **options)
+    engine.dialect.seal = seal  # type: ignore[attr-defined]  # where the type Encrypted finds it
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # None, so that Database begins transactions: sqlite3 begins them itself, but only before the first write.
+    connection.isolation_level = None
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _prepare_tables(database: Database) -> None:
+    """Create the tables in a new database. Raises SetupError, and changes nothing, for one of another version.
+
+    If several services start at once, one of them does this, and the others wait for it. A failure changes nothing.
+    """
+    with database.transaction(write=False) as connection:
+        if _is_prepared(connection):
+            return
+    if database.is_sqlite:
+        _use_write_ahead_log(database.engine)
+    with database.transaction(write=True) as connection:
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+        if not _is_prepared(connection):
+            Base.metadata.create_all(connection, checkfirst=False)
+            row = {"version": VERSION, "api_key": new_api_key(), "identity": _new_identity()}
+            connection.execute(insert(SandboxRow), row)
+
+
+def _is_prepared(connection: Connection) -> bool:
+    """Return True if the tables are there, and False in a new database. Raises SetupError for any others."""
+    names = set(inspect(connection).get_table_names())
+    if not names & set(Base.metadata.tables):
+        return False
+    version = connection.scalar(text("SELECT version FROM sandbox")) if SandboxRow.__tablename__ in names else None
+    if version == VERSION:
+        return connection.scalar(select(SandboxRow.api_key)) is not None  # which fails with another encryption key
+    raise SetupError("db: the database is of another version of payerkit; use that version, or another database.")
+
+
+def _use_write_ahead_log(engine: Engine) -> None:
+    """Let readers of a SQLite file not wait for its writer; repeat this while other services that start do the same."""
+    last = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            with engine.connect() as connection:
+                driver: Any = connection.connection.driver_connection
+                driver.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # Each of two that change the mode has read before, so SQLite fails one at once, lest they deadlock.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise SetupError(f"db: cannot open the database: {error}") from None
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _new_identity() -> str:
+    return str(uuid.uuid4())
+
+
+def _parse_url(db: str | Path) -> URL:
+    if not isinstance(db, str | Path):
+        raise SetupError("db: expected a path or an SQLAlchemy URL.")
+    if isinstance(db, Path) or "://" not in db:
+        return URL.create("sqlite", database=str(db))
+    try:
+        url = make_url(db)
+        url.get_dialect()
+    except (ArgumentError, NoSuchModuleError, ValueError):  # the last for a port that is not a number
+        raise SetupError("db: expected a path or an SQLAlchemy URL, such as postgresql+psycopg://host/name.") from None
+    except ModuleNotFoundError as error:
+        raise _missing_driver(error) from None
+    return url
+
+
+def _missing_driver(error: ModuleNotFoundError) -> SetupError:
+    return SetupError(
+        f"db: the driver {error.name} is not installed; for PostgreSQL, run pip install 'payerkit[postgres]'."
+    )

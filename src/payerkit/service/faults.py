@@ -25,8 +25,8 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
-from payerkit.service.identifiers import Identifiers
 
 FAULTS_HEADER = "x-payerkit-faults"
 """Header with a fault plan for one request; it replaces the service's."""
@@ -39,6 +39,9 @@ WRITE_METHODS = ("POST", "PATCH", "PUT")
 _DURATIONS = ("latency", "slow_for")
 _NUMBER = r"[0-9]{1,4}(\.[0-9]{1,6})?"
 _API_PATHS = ("/v1/", "/v2/")
+
+_MAX_SECONDS = 60
+"""The longest latency, which keeps a connection: longer than any client waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,8 @@ def parse_fault_plan(text: str) -> FaultPlan:
 def _parse_seconds(name: str, value: str) -> float:
     if not re.fullmatch(_NUMBER, value):
         raise ValueError(f"{name}: expected seconds, such as {name}=0.5")
+    if float(value) > _MAX_SECONDS:
+        raise ValueError(f"{name}: expected at most {_MAX_SECONDS} seconds")
     return float(value)
 
 
@@ -122,7 +127,8 @@ class FaultInjector:
             return app
         header = Headers(scope=scope).get(FAULTS_HEADER)
         plan = self._plan if header is None else _parse_plan_field(header, FAULTS_HEADER)
-        await asyncio.sleep(plan.latency)
+        if plan.latency:
+            await asyncio.sleep(plan.latency)
         fault = plan.fault_at(await self._draw(scope, receive)) if plan.percentages else None
         if fault is None:
             return app

@@ -96,9 +96,9 @@ def format_units(units: int, currency: Currency) -> str:
     return f"{digits[: -currency.decimals]}.{digits[-currency.decimals :]}" if currency.decimals else digits
 
 
-def whole_units(units: str, currency: Currency) -> Fraction:
+def whole_units(units: int, currency: Currency) -> Fraction:
     """Return base units as an exact number of whole units."""
-    return Fraction(int(units), 10**currency.decimals)
+    return Fraction(units, 10**currency.decimals)
 
 
 def in_usd(amount: Fraction, currency: Currency, rates: Rates) -> str:

@@ -1,4 +1,4 @@
-"""The pages: those that a payer completes in a browser, the start page, and the page with what is stored.
+"""The pages: those that a payer completes in a browser, and the start page.
 
 A payer's pages need no API key: their links contain 128 random bits. A link ends when its step is done, so that nobody
 who finds it in an old e-mail learns how it went, or what else the payer has to do.
@@ -8,38 +8,48 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, get_args
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service import payout_routes, sandbox_routes
-from payerkit.service.api_keys import API_KEY_VARIABLE
-from payerkit.service.call_limits import BLOCK_SECONDS, LIVE_RATE
-from payerkit.service.clock import format_time
+from payerkit.service import accounts, controls, payers, payments, payouts, wallet
+from payerkit.service.accounts import REFUSED_BANK, DetailState
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
-from payerkit.service.overview import Kind, count_rows, list_newest
-from payerkit.service.payout_states import TEST_BANKS
-from payerkit.service.routes import SettingsDep, from_state
-from payerkit.service.states import (
-    REFUSED_BANK,
+from payerkit.service.keys import API_KEY_VARIABLE
+from payerkit.service.limits import BLOCK_SECONDS, LIVE_RATE
+from payerkit.service.payers import (
     AgreementState,
-    DetailState,
     KycState,
     agreement_progress,
     kyc_progress,
+    sign_agreement,
+    submit_kyc,
 )
-from payerkit.service.store import Step, StoredPayer
-from payerkit.service.worlds import World, Worlds
+from payerkit.service.payouts import TEST_BANKS
+from payerkit.service.settings import Settings
+from payerkit.service.tables import PayerRow
+from payerkit.service.world import Step, Worlds, WorldSession
 
 router = APIRouter(include_in_schema=False)
 
-WorldsDep = Annotated[Worlds, from_state("worlds")]
+CONTROLS = tuple(subject.controls for subject in (wallet, payers, accounts, payments, payouts, controls))
+"""The routers of the calls that only a sandbox has, in the order of the start page."""
+
+
+async def get_worlds(request: Request) -> Worlds:
+    """Return the worlds of the service that handles the request."""
+    worlds: Worlds = request.state.worlds
+    return worlds
+
+
+WorldsDep = Annotated[Worlds, Depends(get_worlds)]
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -67,29 +77,29 @@ def _render(name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     return HTMLResponse(_templates.get_template(f"{name}.html").render(context), status, _HEADERS)
 
 
-def _render_agreement(payer: StoredPayer, *, consent_missing: bool = False) -> HTMLResponse:
+def _render_agreement(payer: PayerRow, *, consent_missing: bool = False) -> HTMLResponse:
     return _render(
         "agreement",
         status=422 if consent_missing else 200,
         state=_in_words(payer.agreement),
-        progress=agreement_progress(payer.agreement),
+        progress=agreement_progress(payer),
         consent_missing=consent_missing,
         provider=_PROVIDER,
-        other=kyc_progress(payer.kyc),
+        other=kyc_progress(payer),
         other_name="identity check",
         other_page=f"../kyc/{payer.kyc_page}",
     )
 
 
-def _render_kyc(payer: StoredPayer) -> HTMLResponse:
+def _render_kyc(payer: PayerRow) -> HTMLResponse:
     return _render(
         "kyc",
         state=_in_words(payer.kyc),
-        progress=kyc_progress(payer.kyc),
+        progress=kyc_progress(payer),
         is_again=payer.kyc == "retry_required",
         provider=_PROVIDER,
         this_page=payer.kyc_page,
-        other=agreement_progress(payer.agreement),
+        other=agreement_progress(payer),
         other_name="agreement",
         other_page=f"../agreement/{payer.agreement_page}",
     )
@@ -108,30 +118,6 @@ async def handle_page_not_found(_request: Request, _error: Exception) -> Respons
     return _render("missing", status=404)
 
 
-class Visit(NamedTuple):
-    """The payer whose link was opened, and the payer's world."""
-
-    world: World
-    payer: StoredPayer
-
-
-def get_agreement_visit(page: str, worlds: WorldsDep) -> Visit:
-    """Return whose link to the agreement was opened. Raises PageNotFound if it is nobody's."""
-    return _find_visit("agreement", page, worlds)
-
-
-def get_kyc_visit(page: str, worlds: WorldsDep) -> Visit:
-    """Return whose link to the identity check was opened. Raises PageNotFound if it is nobody's."""
-    return _find_visit("kyc", page, worlds)
-
-
-def _find_visit(step: Step, page: str, worlds: Worlds) -> Visit:
-    found = worlds.of_page(step, page)
-    if found is None:
-        raise PageNotFound
-    return Visit(*found)
-
-
 async def read_form(request: Request) -> dict[str, list[str]]:
     """Return the fields of a form; FastAPI's own parser needs one more package."""
     return parse_qs((await request.body()).decode("ascii", "replace"))
@@ -141,8 +127,9 @@ FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 
 
 @router.get("/")
-async def show_home(settings: SettingsDep, request: Request) -> Response:
+async def show_home(request: Request) -> Response:
     """Show what the sandbox is, how it behaves, a first call, its own calls, the faults, and the test values."""
+    settings: Settings = request.state.settings
     return _render(
         "home",
         kyc=get_args(KycState),
@@ -176,62 +163,61 @@ def _list_controls() -> list[tuple[str, str, str]]:
     """Return method, path and summary of the sandbox's own calls."""
     return [
         (method, route.path_format, str(route.summary))
-        for router in (sandbox_routes.router, payout_routes.controls)
-        for route in router.routes
+        for each in CONTROLS
+        for route in each.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     ]
 
 
-@router.get("/sandbox/stored")
-def show_stored(
-    world: Annotated[World, from_state("world")],
-    settings: SettingsDep,
-    kind: Kind = "payers",
-    before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
-) -> Response:
-    """Show what the world of the API key holds, without personal data, and its fault plan."""
-    return _render(
-        "stored",
-        world=world.name,
-        clock=settings.clock,
-        now=format_time(int(world.store.now())),
-        plan=world.faults.plan_text.strip(),
-        counts=count_rows(world.store),
-        kinds={name: _in_words(name) for name in get_args(Kind)},
-        kind=kind,
-        before=before,
-        listing=list_newest(world.store, kind, before),
-    )
-
-
 @router.get("/agreement/{page}")
-def show_agreement(visit: Annotated[Visit, Depends(get_agreement_visit)]) -> Response:
+async def show_agreement(page: str, worlds: WorldsDep) -> Response:
     """Show the agreement to sign, or that the link has ended."""
-    if agreement_progress(visit.payer.agreement) == "open":
-        return _render_agreement(visit.payer)
-    return _render_ended("agreement")
+
+    def show(_session: WorldSession, payer: PayerRow) -> Response:
+        return _render_agreement(payer) if agreement_progress(payer) == "open" else _render_ended("agreement")
+
+    return await _visit(worlds, "agreement", page, show)
 
 
 @router.post("/agreement/{page}")
-def sign_agreement(visit: Annotated[Visit, Depends(get_agreement_visit)], form: FormDep) -> Response:
+async def post_agreement(page: str, worlds: WorldsDep, form: FormDep) -> Response:
     """Sign the agreement if the box is ticked, and show the result this once; the platform records it afterwards."""
-    if agreement_progress(visit.payer.agreement) == "open" and form.get("consent") != ["yes"]:
-        return _render_agreement(visit.payer, consent_missing=True)
-    signed = visit.world.store.sign_agreement(visit.payer.client_user_id)
-    return _render_ended("agreement") if signed is None else _render_agreement(signed)
+
+    def sign(session: WorldSession, payer: PayerRow) -> Response:
+        if agreement_progress(payer) == "open" and form.get("consent") != ["yes"]:
+            return _render_agreement(payer, consent_missing=True)
+        return _render_agreement(payer) if sign_agreement(session, payer) else _render_ended("agreement")
+
+    return await _visit(worlds, "agreement", page, sign, write=True)
 
 
 @router.get("/kyc/{page}")
-def show_kyc(visit: Annotated[Visit, Depends(get_kyc_visit)]) -> Response:
+async def show_kyc(page: str, worlds: WorldsDep) -> Response:
     """Show the identity check to submit or under review, or that the link has ended."""
-    if kyc_progress(visit.payer.kyc) in {"open", "waiting"}:
-        return _render_kyc(visit.payer)
-    return _render_ended("identity check")
+    return await _visit(worlds, "kyc", page, _show_kyc)
 
 
 @router.post("/kyc/{page}")
-def submit_kyc(visit: Annotated[Visit, Depends(get_kyc_visit)]) -> Response:
+async def post_kyc(page: str, worlds: WorldsDep) -> Response:
     """Submit the identity check, and show the result this once."""
-    submitted = visit.world.store.submit_kyc(visit.payer.client_user_id)
-    return show_kyc(visit) if submitted is None else _render_kyc(submitted)
+
+    def submit(session: WorldSession, payer: PayerRow) -> Response:
+        return _render_kyc(payer) if submit_kyc(session, payer) else _show_kyc(session, payer)
+
+    return await _visit(worlds, "kyc", page, submit, write=True)
+
+
+def _show_kyc(_session: WorldSession, payer: PayerRow) -> Response:
+    is_shown = kyc_progress(payer) in {"open", "waiting"}
+    return _render_kyc(payer) if is_shown else _render_ended("identity check")
+
+
+async def _visit(
+    worlds: Worlds, step: Step, page: str, show: Callable[[WorldSession, PayerRow], Response], *, write: bool = False
+) -> Response:
+    """Return the page for the payer whose link was opened. Raises PageNotFound if it is nobody's."""
+    response = await worlds.visit(step, page, show, write=write)
+    if response is None:
+        raise PageNotFound
+    return response

@@ -1,179 +1,513 @@
-"""POST /v1/pay: turns an order into the transactions that pay it."""
+"""Payments: a wallet makes them with its transactions, their references find them, and they are listed."""
 
 from __future__ import annotations
 
-import difflib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
 
-from eth_utils import is_address, is_checksum_address, to_checksum_address
+from fastapi import Query
+from pydantic import Field
+from sqlalchemy import ColumnElement, bindparam, func, select
+from typing_extensions import TypedDict
 
-from payerkit.onchain.currencies import Currency, find_currency, native_currency, token_list
-from payerkit.onchain.deployments import Deployment, find_deployment
-from payerkit.service.encoding import APPROVE, PAY_NATIVE, PAY_TOKEN, big_number, encode_call, payment_reference
-from payerkit.service.errors import FieldErrors, Problem
-from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
-from payerkit.service.settings import Settings
-from payerkit.service.store import Store
-from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates
+from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.currencies import Currency, find_currency, native_currency
+from payerkit.service.clock import format_time
+from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.fields import (
+    Address,
+    AnyText,
+    Hex,
+    Id,
+    PaymentReference,
+    RequestId,
+    RequestPathId,
+    Time,
+    TransactionHash,
+    Uuid,
+)
+from payerkit.service.money import Rates, format_units, in_usd, whole_units
+from payerkit.service.pay import APPROVE, PAY_NATIVE, Order, check_order, decode_call, find_bill
+from payerkit.service.payouts import (
+    CustomerOfRequest,
+    check_wallet,
+    find_payable_account,
+    listed_id,
+    order_of,
+    payments_of,
+    payout_outcome,
+    payout_steps,
+)
+from payerkit.service.tables import BillRow, PaymentRow
+from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates, save_holding
+from payerkit.service.world import SessionDep, WorldRouter, WorldSession, api_key_header
 
-_ZERO_ADDRESS = "0x" + "0" * 40
-_RESET_FIRST = {"USDT-mainnet"}
-"""Tokens whose contract refuses to change a non-zero allowance: it has to be set to zero first."""
+_COUNT = select(func.count(PaymentRow.id)).where(PaymentRow.bill_id == bindparam("bill"))
 
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A valid order: amounts in base units of the payment currency, and the contract that pays it."""
-
-    payee: str
-    currency: Currency
-    contract: Deployment
-    amount: int
-    fee: int
-
-    @property
-    def total(self) -> int:
-        """Amount and fee; gas is extra."""
-        return self.amount + self.fee
-
-
-@dataclass(frozen=True, slots=True)
-class UnsignedTransaction:
-    """A transaction to sign: its kind (a key of GAS_LIMITS), recipient, calldata, and value in wei."""
-
-    kind: str
-    to: str
-    data: str
-    wei: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the transaction as published: a value of 0 as a number, any other as ethers serializes it."""
-        return {"data": self.data, "to": self.to, "value": big_number(self.wei) if self.wei else 0}
+DEMO_WALLET = "0x" + "0de0" * 10
+"""The address of the demo wallet, if a payment does not name another one; invented."""
 
 
-def create_payment(store: Store, body: Mapping[str, str], settings: Settings) -> dict[str, Any]:
-    """Store a payment and return the response's body. Raises Problem for an order that cannot be paid."""
-    order = check_order(body, read_rates(store), settings.fee_rate)
-    coin = native_currency(order.currency.network)
-    holdings = read_holdings(store, [order.currency, *([coin] if coin else [])])
-    allowance = holdings[order.currency.id].allowance
-    stored = json.dumps([body[name] for name in ("payee", "amount", "invoiceCurrency", "paymentCurrency")])
+class PaidFee(TypedDict):
+    """A fee that was paid on top of a payment."""
 
-    def attempt() -> dict[str, Any]:
-        ordinal = store.payment_ordinal(stored)
-        request_id = "01" + store.identifiers.token_bytes(32, "request", stored, ordinal).hex()
-        salt = store.identifiers.token_bytes(8, "salt", stored, ordinal).hex()
-        reference = payment_reference(request_id, salt, order.payee)
-        transactions = create_transactions(order, reference, settings.fee_recipient, allowance)
-        store.add_payment(request_id, stored, "0x" + reference.hex())
-        return {
-            "requestId": request_id,
-            "requestID": request_id,
-            "paymentReference": "0x" + reference.hex(),
-            "transactions": [transaction.to_json() for transaction in transactions],
-            "metadata": payment_metadata(order, transactions, holdings, coin) | _declared_fee(settings),
-        }
-
-    return store.database.retry_conflicts(attempt)
+    type: Literal["protocol"]
+    stage: Literal["sending"]
+    provider: Literal["request-network"]
+    amount: str
+    amountInUSD: str
+    currency: str
+    receiverAddress: Address
+    network: str
 
 
-def _declared_fee(settings: Settings) -> dict[str, Any]:
-    """Return the fee's part of a payment's metadata: none without a fee."""
-    return {"protocolFee": settings.protocol_fee} if settings.protocol_fee else {}
+class PaidRequest(TypedDict):
+    """The request of a payment."""
+
+    requestId: RequestId
+    paymentReference: PaymentReference
+    hasBeenPaid: bool
+    customerInfo: CustomerOfRequest | None
+    reference: str | None
 
 
-def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
-    """Return the order in base units. Raises Problem that names every invalid field."""
-    errors = FieldErrors()
-    payee = errors.attempt(_parse_payee, body["payee"])
-    invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
-    payment = errors.attempt(_parse_currency, body, "paymentCurrency")
-    contract = payment and errors.attempt(_payment_contract, payment)
-    units = invoice and errors.attempt(parse_amount, body["amount"], invoice)
-    if not (payee and invoice and payment and contract and units):
-        raise Problem.of_fields(errors.found)
-    amount = convert(units, invoice, payment, rates)
-    fee = int(amount * fee_rate)  # exact, then rounded down: a payer never pays more than the fee's percentage
-    if amount + fee > MAX_UINT256:
-        message = "is too large: converted and with its fee, it does not fit 256 bits"
-        raise Problem.of_field("amount", message, "amount_range")
-    return Order(payee, payment, contract, amount, fee)
+class PaidPayment(TypedDict):
+    """A payment that was seen on the blockchain."""
+
+    id: Uuid
+    amount: str
+    sourceNetwork: str
+    destinationNetwork: str
+    sourceTxHash: TransactionHash
+    destinationTxHash: TransactionHash | None
+    timestamp: Time
+    type: Literal["direct"]
+    currency: str
+    paymentCurrency: str
+    fees: list[PaidFee]
+    request: PaidRequest
 
 
-def _parse_payee(payee: str) -> str:
-    if not is_address(payee) or not payee.startswith("0x"):
-        raise Problem.of_field("payee", "must be an address: 0x and 40 hex digits", "address_format")
-    # All lower or upper case is an address without a checksum (EIP-55).
-    is_mixed_case = payee[2:] not in (payee[2:].lower(), payee[2:].upper())
-    if is_mixed_case and not is_checksum_address(payee):
-        raise Problem.of_field("payee", "fails its EIP-55 checksum: a letter or its case is wrong", "address_checksum")
-    if payee.lower() == _ZERO_ADDRESS:
-        raise Problem.of_field("payee", "must not be the zero address", "address_zero")
-    return str(to_checksum_address(payee))
+class Pagination(TypedDict):
+    """Which part of all payments these are."""
+
+    total: int
+    limit: int
+    offset: int
+    hasMore: bool
 
 
-def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
-    currency = find_currency(body[field])
-    if currency is None:
-        close = difflib.get_close_matches(body[field].lower(), token_list(), n=1)
-        suggestion = f"; did you mean {token_list()[close[0]].id}?" if close else ""
-        raise Problem.of_field(field, f"is not in the token list{suggestion}", "currency_unknown")
+class PaidPayments(TypedDict):
+    """A page of payments, in the order in which they were seen."""
+
+    payments: list[PaidPayment]
+    pagination: Pagination
+
+
+class RequestState(TypedDict):
+    """What is known of a request."""
+
+    requestId: RequestId
+    paymentReference: PaymentReference
+    reference: str | None
+    hasBeenPaid: bool
+    status: Literal["pending", "partially_paid", "paid"]
+    isListening: bool
+    isCryptoToFiatAvailable: bool
+    txHash: TransactionHash | None
+    requestAmount: str
+    paidAmount: str
+    amountInUsd: str
+    conversionRate: str | None
+    payments: list[PaidPayment]
+    fees: list[PaidFee]
+    customerInfo: CustomerOfRequest | None
+
+
+class SignedTransaction(TypedDict):
+    """A transaction as a wallet sends it; the value in wei."""
+
+    to: Address
+    data: Hex
+    value: Annotated[AnyText, Field(json_schema_extra={"pattern": "^[0-9]{1,78}$"}, examples=["0"])]
+
+
+class ExecutionRequest(TypedDict):
+    """The transactions of a payment, and the account that it pays out to, if it does."""
+
+    transactions: Annotated[list[SignedTransaction], Field(min_length=1, max_length=10)]
+    wallet: NotRequired[Address]
+    clientUserId: NotRequired[Id]
+    paymentDetailsId: NotRequired[Id]
+
+
+class ExecutionResponse(TypedDict):
+    """The transaction that paid."""
+
+    transactionHash: TransactionHash
+
+
+PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
+
+router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
+controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+
+
+@router.get(
+    "/v2/request/{requestId}",
+    operation_id="get_request",
+    summary="Read a request",
+    responses=describe_refusals(404),
+)
+def get_request(request_id: RequestPathId, session: SessionDep) -> RequestState:
+    """Return whether the request is paid, and its payments."""
+    bill = find_bill(session, BillRow.request_id == request_id)
+    if bill is None:
+        raise Problem(404, f"Request {request_id} not found")
+    rates, found = read_rates(session), payments_of(session, bill)
+    order, is_paid = order_of(bill.body), _is_paid(found)
+    payments = [_listed(each, rates, has_been_paid=is_paid) for each in found]
+    amount, invoice = order["amount"], currency_of(order["invoiceCurrency"])
+    state: Any = {
+        "requestId": request_id,
+        "paymentReference": bill.payment_reference,
+        "reference": bill.body.get("reference"),
+        "hasBeenPaid": is_paid,
+        "status": "paid" if is_paid else "partially_paid" if found else "pending",
+        "isListening": not is_paid,
+        "isCryptoToFiatAvailable": bill.is_payout,
+        "txHash": found[0].transaction_hash if found else None,
+        "requestAmount": amount,
+        "paidAmount": format_units(sum(each.body["amount"] for each in found), currency_of(order["paymentCurrency"])),
+        "amountInUsd": in_usd(Fraction(Decimal(amount)), invoice, rates),
+        "conversionRate": None,
+        "payments": payments,
+        "fees": [fee for payment in payments for fee in payment["fees"]],
+        "customerInfo": bill.body.get("customerInfo"),
+    }
+    return state  # type: ignore[no-any-return]  # built field by field
+
+
+@router.get("/v2/payments", operation_id="list_payments", summary="List payments")
+def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
+    session: SessionDep,
+    tx_hash: Annotated[Id | None, Query(alias="txHash")] = None,
+    wallet: Annotated[Id | None, Query(alias="walletAddress")] = None,
+    payment_reference: Annotated[Id | None, Query(alias="paymentReference")] = None,
+    request_id: Annotated[Id | None, Query(alias="requestId")] = None,
+    reference: Annotated[Id | None, Query()] = None,
+    payment_type: Annotated[PaymentType | None, Query(alias="type")] = None,
+    invoice_currency: Annotated[Id | None, Query(alias="invoiceCurrency")] = None,
+    payment_currency: Annotated[Id | None, Query(alias="paymentCurrency")] = None,
+    from_date: Annotated[Id | None, Query(alias="fromDate", examples=["2026-01-01T00:00:00Z"])] = None,
+    to_date: Annotated[Id | None, Query(alias="toDate", examples=["2026-01-02T00:00:00Z"])] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> PaidPayments:
+    """Return the payments that have all that is asked for. A request that nobody has paid is not among them."""
+    same: list[tuple[Any, str | None]] = [
+        (PaymentRow.transaction_hash, tx_hash and tx_hash.lower()),
+        (PaymentRow.key, wallet and session.lookup_key(f"wallet {wallet.lower()}")),
+        (BillRow.payment_reference, payment_reference and payment_reference.lower()),
+        (BillRow.request_id, request_id),
+        (BillRow.key, reference and session.lookup_key(f"reference {reference}")),
+        (func.lower(PaymentRow.invoice_currency), invoice_currency and invoice_currency.lower()),
+        (PaymentRow.payment_currency, payment_currency and listed_id(payment_currency)),
+    ]
+    wanted = [column == value for column, value in same if value is not None]
+    if not wanted and payment_type is None:
+        raise Problem(400, "Give at least one filter besides fromDate and toDate, such as reference")
+    if payment_type not in {None, "direct"}:  # the only type that the sandbox has
+        wanted.append(PaymentRow.id < 0)
+    if from_date is not None:
+        wanted.append(PaymentRow.paid_at >= _read_time(from_date, "fromDate"))
+    if to_date is not None:
+        wanted.append(PaymentRow.paid_at <= _read_time(to_date, "toDate"))
+    page: Any = _list_payments(session, wanted, limit, offset)
+    return page  # type: ignore[no-any-return]  # built field by field
+
+
+@controls.post(
+    "/transactions",
+    operation_id="sandbox_execute",
+    summary="Sign and send transactions",
+    responses=describe_refusals(403, 404, 409) | WRITE,
+)
+def post_transactions(body: ExecutionRequest, session: SessionDep) -> ExecutionResponse:
+    """Make the transactions of a payment with the demo wallet: all of them, or none."""
+    return {"transactionHash": execute(session, body)}
+
+
+def _read_time(text: str, field: str) -> float:
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.timestamp()
+    except (ValueError, OverflowError):
+        pass
+    raise Problem.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
+
+
+def _list_payments(
+    session: WorldSession, wanted: Sequence[ColumnElement[bool]], limit: int, offset: int
+) -> dict[str, Any]:
+    """Return a page of payments and what it is a part of."""
+    query = select(PaymentRow).join(PaymentRow.bill).where(PaymentRow.world_id == session.world.id, *wanted)
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    found = session.scalars(query.order_by(PaymentRow.id).limit(limit).offset(offset)).all()
+    rates = read_rates(session)
+    is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
+    return {
+        "payments": [_listed(each, rates, has_been_paid=is_paid[each.bill_id]) for each in found],
+        "pagination": {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(found) < total},
+    }
+
+
+def _is_paid(payments: Sequence[PaymentRow]) -> bool:
+    """Return True if the payments of a bill pay it in full."""
+    bodies = [each.body for each in payments]
+    return bool(bodies) and sum(each["amount"] for each in bodies) >= bodies[0]["requested"]
+
+
+def _listed(payment: PaymentRow, rates: Rates, *, has_been_paid: bool) -> dict[str, Any]:
+    """Return a payment as listed."""
+    currency = currency_of(payment.payment_currency)
+    return {
+        "id": payment.payment_id,
+        "amount": format_units(payment.body["amount"], currency),
+        "sourceNetwork": currency.network,
+        "destinationNetwork": currency.network,
+        "sourceTxHash": payment.transaction_hash,
+        "destinationTxHash": None,
+        "timestamp": format_time(payment.paid_at),
+        "type": "direct",
+        "currency": payment.invoice_currency,
+        "paymentCurrency": payment.payment_currency,
+        "fees": _list_fees(payment.body, currency, rates),
+        "request": {
+            "requestId": payment.bill.request_id,
+            "paymentReference": payment.bill.payment_reference,
+            "hasBeenPaid": has_been_paid,
+            "customerInfo": payment.bill.body.get("customerInfo"),
+            "reference": payment.bill.body.get("reference"),
+        },
+    }
+
+
+def _list_fees(body: Mapping[str, Any], currency: Currency, rates: Rates) -> list[dict[str, str]]:
+    """Return the fees of a payment as listed: none, or the protocol fee."""
+    if not body["fee"]:
+        return []
+    fee = {
+        "type": "protocol",
+        "stage": "sending",
+        "provider": "request-network",
+        "amount": format_units(body["fee"], currency),
+        "amountInUSD": in_usd(whole_units(body["fee"], currency), currency, rates),
+        "currency": currency.id,
+        "receiverAddress": body["feeAddress"],
+        "network": currency.network,
+    }
+    return [fee]
+
+
+def currency_of(currency_id: str) -> Currency:
+    """Return the currency of a stored order or payment."""
+    currency = find_currency(currency_id)
+    if currency is None:  # the token list is part of the program, and does not lose an entry
+        raise Problem(500, "A payment is in a currency that the sandbox does not know")
     return currency
 
 
-def _payment_contract(currency: Currency) -> Deployment:
-    """Return the contract that payments in a currency call."""
-    name = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}.get(currency.kind)
-    if name is None:
-        message = "must be a native coin or a token of an EVM network"
-        raise Problem.of_field("paymentCurrency", message, "currency_kind")
-    contract = find_deployment(name, currency.network)
-    if contract is None:
-        message = f"cannot be paid: no payment contract is deployed on {currency.network}"
-        raise Problem.of_field("paymentCurrency", message, "currency_network")
-    return contract
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One transaction: the function that it calls, its arguments, the contract, and its value in wei."""
+
+    function: str
+    arguments: Sequence[Any]
+    to: str
+    wei: int
 
 
-def create_transactions(order: Order, reference: bytes, fee_address: str, allowance: int) -> list[UnsignedTransaction]:
-    """Return the transactions that pay an order: approvals if the allowance does not suffice, then the payment."""
-    contract = to_checksum_address(order.contract.address)
-    if order.currency.kind == "native":
-        data = encode_call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
-        return [UnsignedTransaction("native", contract, data, wei=order.total)]
-    token = to_checksum_address(order.currency.address)
-    arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
-    return [
-        *_approvals(order, token, contract, allowance),
-        UnsignedTransaction("token", contract, encode_call(PAY_TOKEN, arguments)),
-    ]
+@dataclass(frozen=True, slots=True)
+class _PayStep:
+    """What the last transaction pays, in base units, by the arguments of its call."""
+
+    recipient: str
+    amount: int
+    fee: int
+    fee_address: str
+    reference: str
+
+    @classmethod
+    def of(cls, step: _Step) -> _PayStep:
+        """Return what a step pays."""
+        if step.function == PAY_NATIVE:
+            recipient, reference, fee, fee_address = step.arguments
+            return cls(recipient, step.wei - fee, fee, fee_address, "0x" + reference.hex())
+        _, recipient, amount, reference, fee, fee_address = step.arguments
+        return cls(recipient, amount, fee, fee_address, "0x" + reference.hex())
 
 
-def _approvals(order: Order, token: str, contract: str, allowance: int) -> list[UnsignedTransaction]:
-    """Return the approvals of exactly the total: none if the allowance suffices, after a reset where needed."""
-    if allowance >= order.total:
-        return []
-    needs_reset = allowance > 0 and order.currency.id in _RESET_FIRST
-    amounts = [0, order.total] if needs_reset else [order.total]
-    return [UnsignedTransaction("approve", token, encode_call(APPROVE, [contract, amount])) for amount in amounts]
+def execute(session: WorldSession, body: Mapping[str, Any]) -> str:
+    """Make the transactions of one payment, all or none, and return the hash of the one that pays.
+
+    Raises Problem for transactions that pay nothing here, or that would fail on the blockchain.
+    """
+    wallet = body.get("wallet") or DEMO_WALLET
+    check_wallet(wallet)
+    steps = _read_steps(body["transactions"])
+    pay = _PayStep.of(steps[-1])
+    bill = find_bill(session, BillRow.payment_reference == pay.reference)
+    if bill is None:
+        raise Problem.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
+    rates = read_rates(session)
+    order = check_order(order_of(bill.body), rates, session.settings.fee_rate)
+    _compare(order, steps, pay)
+    account = _find_account(session, bill, body)
+    _spend(session, order, steps, pay)
+    payment = _add_payment(session, bill, order, pay, wallet, account)
+    _fire_payment(session, payment, order.currency, rates)
+    if payment.outcome is not None:
+        for time, state in payout_steps(payment.outcome, session.now, session.settings.payout_delay):
+            session.change_later("payout", payment.id, state, time)
+    session.record("execution", body.get("clientUserId"), body, payment.payment_id)
+    return payment.transaction_hash
 
 
-def payment_metadata(
-    order: Order, transactions: list[UnsignedTransaction], holdings: Mapping[str, Holding], coin: Currency | None
-) -> dict[str, Any]:
-    """Return how the transactions belong together; `coin` pays for gas, None if the currency list has none."""
-    payment_index = len(transactions) - 1
-    gas = sum(GAS_LIMITS[transaction.kind] for transaction in transactions) * GAS_PRICE
-    value = sum(transaction.wei for transaction in transactions)
-    gas_balance = holdings[coin.id].balance if coin else 0
-    return {
-        "stepsRequired": len(transactions),
-        "needsApproval": payment_index > 0,
-        "approvalTransactionIndex": payment_index - 1 if payment_index else None,
-        "paymentTransactionIndex": payment_index,
-        "hasEnoughBalance": holdings[order.currency.id].balance >= order.total,
-        "hasEnoughGas": gas_balance >= value + gas,
+def _add_payment(
+    session: WorldSession, bill: BillRow, order: Order, pay: _PayStep, wallet: str, account: Mapping[str, Any] | None
+) -> PaymentRow:
+    """Add a payment with ids of its own."""
+    ordinal = session.count(_COUNT, bill=bill.id)
+    payment = PaymentRow(
+        world_id=session.world.id,
+        bill=bill,
+        payment_id=session.identifiers.uuid("paid", bill.request_id, ordinal),
+        transaction_hash="0x" + session.identifiers.token_bytes(32, "transaction", bill.request_id, ordinal).hex(),
+        key=session.lookup_key(f"wallet {wallet.lower()}"),
+        invoice_currency=bill.body["invoiceCurrency"],
+        payment_currency=order.currency.id,
+        paid_at=session.now,
+        outcome=None if account is None else payout_outcome(str(account["bankName"])),
+        body={
+            "wallet": wallet,
+            "amount": pay.amount,
+            "fee": pay.fee,
+            "feeAddress": with_checksum(pay.fee_address),
+            "requested": order.amount,
+        },
+    )
+    session.add(payment)
+    session.flush()  # which gives the row its id
+    return payment
+
+
+def _fire_payment(session: WorldSession, payment: PaymentRow, currency: Currency, rates: Rates) -> None:
+    """Fire the event of a payment: its bill is paid in full with it, or in part."""
+    body, bill = payment.body, payment.bill
+    total = sum(each.body["amount"] for each in payments_of(session, bill))
+    event = {
+        "requestId": bill.request_id,
+        "requestID": bill.request_id,
+        "paymentReference": bill.payment_reference,
+        "reference": bill.body.get("reference"),
+        "amount": format_units(body["amount"], currency),
+        "totalAmountPaid": format_units(total, currency),
+        "expectedAmount": format_units(body["requested"], currency),
+        "txHash": payment.transaction_hash,
+        "network": currency.network,
+        "currency": payment.invoice_currency,
+        "paymentCurrency": payment.payment_currency,
+        "isCryptoToFiat": payment.outcome is not None,
+        "payerAddress": body["wallet"],
+        "fees": _list_fees(body, currency, rates),
+        "timestamp": format_time(payment.paid_at),
     }
+    session.fire("payment.confirmed" if total >= body["requested"] else "payment.partial", payment.paid_at, event)
+
+
+def _read_steps(transactions: Sequence[Mapping[str, str]]) -> list[_Step]:
+    """Return the transactions of a payment. Raises Problem unless they are approvals, if any, and one payment."""
+    steps = [_read_step(place, each) for place, each in enumerate(transactions)]
+    if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
+        message = "must be approvals, if any, and then one payment by a contract that the sandbox uses"
+        raise Problem.of_field("transactions", message, "transactions")
+    return steps
+
+
+def _read_step(place: int, transaction: Mapping[str, str]) -> _Step:
+    """Return a transaction. Raises Problem if it is malformed, or calls none of the functions that pay here."""
+    field = f"transactions.{place}"
+    to, data, value = transaction["to"], transaction["data"], transaction["value"]
+    if address_problem(to) == "address_malformed":
+        raise Problem.of_field(f"{field}.to", "must be an address: 0x and 40 hex digits", "address_format")
+    if not (value.isascii() and value.isdigit() and len(value) <= 78):
+        raise Problem.of_field(f"{field}.value", "must be a whole number of wei", "amount_format")
+    try:
+        call = decode_call(data)
+    except ValueError:
+        call = None
+    if call is None:
+        message = "must be calldata of an approval, or of a payment as this sandbox returns it"
+        raise Problem.of_field(f"{field}.data", message, "transactions")
+    return _Step(*call, to.lower(), int(value))
+
+
+def _compare(order: Order, steps: Sequence[_Step], pay: _PayStep) -> None:
+    """Raise Problem for transactions that go to other contracts, tokens or recipients than those of the order."""
+    contract, token = order.contract.address.lower(), order.currency.address.lower()
+    is_native = order.currency.kind == "native"
+    *approvals, payment = steps
+    is_right = payment.to == contract and (payment.function == PAY_NATIVE) == is_native
+    is_right = is_right and (is_native or str(payment.arguments[0]).lower() == token)
+    is_right = is_right and all(
+        each.to == token and str(each.arguments[0]).lower() == contract and not each.wei for each in approvals
+    )
+    if not is_right:
+        raise Problem(409, "The transactions go to other contracts or tokens than the payment that they refer to")
+    if pay.recipient.lower() != order.payee.lower():
+        raise Problem(409, "The transactions pay somebody else than the payment that they refer to")
+    if pay.amount <= 0:
+        raise Problem(409, "The transaction would fail: it pays nothing")
+
+
+def _find_account(session: WorldSession, bill: BillRow, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the account that a payment pays out to, or None. Raises Problem if it is missing, or cannot be paid."""
+    if not bill.is_payout:
+        return None
+    for name in ("clientUserId", "paymentDetailsId"):
+        if name not in body:
+            raise Problem.of_field(name, "must be provided, since the request is paid out to an account", "missing")
+    return find_payable_account(session, str(body["clientUserId"]), str(body["paymentDetailsId"]))
+
+
+def _spend(session: WorldSession, order: Order, steps: Sequence[_Step], pay: _PayStep) -> None:
+    """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
+    coin, currency, total = native_currency(order.currency.network), order.currency.id, pay.amount + pay.fee
+    before = read_holdings(session, [order.currency, *([coin] if coin else [])])
+    after = dict(before)
+    for step in steps:
+        if coin is not None:
+            kind = "approve" if step.function == APPROVE else "native" if step.function == PAY_NATIVE else "token"
+            after[coin.id] = _take(after[coin.id], GAS_LIMITS[kind] * GAS_PRICE, coin.id, "for gas")
+        if step.function == APPROVE:
+            after[currency] = replace(after[currency], allowance=step.arguments[1])
+    if order.currency.kind != "native":
+        if after[currency].allowance < total:
+            raise Problem(409, f"The transaction would fail: the allowance of {currency} is too small")
+        after[currency] = replace(after[currency], allowance=after[currency].allowance - total)
+    after[currency] = _take(after[currency], total, currency, "for the payment")
+    for name, holding in after.items():
+        if holding != before[name]:
+            save_holding(session, name, holding)
+
+
+def _take(holding: Holding, units: int, currency: str, purpose: str) -> Holding:
+    if holding.balance < units:
+        raise Problem(409, f"The transaction would fail: the wallet does not have enough {currency} {purpose}")
+    return replace(holding, balance=holding.balance - units)

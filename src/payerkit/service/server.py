@@ -11,43 +11,62 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from payerkit.service.api_keys import (
+from payerkit.service.app import create_app
+from payerkit.service.database import explained_start, open_database, sqlite_file
+from payerkit.service.errors import SetupError
+from payerkit.service.keys import (
     API_KEY_VARIABLE,
     DEFAULT_WORLD,
+    ENCRYPTION_KEY_VARIABLE,
     check_api_keys,
     check_key_lengths,
+    key_file,
     load_api_keys,
+    load_seal,
     new_api_key,
+    new_encryption_key,
 )
-from payerkit.service.app import create_app
-from payerkit.service.bounded_protocol import BoundedProtocol
-from payerkit.service.database_opening import explained_start, open_database, sqlite_file
-from payerkit.service.encryption import ENCRYPTION_KEY_VARIABLE, load_encryption_keys, new_encryption_key
-from payerkit.service.key_files import key_file
-from payerkit.service.settings import Settings, SetupError
-from payerkit.service.worlds import Worlds
+from payerkit.service.settings import Settings
+from payerkit.service.world import Worlds
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 _TICK_SECONDS = 0.1
 
-_ACCEPTED_AT_ONCE = 32
-"""Connections that asyncio accepts before any of them is looked at, and may be refused: they need descriptors."""
-
 _QUEUE = 1024
 """Connections that may wait to be accepted."""
 
+MAX_CONNECTIONS = 1000
+"""How many connections are served at once; any more get a 503."""
+
 KEEP_ALIVE = 75
 """Seconds that an idle connection is kept open: longer than the client reuses one."""
+
+_MAX_HEAD = 2**16
+"""The largest head of a request, in bytes."""
+
+
+class _Protocol(H11Protocol):
+    """uvicorn's HTTP/1.1, but for what is no HTTP in the middle of a response: that ends the connection in silence."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP; if a response has begun already, only close the connection."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # what it responds from now on is dropped
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -126,18 +145,17 @@ class Service:
             if db is None:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
-            encryption_keys = load_encryption_keys(file, environment)
+            seal = load_seal(file, environment)
             keys = load_api_keys(file, environment) if api_keys is None else check_api_keys(api_keys, "api_keys")
-            database = open_database(db, encryption_keys)
+            database = open_database(db, seal)
             resources.callback(database.close)
             with explained_start():
-                keys = keys or {DEFAULT_WORLD: database.get_or_add_sealed("api_key", new_api_key())}
+                keys = keys or {DEFAULT_WORLD: database.sandbox_row(settings.clock).api_key}
                 if is_shared:
                     check_key_lengths(keys, API_KEY_VARIABLE if api_keys is None else "api_keys")
-                    settings = replace(settings, trusted_hosts=(*settings.trusted_hosts, host))
                 worlds = Worlds(database, settings, keys)
             self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
-            app = create_app(worlds, settings)
+            app = create_app(worlds, settings, host=host if is_shared else "localhost")
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
         self._server = _Server(uvicorn_config(app))
@@ -181,13 +199,15 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     """Return the settings of a server that bounds its connections and logs nothing about them."""
     return uvicorn.Config(
         app,
-        http=BoundedProtocol,
-        backlog=_ACCEPTED_AT_ONCE,
+        http=_Protocol,
+        backlog=_QUEUE,
         log_level="error",  # a warning for each malformed request would let anybody fill the log
         log_config=None,  # the application that runs this process configures logging
         access_log=False,  # paths contain client user ids
         lifespan="off",
         ws="none",
+        limit_concurrency=MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=_MAX_HEAD,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=2,
     )

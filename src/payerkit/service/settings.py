@@ -1,21 +1,25 @@
-"""Settings of the sandbox service."""
+"""The options of a sandbox: arguments of `sandbox()` and of `payerkit sandbox`, and variables of their names."""
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Mapping
 from fractions import Fraction
-from types import UnionType
-from typing import Any, get_args
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from eth_utils import is_checksum_address
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from payerkit.onchain.addresses import address_problem
 from payerkit.service.clock import ClockKind
+from payerkit.service.errors import SetupError
 from payerkit.service.faults import parse_fault_plan
+
+PREFIX = "PAYERKIT_SANDBOX_"
+"""Begins the names of the variables."""
 
 NO_FEE_ADDRESS = "0x000000000000000000000000000000000000dEaD"
 """Recipient of a fee of zero: the address in the one complete published response."""
@@ -23,103 +27,131 @@ NO_FEE_ADDRESS = "0x000000000000000000000000000000000000dEaD"
 PROTOCOL_FEE_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
 """Recipient of the sandbox's protocol fee: an invented address, of which nobody has the key."""
 
-
-RESERVED = frozenset(
-    {"agreement", "docs", "healthz", "kyc", "openapi.json", "sandbox", "static-offline-docs", "v1", "v2"}
-)
+RESERVED = frozenset({"agreement", "docs", "kyc", "openapi.json", "sandbox", "static-offline-docs", "v1", "v2"})
 """First segments of the sandbox's own paths."""
-
 
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*/?")
 """A host, perhaps a port, and the segments of a path (RFC 3986)."""
 
 
-class SetupError(Exception):
-    """The service cannot start; the message says what to change."""
+def _check_public_url(url: str) -> str:
+    """Return a URL to which the sandbox's paths can be added. Raises ValueError for any other."""
+    parts = urlsplit(url)
+    is_whole = _PUBLIC_URL.fullmatch(url) and parts.hostname and parts.port != 0
+    if not is_whole or {".", ".."} & set(parts.path.split("/")):
+        raise ValueError(
+            "expected a full URL, such as https://sandbox.example.com, with a path if you like, but without a user, a "
+            "query or a fragment"
+        )
+    if (first := parts.path.rstrip("/").split("/")[1:2]) and first[0] in RESERVED:
+        raise ValueError(f"the sandbox has its own pages under /{first[0]}; choose another path")
+    return url
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The settings. Raises SetupError for an invalid one.
+def _check_fee_percent(percent: object) -> str:
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,6})?", str(percent)):
+        raise ValueError('expected a decimal from 0 to 99.999999, such as "0.5"')
+    return str(percent)
 
-    seed: ids and references depend only on it and on what is stored; None for random ones. clock: "wall" for real
-    time, "manual" for a clock that stands still until it is advanced. public_url: the URL at which a browser
-    reaches the pages, if it differs from the one of the API. kyc_after, accounts_after, payouts_after: seconds
-    until an identity check, bank details, a payout are decided; decide_after sets all three. kyc_required: refuse
-    bank details until the identity check is approved. rate_limit: calls of the API per minute; 0 for no limit.
-    live_like: the limits of the live service, and kyc_required. fee_percent, fee_address: the protocol fee on top
-    of each payment, 0 for none, and its recipient. faults: the fault plan of every world at the start. max_body:
-    the largest request body, in bytes. trusted_hosts: host names that the sandbox serves, besides localhost and
-    that in public_url.
-    """
 
-    seed: int | str | None = None
-    clock: ClockKind = "wall"
-    public_url: str | None = None
-    kyc_after: float = 5.0
-    accounts_after: float = 2.0
-    payouts_after: float = 5.0
-    decide_after: float | None = None
-    kyc_required: bool = False
-    rate_limit: int = 0
-    live_like: bool = False
-    fee_percent: str | int | Decimal = "0.1"
-    fee_address: str | None = None
-    faults: str = ""
-    max_body: int = 2**20
-    trusted_hosts: Sequence[str] = ()
+def _check_fee_address(address: str) -> str:
+    if address_problem(address):
+        raise ValueError("expected an address with a valid EIP-55 checksum")
+    return address
 
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,6})?", str(self.fee_percent)):
-            raise SetupError('fee_percent: expected a decimal from 0 to 99.999999, such as "0.5".')
-        if not is_checksum_address(self.fee_recipient):
-            raise SetupError("fee_address: expected an address with a valid EIP-55 checksum.")
-        if self.clock not in get_args(ClockKind):
-            raise SetupError('clock: expected "wall" or "manual".')
-        self._check_behaviour()
-        if not _is_amount(self.rate_limit, int):
-            raise SetupError("rate_limit: expected a whole number of calls per minute; 0 for no limit.")
-        if not isinstance(self.faults, str):
-            raise SetupError('faults: expected a plan as text, such as "latency=0.02, reset_after=5%".')
+
+def _check_faults(plan: object) -> str:
+    if not isinstance(plan, str):
+        raise ValueError('expected a plan as text, such as "latency=0.02, reset_after=5%"')  # noqa: TRY004 - for pydantic
+    parse_fault_plan(plan)
+    return plan
+
+
+def _check_seconds(seconds: object) -> float:
+    try:
+        number = float(seconds)  # type: ignore[arg-type]  # any other type is an error, too
+    except (TypeError, ValueError, OverflowError):
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise ValueError("expected a number of seconds; 0 decides at once")
+    return number
+
+
+Seconds = Annotated[float, BeforeValidator(_check_seconds), Field(json_schema_extra={"metavar": "SECONDS"})]
+
+
+class Settings(BaseSettings):
+    """How a service behaves. Raises SetupError for an invalid setting."""
+
+    model_config = SettingsConfigDict(frozen=True, hide_input_in_errors=True)
+
+    public_url: Annotated[str, Field(strict=True), AfterValidator(_check_public_url)] | None = Field(
+        None,
+        description="URL of the sandbox in a browser, if it differs from the listening address; it may have a path, "
+        "below which a proxy serves the sandbox",
+        json_schema_extra={"metavar": "URL"},
+    )
+    seed: int | str | None = Field(None, description="make ids reproducible, for notebooks and tests")
+    clock: ClockKind = Field(
+        "wall", description="wall: real time; manual: a clock that stands still until POST /sandbox/clock/advance"
+    )
+    kyc_after: Seconds = Field(5.0, description="seconds until a submitted identity check is decided")
+    accounts_after: Seconds = Field(2.0, description="seconds until new bank details are decided")
+    payouts_after: Seconds = Field(5.0, description="seconds from a payment to the money at the bank")
+    decide_after: Seconds | None = Field(
+        None, description="replaces these three; 0 decides at once", json_schema_extra={"metavar": "SECONDS"}
+    )
+    kyc_required: bool = Field(False, description="accept bank details only after an approved identity check")
+    rate_limit: int = Field(
+        0, ge=0, description="calls allowed per minute; 0: no limit", json_schema_extra={"metavar": "N"}
+    )
+    live_like: bool = Field(
+        False, description="limit calls as the live service does, to 5 a second, and require an approved identity check"
+    )
+    fee_percent: Annotated[str, BeforeValidator(_check_fee_percent)] = Field(
+        "0.1",
+        description="protocol fee on top of each payment, in percent; 0: none",
+        json_schema_extra={"metavar": "P"},
+    )
+    fee_address: Annotated[str, AfterValidator(_check_fee_address)] | None = Field(
+        None,
+        description="wallet that receives the fee; by default, an invented address",
+        json_schema_extra={"metavar": "0x..."},
+    )
+    faults: Annotated[str, BeforeValidator(_check_faults)] = Field(
+        "",
+        description='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%"',
+        json_schema_extra={"metavar": "PLAN"},
+    )
+
+    def __init__(self, **values: Any) -> None:
+        unknown = [name for name in values if name not in type(self).model_fields]
+        if unknown:
+            raise TypeError(f"sandbox() got an unexpected keyword argument {unknown[0]!r}")
         try:
-            parse_fault_plan(self.faults)
-        except ValueError as error:
-            raise SetupError(f"faults: {error}.") from None
-        self._check_addresses()
+            super().__init__(**values)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False)
+            sentences = [
+                _sentence(str(each["loc"][0]), str(each["msg"]), is_given=each["loc"][0] in values) for each in found
+            ]
+            raise SetupError("\n".join(sentences)) from None
 
-    def _check_behaviour(self) -> None:
-        for name in ("kyc_after", "accounts_after", "payouts_after", "decide_after"):
-            value = getattr(self, name)
-            if not _is_amount(value, int | float) and not (name == "decide_after" and value is None):
-                raise SetupError(f"{name}: expected a number of seconds; 0 decides at once.")
-        for name in ("kyc_required", "live_like"):
-            if not isinstance(getattr(self, name), bool):
-                raise SetupError(f"{name}: expected True or False.")
-
-    def _check_addresses(self) -> None:
-        if self.public_url is not None and not _is_public_url(self.public_url):
-            raise SetupError(
-                "public_url: expected a full URL, such as https://sandbox.example.com, with a path if you like, but "
-                "without a user, a query or a fragment."
-            )
-        if (first := self.root_path.split("/")[1:2]) and first[0] in RESERVED:
-            raise SetupError(f"public_url: the sandbox has its own pages under /{first[0]}; choose another path.")
-        hosts: Any = self.trusted_hosts
-        # A text is a sequence, too: of its letters.
-        is_list = isinstance(hosts, Sequence) and not isinstance(hosts, str)
-        if not is_list or not all(isinstance(host, str) and re.fullmatch(r"[A-Za-z0-9.:-]+", host) for host in hosts):
-            raise SetupError('trusted_hosts: expected host names without a port, such as ["sandbox.example.com"].')
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the arguments are those of pydantic-settings
+        init_settings: PydanticBaseSettingsSource,
+        *_others: Any,
+        **_named: Any,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take nothing from the environment: a sandbox in a notebook is what its arguments say."""
+        return (init_settings,)
 
     @property
     def root_path(self) -> str:
         """The path in public_url, below which a proxy serves the sandbox; "" if there is none."""
         return urlsplit(self.public_url or "").path.rstrip("/")
-
-    @property
-    def hosts(self) -> frozenset[str]:
-        """The host names that the sandbox serves."""
-        public = urlsplit(self.public_url or "").hostname
-        return frozenset({"localhost", public or "localhost", *(host.lower() for host in self.trusted_hosts)})
 
     @property
     def needs_kyc(self) -> bool:
@@ -144,7 +176,7 @@ class Settings:
     @property
     def fee_rate(self) -> Fraction:
         """The fee as an exact fraction of the amount."""
-        return Fraction(str(self.fee_percent)) / 100
+        return Fraction(self.fee_percent) / 100
 
     @property
     def fee_recipient(self) -> str:
@@ -156,20 +188,58 @@ class Settings:
     @property
     def protocol_fee(self) -> dict[str, str] | None:
         """The fee as each payment declares it; None without a fee."""
-        return {"percentage": str(self.fee_percent), "address": self.fee_recipient} if self.fee_rate else None
+        return {"percentage": self.fee_percent, "address": self.fee_recipient} if self.fee_rate else None
 
 
-def _is_public_url(url: object) -> bool:
-    """Return True for a URL to which the sandbox's paths can be added."""
-    if not isinstance(url, str) or not _PUBLIC_URL.fullmatch(url):
-        return False
-    try:
-        parts = urlsplit(url)
-        return bool(parts.hostname) and parts.port != 0 and not {".", ".."} & set(parts.path.split("/"))
-    except ValueError:  # of the port, or of an address in brackets
-        return False
+class CommandSettings(Settings):
+    """The options of `payerkit sandbox`, each of which has a variable, such as PAYERKIT_SANDBOX_PORT.
+
+    An empty variable counts as missing: so a compose file leaves an option out.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True)
+
+    port: int = Field(8765, description="port to listen on; 0: any free port")
+    host: str = Field(
+        "127.0.0.1",
+        description="address to listen on; by default this machine only. The sandbox speaks plain http, so other "
+        "machines should reach it through a proxy with TLS",
+    )
+    db: str | None = Field(
+        None,
+        description="keep the data in this SQLite file or SQLAlchemy URL; without it, they are deleted at the end. "
+        "Give a database password in PGPASSWORD",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_others: Any,
+        **_named: Any,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what the command line lacks from the environment."""
+        return init_settings, EnvSettingsSource(settings_cls)
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Self:
+        """Return the options of a command line. Raises SetupError that names an invalid option or variable."""
+        known = {f"{PREFIX}{name.upper()}" for name in (*cls.model_fields, "api_key", "encryption_key")}
+        for name in os.environ:
+            if name.upper().startswith(PREFIX) and name.upper() not in known:
+                close = difflib.get_close_matches(name.upper(), known, n=1)
+                raise SetupError(f"{name}: there is no such setting{f'; did you mean {close[0]}?' if close else '.'}")
+        return cls(**{name: value for name, value in given.items() if name in cls.model_fields and value is not None})
+
+    @property
+    def of_service(self) -> dict[str, Any]:
+        """The settings without those of the listening address and the database."""
+        return self.model_dump(include=set(Settings.model_fields))
 
 
-def _is_amount(value: object, kinds: type | UnionType) -> bool:
-    """Return True for a number of these types that is neither negative nor too large to be added to a time."""
-    return isinstance(value, kinds) and 0 <= value <= sys.float_info.max  # type: ignore[operator]  # the kinds are numbers
+def _sentence(name: str, message: str, *, is_given: bool) -> str:
+    """Return what pydantic says of a setting as a sentence that begins with its name, or with that of its variable."""
+    words = message.removeprefix("Value error, ").removeprefix("Input should be ").partition(", unable")[0]
+    label = name if is_given else f"{PREFIX}{name.upper()}"
+    return f"{label}: {words}." if message.startswith("Value error") else f"{label}: expected {words}."

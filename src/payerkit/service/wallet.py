@@ -1,18 +1,22 @@
-"""The demo wallet of a world: its balance of each currency, and the payment contracts' allowances."""
+"""The demo wallet of a world, the exchange rates, and the fee on top of each payment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated, NotRequired
 
-from sqlalchemy import Connection, insert, select, update
+from fastapi import Depends, Path
+from pydantic import Field
+from sqlalchemy import bindparam, select
+from typing_extensions import TypedDict
 
-from payerkit.onchain.currencies import Currency
-from payerkit.service.money import Rates
-from payerkit.service.store import Store
-from payerkit.service.stored_rows import HoldingRow, RateRow
+from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.service.errors import ANY_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.fields import Address, Amount, AnyText, PathId
+from payerkit.service.money import Rates, format_units, parse_rate, parse_units, usd_rates
+from payerkit.service.tables import HoldingRow, RateRow
+from payerkit.service.world import SessionDep, WorldDep, WorldRouter, WorldSession, api_key_header
 
 _DEFAULT_BALANCE = 1_000_000
 """Whole units of every currency, until a user sets another balance: enough for payments to work."""
@@ -24,6 +28,130 @@ GAS_LIMITS = {"approve": 60_000, "token": 100_000, "native": 100_000}
 """Gas that each kind of transaction may need: slightly more than the contracts used when executed."""
 
 
+_RATES = select(RateRow.currency, RateRow.usd).where(RateRow.world_id == bindparam("world"))
+_HOLDINGS = select(HoldingRow.currency, HoldingRow.balance, HoldingRow.allowance).where(
+    HoldingRow.world_id == bindparam("world"), HoldingRow.currency.in_(bindparam("currencies", expanding=True))
+)
+
+
+class RatesResponse(TypedDict):
+    """US dollars per unit: by symbol, and those set by a user, by currency id. Other tokens count as 1."""
+
+    bySymbol: dict[str, str]
+    byCurrency: dict[str, str]
+
+
+Rate = Annotated[AnyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})?$"})]
+
+
+class RateRequest(TypedDict):
+    """A new exchange rate: US dollars per unit."""
+
+    usd: Annotated[Rate, Field(examples=["1.10"])]
+
+
+class RateResponse(TypedDict):
+    """US dollars per unit of a currency, as a decimal."""
+
+    currency: str
+    usd: str
+
+
+class HoldingRequest(TypedDict):
+    """A new balance, a new allowance of the payment contract, or both: decimals in units of the currency."""
+
+    balance: NotRequired[Annotated[Amount, Field(examples=["250.00"])]]
+    allowance: NotRequired[Annotated[Amount, Field(examples=["0"])]]
+
+
+class HoldingResponse(TypedDict):
+    """The wallet's balance of a currency and the payment contract's allowance. The gas price is in wei."""
+
+    currency: str
+    balance: str
+    allowance: str
+    gasPrice: int
+
+
+class FeeResponse(TypedDict):
+    """A fee on top of each payment: its share of the amount in percent, and the wallet that receives it."""
+
+    percentage: str
+    address: Address
+
+
+class FeesResponse(TypedDict):
+    """The fees on top of each payment; none if they are switched off."""
+
+    fees: list[FeeResponse]
+
+
+async def get_currency(
+    currency: Annotated[PathId, Path(examples=["fUSDC-sepolia"], description="Currency id.")],
+) -> Currency:
+    """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
+    found = find_currency(currency)
+    if found is None:
+        raise Problem(404, f"Currency {currency} is not in the token list")
+    return found
+
+
+CurrencyDep = Annotated[Currency, Depends(get_currency)]
+
+controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+
+_UNKNOWN = describe_refusals(404)
+
+
+@controls.get("/rates", operation_id="sandbox_get_rates", summary="Read all exchange rates")
+def get_rates(session: SessionDep) -> RatesResponse:
+    """Return the sandbox's exchange rates, which are invented."""
+    return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(session).overrides)}
+
+
+@controls.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate", responses=_UNKNOWN)
+def get_rate(currency: CurrencyDep, session: SessionDep) -> RateResponse:
+    """Return the US dollars per unit."""
+    return {"currency": currency.id, "usd": read_rates(session).usd(currency)}
+
+
+@controls.put(
+    "/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate", responses=_UNKNOWN | WRITE
+)
+def put_rate(currency: CurrencyDep, body: RateRequest, session: SessionDep) -> RateResponse:
+    """Set the US dollars per unit."""
+    usd = parse_rate(body["usd"])
+    session.merge(RateRow(world_id=session.world.id, currency=currency.id, usd=usd))
+    return {"currency": currency.id, "usd": usd}
+
+
+@controls.get("/fees", operation_id="sandbox_get_fees", summary="Read the fees")
+async def get_fees(world: WorldDep) -> FeesResponse:
+    """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
+    fee = world.settings.protocol_fee
+    return {"fees": [] if fee is None else [{"percentage": fee["percentage"], "address": fee["address"]}]}
+
+
+@controls.get(
+    "/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet", responses=_UNKNOWN
+)
+def get_holding(currency: CurrencyDep, session: SessionDep) -> HoldingResponse:
+    """Return balance and allowance."""
+    return _holding_response(currency, read_holdings(session, [currency])[currency.id])
+
+
+@controls.put(
+    "/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet", responses=_UNKNOWN | WRITE
+)
+def put_holding(currency: CurrencyDep, body: HoldingRequest, session: SessionDep) -> HoldingResponse:
+    """Set balance, allowance, or both."""
+    before = read_holdings(session, [currency])[currency.id]
+    new = {name: parse_units(str(decimal), currency, name) for name, decimal in body.items()}
+    holding = Holding(new.get("balance", before.balance), new.get("allowance", before.allowance))
+    save_holding(session, currency.id, holding)
+    return _holding_response(currency, holding)
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """The wallet's balance of a currency and the payment contract's allowance, in base units."""
@@ -32,80 +160,28 @@ class Holding:
     allowance: int
 
 
-def read_holdings(store: Store, currencies: Iterable[Currency]) -> dict[str, Holding]:
+def read_holdings(session: WorldSession, currencies: Iterable[Currency]) -> dict[str, Holding]:
     """Return balance and allowance of currencies, by their ids."""
-    holdings = {each.id: _first_holding(each) for each in currencies}
-    query = select(HoldingRow.currency, HoldingRow.balance, HoldingRow.allowance)
-    with store.database.read() as connection:
-        rows = connection.execute(
-            query.where(HoldingRow.world_id == store.world_id, HoldingRow.currency.in_(list(holdings)))
-        )
-        return holdings | {row.currency: Holding(int(row.balance), int(row.allowance)) for row in rows}
+    first = {each.id: Holding(_DEFAULT_BALANCE * 10**each.decimals, 0) for each in currencies}
+    rows = session.execute(_HOLDINGS, {"world": session.world.id, "currencies": list(first)})
+    return first | {currency: Holding(int(balance), int(allowance)) for currency, balance, allowance in rows}
 
 
-def set_holding(store: Store, currency: Currency, units: Mapping[str, int]) -> Holding:
-    """Set balance, allowance or both, in base units; return what the wallet holds then."""
-    if units:
-        first = _first_holding(currency)
-        changes = {name: str(value) for name, value in units.items()}
-        _save(store, HoldingRow, currency, changes, {"balance": str(first.balance), "allowance": str(first.allowance)})
-    return read_holdings(store, [currency])[currency.id]
+def save_holding(session: WorldSession, currency: str, holding: Holding) -> None:
+    """Store what the wallet holds of a currency."""
+    amounts = {"balance": str(holding.balance), "allowance": str(holding.allowance)}
+    session.merge(HoldingRow(world_id=session.world.id, currency=currency, **amounts))
 
 
-def change_holdings(
-    connection: Connection,
-    store: Store,
-    currencies: Iterable[Currency],
-    change: Callable[[dict[str, Holding]], Mapping[str, Holding]],
-) -> None:
-    """Change what the wallet holds of currencies, within a transaction; nobody else changes it meanwhile.
-
-    change: takes and returns holdings by currency ids. Raises IntegrityError if somebody stored one for the first time.
-    """
-    first = {each.id: _first_holding(each) for each in currencies}
-    there = (HoldingRow.world_id == store.world_id) & HoldingRow.currency.in_(list(first))
-    query = select(HoldingRow.currency, HoldingRow.balance, HoldingRow.allowance).where(there).with_for_update()
-    stored = {row.currency: Holding(int(row.balance), int(row.allowance)) for row in connection.execute(query)}
-    for currency, holding in change(first | stored).items():
-        columns = {"balance": str(holding.balance), "allowance": str(holding.allowance)}
-        if currency in stored:
-            this = (HoldingRow.world_id == store.world_id) & (HoldingRow.currency == currency)
-            connection.execute(update(HoldingRow).where(this), columns)
-        else:
-            connection.execute(insert(HoldingRow), {"world_id": store.world_id, "currency": currency, **columns})
-
-
-def _first_holding(currency: Currency) -> Holding:
-    """Return what the wallet holds until a user sets something."""
-    return Holding(balance=_DEFAULT_BALANCE * 10**currency.decimals, allowance=0)
-
-
-def read_rates(store: Store) -> Rates:
+def read_rates(session: WorldSession) -> Rates:
     """Return the rates, with those set by a user."""
-    with store.database.read() as connection:
-        rows = connection.execute(select(RateRow.currency, RateRow.usd).where(RateRow.world_id == store.world_id))
-        return Rates({row.currency: row.usd for row in rows})
+    return Rates({currency: usd for currency, usd in session.execute(_RATES, {"world": session.world.id})})  # noqa: C416 - rows are no pairs for mypy
 
 
-def set_rate(store: Store, currency: Currency, usd: str) -> None:
-    """Set the US dollars per unit of a currency."""
-    _save(store, RateRow, currency, {"usd": usd})
-
-
-def _save(
-    store: Store,
-    rows: type[HoldingRow | RateRow],
-    currency: Currency,
-    changes: Mapping[str, Any],
-    first: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Change columns of a currency's row, and no others, which somebody else may be changing; or add the row."""
-    there = (rows.world_id == store.world_id) & (rows.currency == currency.id)
-
-    def attempt() -> None:
-        with store.database.write() as connection:
-            if not connection.execute(update(rows).where(there), changes).rowcount:
-                new = {"world_id": store.world_id, "currency": currency.id, **first, **changes}
-                connection.execute(insert(rows), new)
-
-    store.database.retry_conflicts(attempt)
+def _holding_response(currency: Currency, holding: Holding) -> HoldingResponse:
+    return {
+        "currency": currency.id,
+        "balance": format_units(holding.balance, currency),
+        "allowance": format_units(holding.allowance, currency),
+        "gasPrice": GAS_PRICE,
+    }

@@ -1,0 +1,153 @@
+"""Calls that only a sandbox has: its clock, its faults, the events that were fired, and the ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import Field
+from sqlalchemy import select
+from typing_extensions import TypedDict
+
+from payerkit.service.clock import LATEST, ClockKind, format_time
+from payerkit.service.errors import ANY_CALL, WRITE, Problem
+from payerkit.service.fields import AnyText
+from payerkit.service.payers import EmptyRequest
+from payerkit.service.tables import EntryRow, EventRow, WorldRow
+from payerkit.service.world import SessionDep, WorldDep, WorldRouter, WorldSession, WriteKind, api_key_header
+
+
+class ClockRequest(TypedDict):
+    """By how many seconds to advance the clock."""
+
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True, examples=[120])]
+
+
+class ClockResponse(TypedDict):
+    """The kind of the service's clock, and its time."""
+
+    clock: ClockKind
+    now: Annotated[str, Field(examples=["2026-01-01T00:02:00Z"])]
+
+
+class FaultsRequest(TypedDict):
+    """A new fault plan; an empty one ends all faults."""
+
+    plan: Annotated[AnyText, Field(examples=["latency=0.02, reset_after=5%"])]
+
+
+class FiredEvent(TypedDict):
+    """An event as it is first delivered: the body, byte by byte, and what its headers say."""
+
+    number: int
+    event: str
+    firedAt: Annotated[str, Field(examples=["2026-01-01T00:02:00Z"])]
+    deliveryId: Annotated[str, Field(json_schema_extra={"pattern": "^[0-9A-HJKMNP-TV-Z]{26}$"})]
+    signature: Annotated[str, Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
+    body: str
+
+
+class EventsResponse(TypedDict):
+    """Events, in the order in which they were fired."""
+
+    events: list[FiredEvent]
+
+
+class EventsSecretResponse(TypedDict):
+    """The secret of a world's events."""
+
+    secret: str
+
+
+class LedgerEntry(TypedDict):
+    """A write that was stored.
+
+    `clientUserId` is null where the write names no payer. `id` is that of the account, the request or the payment.
+    `fingerprint` is equal only for equal bodies.
+    """
+
+    number: int
+    what: WriteKind
+    clientUserId: str | None
+    id: str | None
+    fingerprint: str
+
+
+class LedgerResponse(TypedDict):
+    """The stored writes, in order."""
+
+    writes: list[LedgerEntry]
+
+
+After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Return only what has a number after this one.")]
+"""A number of an entry or an event: at most what every JSON parser reads exactly."""
+
+controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+
+
+@controls.get("/clock", operation_id="sandbox_get_clock", summary="Read the clock")
+def get_clock(session: SessionDep) -> ClockResponse:
+    """Return the time by which the service decides."""
+    return {"clock": session.settings.clock, "now": format_time(session.now)}
+
+
+@controls.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock", responses=WRITE)
+def advance_clock(body: ClockRequest, session: SessionDep) -> ClockResponse:
+    """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
+    if session.now + body["seconds"] > LATEST:
+        raise Problem.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
+    session.get_one(WorldRow, session.world.id).advanced += body["seconds"]
+    session.now += body["seconds"]
+    session.settle()
+    session.world.limits.advance(body["seconds"])
+    return {"clock": session.settings.clock, "now": format_time(session.now)}
+
+
+@controls.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan", responses=WRITE)
+async def put_faults(body: FaultsRequest, world: WorldDep) -> FaultsRequest:
+    """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
+    world.faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
+    return body
+
+
+@controls.post("/events", operation_id="sandbox_fire_events", summary="Fire the events that are due", responses=WRITE)
+def post_events(_body: EmptyRequest, session: SessionDep, after: After = 0) -> EventsResponse:
+    """Fire what is due by the clock, and return the events, at most 1,000 per call."""
+    there = (EventRow.world_id == session.world.id) & (EventRow.number > after)
+    rows = session.scalars(select(EventRow).where(there).order_by(EventRow.number).limit(1000))
+    secret = _events_secret(session).encode()
+    events: Any = [
+        {
+            "number": row.number,
+            "event": row.name,
+            "firedAt": format_time(row.fired_at),
+            "deliveryId": row.delivery_id,
+            "signature": hmac.digest(secret, row.body.encode(), hashlib.sha256).hex(),
+            "body": row.body,
+        }
+        for row in rows
+    ]
+    return {"events": events}
+
+
+@controls.get("/events/secret", operation_id="sandbox_get_events_secret", summary="Read the secret of the events")
+def get_events_secret(session: SessionDep) -> EventsSecretResponse:
+    """Return the secret that signs the events of the world."""
+    return {"secret": _events_secret(session)}
+
+
+def _events_secret(session: WorldSession) -> str:
+    """Return a secret that is derived from the key of the database."""
+    return session.world.database.seal.lookup_key("secret of events", session.world.id)
+
+
+@controls.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was stored")
+def get_ledger(session: SessionDep, after: After = 0) -> LedgerResponse:
+    """Return the writes that were stored, at most 10,000 per call."""
+    there = (EntryRow.world_id == session.world.id) & (EntryRow.number > after)
+    columns = select(EntryRow.number, EntryRow.what, EntryRow.body).where(there)
+    rows = session.execute(columns.order_by(EntryRow.number).limit(10_000))
+    writes: Any = [{"number": number, "what": what, **body} for number, what, body in rows]
+    return {"writes": writes}

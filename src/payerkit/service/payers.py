@@ -1,0 +1,375 @@
+"""Payers: their data, their agreement and identity check, and the events that tell of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, get_args
+
+from fastapi import Request
+from pydantic import AfterValidator, Field, StrictBool
+from pydantic_core import PydanticCustomError
+from sqlalchemy import bindparam, select
+from typing_extensions import TypedDict
+
+from payerkit.service.clock import format_time
+from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.faults import REFUSE_EXISTING
+from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText, Url, Uuid
+from payerkit.service.tables import PayerRow
+from payerkit.service.world import CHANGES, SessionDep, WorldRouter, WorldSession, api_key_header
+
+KycState = Literal[
+    "not_started",
+    "initiated",
+    "pending",
+    "pending_assessment",
+    "prechecks_completed",
+    "application_queued",
+    "awaiting_manual_review",
+    "approved",
+    "completed",
+    "full_clearance",
+    "rejected",
+    "failed",
+    "retry_required",
+    "retry_denied",
+]
+AgreementState = Literal["not_started", "pending", "completed", "signed", "rejected", "failed"]
+
+Progress = Literal["open", "waiting", "passed", "failed"]
+"""What a state means to a payer: they can act, the provider decides, it is done, or it cannot be repeated."""
+
+_KYC_OPEN = {"not_started", "initiated", "retry_required"}
+_KYC_PASSED = {"approved", "completed", "full_clearance"}
+_KYC_FAILED = {"rejected", "failed", "retry_denied"}
+_AGREEMENT_OPEN = {"not_started", "pending"}
+_AGREEMENT_PASSED = {"completed", "signed"}
+
+_ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_TOP_LABEL = "[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]"
+_EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
+"""The published format, `email`: words with dots, then a domain. Quoted words and domains in brackets, which are hardly
+in use, are refused."""
+
+_FIND = select(PayerRow).where(PayerRow.key == bindparam("key"))
+
+
+def _check_local_part(email: str) -> str:
+    """Return an e-mail address whose part before the @ is not too long (RFC 5321)."""
+    if email.index("@") > 64:
+        raise PydanticCustomError("string_too_long", "Value should have at most 64 characters before the @")
+    return email
+
+
+Email = Annotated[
+    str,
+    Field(
+        max_length=254,
+        pattern=_EMAIL,
+        json_schema_extra={"format": "email"},
+        description="At most 64 characters before the @.",
+        examples=["john.doe@example.com"],
+    ),
+    AfterValidator(_check_local_part),
+]
+
+
+class PayerRequest(TypedDict):
+    """Compliance data of a payer."""
+
+    clientUserId: Annotated[Id, Field(examples=["user-123"])]
+    email: Email
+    firstName: NonEmptyText
+    lastName: NonEmptyText
+    beneficiaryType: Beneficiary
+    dateOfBirth: Date
+    addressLine1: NonEmptyText
+    city: NonEmptyText
+    state: NonEmptyText
+    postcode: NonEmptyText
+    country: CountryCode
+    nationality: CountryCode
+    phone: Annotated[str, Field(pattern=r"^\+?[1-9][0-9]{1,14}$", examples=["+12125551234"])]
+    ssn: NonEmptyText
+    companyName: NotRequired[AnyText]
+    addressLine2: NotRequired[AnyText]
+    sourceOfFunds: NotRequired[AnyText]
+    businessActivity: NotRequired[AnyText]
+
+
+class PublishedStatuses(TypedDict):
+    """The status of the agreement and of the identity check, in the words of the published enum."""
+
+    agreementStatus: Literal["not_started", "completed"]
+    kycStatus: Literal["not_started", "completed"]
+
+
+class PayerResponse(TypedDict):
+    """A payer's statuses, and the links to the pages that the payer completes."""
+
+    status: PublishedStatuses
+    agreementUrl: Url
+    kycUrl: Url
+    userId: Uuid
+
+
+class PayerStatusResponse(TypedDict):
+    """A payer's statuses by id, in all the service's words, without sending the compliance data again."""
+
+    agreementStatus: AgreementState
+    kycStatus: KycState
+    isCompliant: bool
+    userId: Uuid
+
+
+class AgreementRequest(TypedDict):
+    """Whether the payer completed the agreement."""
+
+    agreementCompleted: StrictBool
+
+
+class AgreementResponse(TypedDict):
+    """Whether the agreement was recorded."""
+
+    success: bool
+
+
+class KycStateRequest(TypedDict):
+    """A state of the identity check."""
+
+    status: KycState
+
+
+class AgreementStateRequest(TypedDict):
+    """A state of the agreement."""
+
+    status: AgreementState
+
+
+class EmptyRequest(TypedDict):
+    """Nothing; a call that changes something has a body in JSON."""
+
+
+router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
+controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+
+_CONTROL = describe_refusals(404) | WRITE
+
+
+@router.post(
+    "/v2/payer",
+    operation_id="create_payer",
+    summary="Register a payer, or read a registered one's status",
+    responses=describe_refusals(409) | WRITE,
+)
+def post_payer(body: PayerRequest, session: SessionDep, request: Request) -> PayerResponse:
+    """Store compliance data; return the links to the pages that the payer completes, and the statuses.
+
+    A status is `not_started` or `completed` here; the status by id says more.
+    """
+    payer = save_payer(session, body, must_be_new=REFUSE_EXISTING in request.scope)
+    base = (session.settings.public_url or str(request.base_url)).rstrip("/")
+    return {
+        "status": {
+            "agreementStatus": "completed" if payer.agreement in _AGREEMENT_PASSED else "not_started",
+            "kycStatus": "completed" if payer.kyc in _KYC_PASSED else "not_started",
+        },
+        "agreementUrl": f"{base}/agreement/{payer.agreement_page}",
+        "kycUrl": f"{base}/kyc/{payer.kyc_page}",
+        "userId": payer.user_id,
+    }
+
+
+@router.get(
+    "/v2/payer/{clientUserId}",
+    operation_id="get_payer_status",
+    summary="Read a payer's status",
+    responses=describe_refusals(404),
+)
+def get_payer(client_user_id: ClientUserId, session: SessionDep) -> PayerStatusResponse:
+    """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
+    payer = find_payer(session, client_user_id)
+    status: Any = {
+        "kycStatus": payer.kyc,
+        "agreementStatus": payer.agreement,
+        "isCompliant": is_compliant(payer),
+        "userId": payer.user_id,
+    }
+    return status  # type: ignore[no-any-return]  # built field by field
+
+
+@router.in_both_versions(
+    "PATCH",
+    "/payer/{clientUserId}",
+    operation_id="update_agreement",
+    summary="Record the agreement",
+    responses=describe_refusals(404) | WRITE,
+)
+def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: SessionDep) -> AgreementResponse:
+    """Set the agreement to completed, or back to not started."""
+    payer = find_payer(session, client_user_id)
+    set_payer(session, payer, agreement="completed" if body["agreementCompleted"] else "not_started")
+    session.record("agreement", client_user_id, body)
+    return {"success": True}
+
+
+@controls.put(
+    "/kyc/{clientUserId}",
+    operation_id="sandbox_set_kyc",
+    summary="Set the state of an identity check",
+    responses=_CONTROL,
+)
+def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: SessionDep) -> KycStateRequest:
+    """Set the state, as if the check had ended so."""
+    set_payer(session, find_payer(session, client_user_id), kyc=body["status"])
+    return body
+
+
+@controls.post(
+    "/kyc/{clientUserId}/submit",
+    operation_id="sandbox_submit_kyc",
+    summary="Submit an identity check",
+    responses=_CONTROL | describe_refusals(409),
+)
+def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: SessionDep) -> KycStateRequest:
+    """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
+    payer = find_payer(session, client_user_id)
+    if not submit_kyc(session, payer):
+        raise Problem(409, f"The identity check is {payer.kyc}: it cannot be submitted")
+    return {"status": "pending"}
+
+
+@controls.put(
+    "/agreement/{clientUserId}",
+    operation_id="sandbox_set_agreement",
+    summary="Set the state of an agreement",
+    responses=_CONTROL,
+)
+def put_agreement(
+    client_user_id: ClientUserId, body: AgreementStateRequest, session: SessionDep
+) -> AgreementStateRequest:
+    """Set the state, as if the payer had done so."""
+    set_payer(session, find_payer(session, client_user_id), agreement=body["status"])
+    return body
+
+
+def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: bool = False) -> PayerRow:
+    """Add a payer, or update the one with this client user id; test e-mails set the states.
+
+    Raises Problem (409) for a payer who exists already, if it must be a new one.
+    """
+    name = str(body["clientUserId"])
+    key = session.lookup_key(name)
+    payer = session.scalars(_FIND, {"key": key}).one_or_none()
+    if payer is None:
+        payer = PayerRow(
+            world_id=session.world.id,
+            key=key,
+            user_id=session.identifiers.uuid("payer", name),
+            kyc="not_started",
+            agreement="not_started",
+            kyc_page=session.identifiers.token_bytes(16, "kyc page", name).hex(),
+            agreement_page=session.identifiers.token_bytes(16, "agreement page", name).hex(),
+        )
+        session.add(payer)
+    elif must_be_new:
+        raise Problem(409, "A payer with this client user ID exists already")
+    payer.body = dict(body)
+    states = states_from_email(str(body["email"]))
+    for step, state in states.items():
+        setattr(payer, step, state)
+    if "kyc" in states and payer.id is not None:
+        session.drop_changes("kyc", payer.id)
+    session.record("payer", name, body)
+    return payer
+
+
+def find_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> PayerRow:
+    """Return the payer with this client user id. Raises Problem (404) if there is none.
+
+    called: the published words, of which adding bank details has others.
+    """
+    payer = session.scalars(_FIND, {"key": session.lookup_key(client_user_id)}).one_or_none()
+    if payer is None:
+        raise Problem(404, f"{called} {client_user_id} not found")
+    return payer
+
+
+def set_payer(session: WorldSession, payer: PayerRow, *, at: float | None = None, **states: str) -> None:
+    """Set a payer's `kyc`, `agreement` or both, and fire the event of it. at: when, by the clock; by default, now."""
+    if "kyc" in states:
+        session.drop_changes("kyc", payer.id)
+    for step, state in states.items():
+        setattr(payer, step, state)
+    time = session.now if at is None else at
+    body = {
+        "clientUserId": payer.client_user_id,
+        "kycStatus": payer.kyc,
+        "agreementStatus": payer.agreement,
+        "isCompliant": is_compliant(payer),
+        "timestamp": format_time(time),
+        "rawPayload": {},
+    }
+    session.fire("compliance.updated", time, body)
+
+
+def sign_agreement(session: WorldSession, payer: PayerRow) -> bool:
+    """Record a signature; return False if the agreement cannot be signed any more."""
+    is_open = payer.agreement in _AGREEMENT_OPEN
+    if is_open:
+        set_payer(session, payer, agreement="signed")
+    return is_open
+
+
+def submit_kyc(session: WorldSession, payer: PayerRow) -> bool:
+    """Record a submitted identity check: pending now, approved after its time. Return False if it is not open."""
+    is_open = payer.kyc in _KYC_OPEN
+    if is_open:
+        set_payer(session, payer, kyc="pending")
+        session.change_later("kyc", payer.id, "approved", session.now + session.settings.kyc_delay)
+    return is_open
+
+
+def _decide_kyc(session: WorldSession, payer_id: int, state: str, at: float) -> None:
+    set_payer(session, session.get_one(PayerRow, payer_id), at=at, kyc=state)
+
+
+CHANGES["kyc"] = _decide_kyc
+
+
+def states_from_email(email: str) -> dict[str, str]:
+    """Return the states, as `kyc` and `agreement`, that an e-mail of the test domain requests; {} for any other.
+
+    kyc-rejected@example.com, agreement-signed@example.com, or both: kyc-approved+agreement-signed@example.com.
+    """
+    local, _, domain = email.lower().partition("@")
+    if domain != "example.com":
+        return {}
+    requested = (part.partition("-") for part in local.split("+"))
+    known = {"kyc": get_args(KycState), "agreement": get_args(AgreementState)}
+    return {step: state for step, _, rest in requested if (state := rest.replace("-", "_")) in known.get(step, ())}
+
+
+def kyc_progress(payer: PayerRow) -> Progress:
+    """Return what the state of the identity check means to the payer."""
+    if payer.kyc in _KYC_OPEN:
+        return "open"
+    return "passed" if payer.kyc in _KYC_PASSED else "failed" if payer.kyc in _KYC_FAILED else "waiting"
+
+
+def agreement_progress(payer: PayerRow) -> Progress:
+    """Return what the state of the agreement means to the payer; nobody waits for a decision."""
+    if payer.agreement in _AGREEMENT_OPEN:
+        return "open"
+    return "passed" if payer.agreement in _AGREEMENT_PASSED else "failed"
+
+
+def is_approved(payer: PayerRow) -> bool:
+    """Return True if the identity check is passed."""
+    return payer.kyc in _KYC_PASSED
+
+
+def is_compliant(payer: PayerRow) -> bool:
+    """Return True if the payer may pay out to a bank."""
+    return is_approved(payer) and payer.agreement in _AGREEMENT_PASSED

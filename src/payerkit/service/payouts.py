@@ -1,0 +1,344 @@
+"""Requests that are paid out to bank accounts: created, turned into transactions, and the steps of their payouts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, NotRequired
+
+from fastapi import Query
+from pydantic import Field
+from sqlalchemy import select
+from typing_extensions import TypedDict
+
+from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.currencies import find_currency
+from payerkit.service.accounts import listed_account
+from payerkit.service.clock import format_time
+from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.fields import (
+    Address,
+    Amount,
+    AnyText,
+    Id,
+    NonEmptyText,
+    PaymentReference,
+    RequestId,
+    RequestPathId,
+    Time,
+)
+from payerkit.service.money import Rates, format_units
+from payerkit.service.pay import ProtocolFee, TransactionResponse, check_order, find_bill, new_bill, transactions_of
+from payerkit.service.payers import find_payer, is_compliant
+from payerkit.service.tables import AccountRow, BillRow, PaymentRow
+from payerkit.service.wallet import read_rates
+from payerkit.service.world import CHANGES, SessionDep, WorldRouter, WorldSession, api_key_header
+
+OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
+"""Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
+
+PayoutState = Literal[
+    "initiated",
+    "pending_internal_assessment",
+    "ongoing_checks",
+    "processing",
+    "sending_fiat",
+    "fiat_sent",
+    "bounced",
+    "failed",
+    "insufficient_funds",
+    "retry_required",
+]
+"""The words of the operator's documentation, of its events, and of a public client."""
+
+TEST_BANKS = {"Example Bank payout bounced": "bounced", "Example Bank payout failed": "failed"}
+"""Test values: how payouts to an account at a bank with such a name end."""
+
+_FAILURES = {
+    "bounced": "The bank returned the money.",
+    "failed": "The payment was rejected.",
+    "insufficient_funds": "The wallet does not hold enough.",
+    "retry_required": "The payout has to be tried again.",
+}
+"""States in which the bank has no money, with reasons of the sandbox's own, where none was given by hand."""
+
+_RENAMED = {"usdc-sepolia": "fUSDC-sepolia"}
+"""Ids of newer documentation for tokens that the token list has under another id; the address is the same."""
+
+_PAYOUT_CURRENCIES = {"USDC-mainnet", "USDC-matic", "USDC-arbitrum-one", "fUSDC-sepolia"}
+"""What can be paid out to a bank (operator's documentation): USDC on four networks."""
+
+QUOTE_SECONDS = 900
+"""How long the amounts of a payment are promised; invented."""
+
+_LEAST_BY_RAILS = {("USD", "local"): 1, ("USD", "swift"): 30, ("EUR", "local"): 1, ("EUR", "swift"): 30}
+_LEAST = {
+    "AED": 100,
+    "AUD": 40,
+    "CAD": 40,
+    "CHF": 40,
+    "CNY": 200,
+    "GBP": 20,
+    "HKD": 100,
+    "IDR": 500_000,
+    "INR": 2000,
+    "JPY": 3000,
+    "KES": 4000,
+    "KRW": 40_000,
+    "MXN": 400,
+    "MYR": 150,
+    "NZD": 50,
+    "PHP": 2000,
+    "SEK": 250,
+    "SGD": 40,
+    "THB": 1000,
+}
+"""The least amounts of payouts by the account's currency, for some by its rails (operator's documentation, 2025-11)."""
+
+
+class AddressOfRequest(TypedDict):
+    """The address of a customer."""
+
+    street: NotRequired[AnyText]
+    city: NotRequired[AnyText]
+    state: NotRequired[AnyText]
+    postalCode: NotRequired[AnyText]
+    country: NotRequired[AnyText]
+
+
+class CustomerOfRequest(TypedDict):
+    """Who the customer is; the sandbox returns it, and does nothing else with it."""
+
+    firstName: NotRequired[AnyText]
+    lastName: NotRequired[AnyText]
+    email: NotRequired[AnyText]
+    address: NotRequired[AddressOfRequest]
+
+
+class NewPayoutRequest(TypedDict):
+    """A request that is paid out to a bank account: it names no payee."""
+
+    amount: Amount
+    invoiceCurrency: Annotated[NonEmptyText, Field(examples=["USD"])]
+    paymentCurrency: Annotated[NonEmptyText, Field(examples=["USDC-sepolia"])]
+    isCryptoToFiatAvailable: Literal[True]
+    reference: NotRequired[Annotated[str, Field(min_length=1, max_length=255, examples=["invoice-001"])]]
+    customerInfo: NotRequired[CustomerOfRequest]
+
+
+class CreatedRequest(TypedDict):
+    """The ids of a new request."""
+
+    requestId: RequestId
+    paymentReference: PaymentReference
+
+
+class PayoutMetadata(TypedDict):
+    """How the transactions belong together and, if the wallet is given, whether it can pay them."""
+
+    stepsRequired: int
+    needsApproval: bool
+    approvalTransactionIndex: int | None
+    paymentTransactionIndex: int
+    hasEnoughAllowance: NotRequired[bool]
+    hasEnoughBalance: NotRequired[bool]
+    hasEnoughGas: NotRequired[bool]
+    protocolFee: NotRequired[ProtocolFee]
+    quoteExpiresAt: NotRequired[Time]
+
+
+class PayoutTransactions(TypedDict):
+    """The transactions that pay a request."""
+
+    transactions: list[TransactionResponse]
+    metadata: PayoutMetadata
+
+
+class OperatorResponse(TypedDict):
+    """Who receives the crypto of all payouts."""
+
+    address: Address
+
+
+class PayoutStateRequest(TypedDict):
+    """A state of a request's payouts, and the reason that its event gives."""
+
+    status: PayoutState
+    reason: NotRequired[AnyText]
+
+
+router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
+controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+
+
+@router.post(
+    "/v2/request",
+    operation_id="create_request",
+    summary="Create a request to be paid out to a bank account",
+    status_code=201,
+    responses=WRITE,
+)
+def post_request(body: NewPayoutRequest, session: SessionDep) -> CreatedRequest:
+    """Store the request; who is paid is told where its transactions are asked for."""
+    order = check_order(order_of(body), read_rates(session), session.settings.fee_rate)
+    if order.currency.id not in _PAYOUT_CURRENCIES:
+        listed = ", ".join(sorted(_PAYOUT_CURRENCIES))
+        message = f"cannot be paid out to a bank; choose one of {listed}"
+        raise Problem.of_field("paymentCurrency", message, "currency_payout")
+    stored = dict(body)
+    bill = new_bill(session, "payout ", OPERATOR_ADDRESS, json.dumps(stored, sort_keys=True), stored)
+    session.add(bill)
+    session.record("request", None, stored, bill.request_id)
+    return {"requestId": bill.request_id, "paymentReference": bill.payment_reference}
+
+
+@router.get(
+    "/v2/request/{requestId}/pay",
+    operation_id="request_payment",
+    summary="Read the transactions that pay a request",
+    responses=describe_refusals(403, 404),
+)
+def get_transactions(
+    request_id: RequestPathId,
+    session: SessionDep,
+    client_user_id: Annotated[Id, Query(alias="clientUserId", description="The payer.", examples=["user-123"])],
+    payment_details_id: Annotated[Id, Query(alias="paymentDetailsId", description="The account that is paid.")],
+    wallet: Annotated[Address | None, Query(description="The address of the wallet that pays.")] = None,
+) -> PayoutTransactions:
+    """Return the transactions to sign, which pay the operator; the operator pays out to the account."""
+    bill = find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
+    if bill is None:
+        raise Problem(404, f"Request {request_id} not found")
+    check_wallet(wallet)
+    account = find_payable_account(session, client_user_id, payment_details_id)
+    rates = read_rates(session)
+    order = check_order(order_of(bill.body), rates, session.settings.fee_rate)
+    _check_least(order_of(bill.body), account, rates)
+    transactions, metadata = transactions_of(session, order, bill, has_wallet=wallet is not None)
+    if wallet is None:
+        metadata = {name: value for name, value in metadata.items() if not name.startswith("hasEnough")}
+    else:
+        metadata["hasEnoughAllowance"] = not metadata["needsApproval"]
+    if (
+        session.settings.clock == "wall"
+    ):  # a manual clock stands in the past, and who checks a quote looks at a real one
+        metadata["quoteExpiresAt"] = format_time(float(int(session.now)) + QUOTE_SECONDS)
+    found: Any = {"transactions": transactions, "metadata": metadata}
+    return found  # type: ignore[no-any-return]  # built field by field
+
+
+@controls.get("/operator", operation_id="sandbox_get_operator", summary="Read the operator's address")
+async def get_operator() -> OperatorResponse:
+    """Return who receives the crypto of all payouts. The live service publishes no such address."""
+    return {"address": OPERATOR_ADDRESS}
+
+
+@controls.put(
+    "/payouts/{requestId}",
+    operation_id="sandbox_decide_payout",
+    summary="Set the state of a payout",
+    responses=describe_refusals(404) | WRITE,
+)
+def put_payout(request_id: RequestPathId, body: PayoutStateRequest, session: SessionDep) -> PayoutStateRequest:
+    """Set the state, as if the operator had decided so."""
+    bill = find_bill(session, BillRow.request_id == request_id)
+    payments = [] if bill is None else payments_of(session, bill)
+    payouts = [each for each in payments if each.outcome is not None]
+    if not payouts:
+        raise Problem(404, f"Request {request_id} has no payout; pay it first")
+    for each in payouts:
+        session.drop_changes("payout", each.id)
+        _fire_step(session, each, body["status"], session.now, body.get("reason"))
+    return body
+
+
+def order_of(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return the body of a payment or a request as an order; a request pays the operator."""
+    return {
+        "payee": str(body.get("payee", OPERATOR_ADDRESS)),
+        "amount": str(body["amount"]),
+        "invoiceCurrency": str(body["invoiceCurrency"]),
+        "paymentCurrency": listed_id(str(body["paymentCurrency"])),
+    }
+
+
+def listed_id(currency: str) -> str:
+    """Return the id that the token list has for a currency; one that it does not have stays as it is."""
+    found = find_currency(_RENAMED.get(currency.lower(), currency))
+    return currency if found is None else found.id
+
+
+def check_wallet(wallet: str | None) -> None:
+    """Raise Problem for a wallet that is no address; its checksum does not matter, since it receives nothing."""
+    if wallet is not None and address_problem(wallet) == "address_malformed":
+        raise Problem.of_field("wallet", "must be an address: 0x and 40 hex digits", "address_format")
+
+
+def find_payable_account(session: WorldSession, client_user_id: str, account_id: str) -> Mapping[str, Any]:
+    """Return an account that can be paid, as listed. Raises Problem if payer or account may not be paid yet."""
+    payer = find_payer(session, client_user_id)
+    there = (AccountRow.account_id == account_id) & (AccountRow.payer_id == payer.id)
+    account = session.scalars(select(AccountRow).where(there)).one_or_none()
+    if account is None:
+        raise Problem(404, f"Payment detail {account_id} not found")
+    if not is_compliant(payer):
+        raise Problem(403, "The payer is not compliant yet", code="not_yet_passed_kyc_kyb")
+    if account.status not in {"approved", "verified"}:
+        message = f"is {account.status}: only an approved account can be paid"
+        raise Problem.of_field("paymentDetailsId", message, "account_not_approved")
+    return listed_account(account)
+
+
+def _check_least(order: Mapping[str, str], account: Mapping[str, Any], rates: Rates) -> None:
+    """Raise Problem if an order is below the least amount of an account's currency and rails."""
+    currency, rails = str(account["currency"]).upper(), str(account["rails"])
+    least = _LEAST_BY_RAILS.get((currency, rails), _LEAST.get(currency))
+    invoice, paid_out = find_currency(order["invoiceCurrency"]), find_currency(currency)
+    if least is None or invoice is None or paid_out is None:
+        return
+    if Fraction(Decimal(order["amount"])) * rates.exchange_rate(invoice, paid_out) < least:
+        message = f"is below the least amount: {least} {currency} by {rails} rails"
+        raise Problem.of_field("amount", message, "below_currency_limit")
+
+
+def payments_of(session: WorldSession, bill: BillRow) -> list[PaymentRow]:
+    """Return the payments of a bill, in their order."""
+    return list(session.scalars(select(PaymentRow).where(PaymentRow.bill_id == bill.id).order_by(PaymentRow.id)))
+
+
+def payout_outcome(bank_name: str) -> str:
+    """Return how payouts to an account at this bank end: the bank has the money, unless the name is a test value."""
+    tests = {name.lower(): outcome for name, outcome in TEST_BANKS.items()}
+    return tests.get(bank_name.strip().lower(), "fiat_sent")
+
+
+def payout_steps(outcome: str, paid_at: float, after: float) -> list[tuple[float, str]]:
+    """Return the states of a payout, in equal parts of the time that it takes, each with its time."""
+    states = ["pending_internal_assessment", *(["sending_fiat"] if outcome != "failed" else []), outcome]
+    return [(paid_at + after * place / (len(states) - 1), state) for place, state in enumerate(states)]
+
+
+def _step_payout(session: WorldSession, payment_id: int, state: str, at: float) -> None:
+    _fire_step(session, session.get_one(PaymentRow, payment_id), state, at)
+
+
+CHANGES["payout"] = _step_payout
+
+
+def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
+    """Fire the events of a payout's new state. reason: why it failed; by default, in the sandbox's own words."""
+    request_id = payment.bill.request_id
+    ids = {"requestId": request_id, "requestID": request_id, "paymentReference": payment.bill.payment_reference}
+    step = {**ids, "subStatus": state, "timestamp": format_time(at)}
+    if state not in _FAILURES:
+        processing = {"offrampId": payment.payment_id, "paymentProcessor": "sandbox", "rawPayload": {}}
+        session.fire("payment.processing", at, step | processing)
+        return
+    session.fire("payment.failed", at, {**step, "failureReason": reason or _FAILURES[state], "retryAfter": None})
+    currency = find_currency(payment.payment_currency)
+    if state == "failed" and currency is not None:
+        refund = {"refundedTo": payment.body["wallet"], "refundAmount": format_units(payment.body["amount"], currency)}
+        of_refund = {**ids, **refund, "currency": payment.payment_currency, "timestamp": format_time(at)}
+        session.fire("payment.refunded", at, of_refund)
