@@ -233,7 +233,7 @@ def test_what_is_no_declaration_declares_nothing(declared: Any) -> None:
         (FEE, {"protocolFee": DECLARED, "platformFee": {"percentage": 0, "address": THIRD}}, {"fee"}),  # it is nothing
         (TOKEN_PAYMENT, {"protocolFee": {"percentage": 0, "address": OTHER}}, set()),
         (TOKEN_PAYMENT, {"protocolFee": {"percentage": None, "address": None}, "platformFee": {}}, set()),
-        (TOKEN_PAYMENT, {"protocolFee": {"percentage": None, "wallet": OTHER}}, {"fee_missing"}),  # in another form
+        (TOKEN_PAYMENT, {"protocolFee": {"percentage": None, "wallet": OTHER}}, {"fee_missing", "members_usable"}),
         (fee(10_000, ZERO), {"protocolFee": DECLARED}, {"fee", "fee_missing"}),  # it is not for the declared wallet
     ],
 )
