@@ -136,7 +136,6 @@ _MODULES = {
     "verify_event": "events.signature",
     "verify_onboarding": "bulk.verify",
     "wait_for": "bulk.wait_for",
-    "write_clear_signing": "signing.clear_signing_descriptors",
     "write_safe_files": "bulk.safe_files",
 }
 """Each public name and the module that defines it. `__init__.pyi` lists the same for type checkers and editors."""

@@ -124,7 +124,6 @@ from payerkit.policy.address_book import (
     KnownAddress as KnownAddress,
 )
 from payerkit.signing.card import PaymentCard as PaymentCard
-from payerkit.signing.clear_signing_descriptors import write_clear_signing as write_clear_signing
 from payerkit.onchain.currency_table import currencies as currencies
 from payerkit.review.decoded_frames import decode_calldata as decode_calldata
 from payerkit.review.decoded_frames import decode_transactions as decode_transactions

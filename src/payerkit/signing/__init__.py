@@ -6,7 +6,6 @@ The modules:
         card_content            all that the card of a payment says; card: as HTML; card_text: in a terminal
         message_rows            what a message to sign says, without judging it
         calldata_digest         the digest of ERC-8213; device: what a signing device shows
-        clear_signing           what a wallet with descriptors shows; clear_signing_descriptors: makes these (ERC-7730)
         safe_calls              what a Safe is to call; safe_payment: of a payment that was checked
         builder_file            the file of Safe's Transaction Builder; safe_hashes: what the owners' devices show
 """

@@ -187,7 +187,6 @@ def _transaction_table(transaction: TransactionToSign) -> str:
         ("To", f"{html.code(transaction.to)}<br>{html.escape(transaction.contract)}"),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
         ("Your device will show", _lines(transaction.device)),
-        ("With clear signing", _lines(transaction.clear_signing)),
         *(("Calldata digest (ERC-8213)", html.code(digest)) for digest in transaction.other_digest),
         ("Function", html.escape(transaction.function)),
         *((f"Look up the {name}", html.code(page)) for name, page in transaction.lookup),

@@ -23,7 +23,6 @@ from payerkit.review.payment_review import UNLIMITED, PaymentReview
 from payerkit.review.protocols import OrderSource
 from payerkit.review.transactions import DecodedTransaction, contract_name
 from payerkit.signing.calldata_digest import digest_of
-from payerkit.signing.clear_signing import clear_signing_lines
 from payerkit.signing.device import device_lines
 from payerkit.signing.message_rows import message_rows
 from payerkit.signing.payment_sentence import payment_sentence
@@ -99,9 +98,9 @@ class Compared:
 class TransactionToSign:
     """One transaction, for a person who compares it with a signing device.
 
-    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device,
-    clear_signing: what a device shows without and with descriptors, line by line. other_digest: the calldata digest,
-    for devices that show it beside a call that they read. lookup: pages about contract and payee, with their titles.
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
+    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
+    they read. lookup: pages about contract and payee, with their titles.
     """
 
     title: str
@@ -113,7 +112,6 @@ class TransactionToSign:
     lookup: tuple[tuple[str, str], ...]
     other_digest: tuple[str, ...]
     device: tuple[str, ...]
-    clear_signing: tuple[str, ...]
     calldata: str
 
 
@@ -327,7 +325,6 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
     data, effects = str(transaction.data or ""), _effects_shown(review, transaction)
     hidden = len(transaction.effects) - len(effects)
     most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
-    clear = clear_signing_lines(transaction, network, review.policy)
     device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
     return TransactionToSign(
         title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
@@ -342,7 +339,6 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
         lookup=tuple(_lookup(review, transaction)),
         other_digest=(digest,) if digest and not any(digest in line for line in device) else (),
         device=device,
-        clear_signing=(*clear[:1], "and more than this card shows") if clear and hidden else clear,
         calldata=data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)",
     )
 

@@ -62,7 +62,6 @@ def _transaction(transaction: TransactionToSign) -> list[str]:
         ("to", f"{transaction.to} ({transaction.contract})"),
         *transaction.does,
         *(("device shows" if not place else "", line) for place, line in enumerate(transaction.device)),
-        *(("clear signing" if not place else "", line) for place, line in enumerate(transaction.clear_signing)),
         *(("calldata digest", digest) for digest in transaction.other_digest),
         ("function", transaction.function),
     ]
