@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -372,45 +371,6 @@ def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_
             journal.sent(task.key, payer=payer.key, content=task.content)
         if is_stored:
             payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-
-
-OLD_JOURNAL = """
-PRAGMA application_id = 0x7061796B;
-CREATE TABLE run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE task (
-    key BLOB PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, looks INTEGER NOT NULL, since REAL NOT NULL,
-    final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL, doubts INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO run VALUES
-    ('version', '1'), ('salt', x'30313233343536373839616263646566'), ('key', x'15f9225949a04bd19a699f259ac4828f'),
-    ('input', x'4f9bccf75689532b58cdb4f619a1065ff5e24a49e56e9bf9ddbb538bbf1fbe4164f33aa53a95616ff6d4ca840b521d0de80a6f8ab44b81e15d9897cd6759fc0e');
-INSERT INTO task VALUES
-    (x'74ae245e15bb7b7518c33c03f2908ac6', 'done', 1, 0, 0, 1, '{"user_id":"u-1"}', '', 0),
-    (x'e043d174987dfc7c6490385bf13d7d9f', 'sent', 1, 0, 0, 0, '{}', '', 0);
-INSERT INTO payer VALUES (x'ace4df60379bf8c01b240f4d6f55326b', '[]');
-"""  # noqa: E501 - a digest
-"""What payerkit 0.1.0 wrote for the first row of these tables and the key "key", killed while it sent the account."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("is_stored", "attempts"), [(True, 2), (False, 3)])
-def test_a_journal_of_an_older_payerkit_goes_on(path: Path, is_stored: bool, attempts: int) -> None:
-    """Digests of key, table, payer and account stay what they were; else a run would begin again, and send twice."""
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(OLD_JOURNAL)
-    service = Service()
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        if is_stored:
-            account = Tasks(Table(table(1), holder_is_payer=True), b"secret").task("bank_details", 0)
-            payerkit.create_payment_detail(client, account.client_user_id, account.values)
-        report = onboard(client, table(1), path)
-        sent = [request.target for request in far_end.ledger if request.method == "POST"]
-
-    assert [("bank_details", "done")] == states(report)
-    assert ["u-1"] == report.frame["user_id"].tolist()
-    assert [attempts] == report.frame["attempts"].tolist()
-    assert (1, "/v2/payer" in sent) == (len(service.stored), False)
 
 
 def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> None:

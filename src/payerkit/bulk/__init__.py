@@ -21,7 +21,7 @@ The modules, by subject (a test holds that each is named):
         table_run                the order of a run: each step, what is unknown of it, the last look
         limit                    which rows a run with a limit tries
         tasks                    what each row sends, and the keys by which the journal knows it
-        journal                  the file that records the state of each task; upgrade: that of payerkit 0.1.0
+        journal                  the file that records the state of each task
         workers                  threads, and a clean end for errors and interrupts
         rate_limit               the pace of calls, and when going on is useless
         sending                  send one task, and record its outcome

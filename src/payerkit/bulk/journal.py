@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -38,8 +38,6 @@ KEY_SIZE = 16
 """Bytes of a digest."""
 
 _VERSION = "2"
-_OLD_VERSION = "1"
-"""That of payerkit 0.1.0, whose journals are upgraded: `payerkit.bulk.upgrade`."""
 
 _APPLICATION_ID = 0x7061796B
 """Marks an SQLite file as a journal, in its header: `PRAGMA application_id`."""
@@ -149,7 +147,6 @@ class Journal:
         secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
         salt: A random part of the file, which is not secret.
         is_new: No task was recorded before.
-        needs_upgrade: The file was made by payerkit 0.1.0; nothing can be read from it before `upgrade`.
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
@@ -173,7 +170,6 @@ class Journal:
         self._file = _open(path, durable=durable)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
-            self.needs_upgrade = self._get_meta("version") == _OLD_VERSION
             self.salt: bytes = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
             self.secret = self._find_secret([own_secret, *([previous_secret] if previous_secret else [])])
         except BaseException:
@@ -184,19 +180,15 @@ class Journal:
         self._identity = self._file_identity()
 
     def _find_secret(self, own_secrets: Iterable[bytes]) -> bytes:
-        """Return the secret that keys the digests: unwrapped, as payerkit 0.1.0 made it, or a new one."""
+        """Return the secret that keys the digests: unwrapped, or a new one."""
         wrapped, check = self._get_meta("secret"), self._get_meta("key")
         for own in own_secrets:
-            if self.needs_upgrade:
-                secret = self.salt + own
-                if check is None or check == digest(secret, "key"):
-                    return secret
-            elif wrapped is None:
+            if wrapped is None:
                 secret = secrets.token_bytes(_SECRET_SIZE)
                 with self._transaction():
                     self._wrap_secret(secret)
                 return secret
-            elif check == digest(secret := _wrap(wrapped, own, self.salt), "key"):
+            if check == digest(secret := _wrap(wrapped, own, self.salt), "key"):
                 return secret
         raise InvalidInput(
             "journal: it belongs to another API key. If this key replaced that one, set PAYERKIT_PREVIOUS_API_KEY to "
@@ -234,30 +226,6 @@ class Journal:
             self._file.execute("ROLLBACK")
             raise
         self._file.execute("COMMIT")
-
-    @contextmanager
-    def replacing_tasks(self) -> Iterator[sqlite3.Connection]:
-        """Give the file to a block that fills a journal of version 2 from one of version 1.
-
-        In the block, the tables of version 1 are `old_task` and `old_payer`. If it raises, the file stays as it was.
-        """
-        with self._transaction():  # before any thread of the run begins
-            self._file.execute("ALTER TABLE task RENAME TO old_task")
-            self._file.execute("ALTER TABLE payer RENAME TO old_payer")
-            for statement in _SCHEMA.split(";")[1:]:  # all but the table `run`, which stays
-                self._file.execute(statement)
-            yield self._file
-            self._file.execute("DROP TABLE old_task")
-            self._file.execute("DROP TABLE old_payer")
-            self._file.execute("DELETE FROM run WHERE name = 'input'")
-            self._wrap_secret(self.secret)
-            self._set_meta("version", _VERSION)
-        self.needs_upgrade = False
-
-    def put(self, key: bytes, entry: Entry) -> None:
-        """Record all of a task, whatever was recorded before."""
-        columns = asdict(entry) | {"facts": to_json(entry.facts).decode()}
-        self._write(f"INSERT OR REPLACE INTO task VALUES (?{', ?' * len(columns)})", [key, *columns.values()])  # noqa: S608
 
     def now(self) -> float:
         """Return the seconds on the clock of this run, on which `Entry.since` is."""
@@ -475,7 +443,7 @@ def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
     except sqlite3.Error as error:
         problem = InvalidInput(f"journal: {path.name} {_explain(error)}")
     else:
-        if row is not None and row[0] in {_VERSION, _OLD_VERSION}:
+        if row is not None and row[0] == _VERSION:
             return file
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit. Use another file.")
     file.close()

@@ -17,7 +17,6 @@ from payerkit.bulk.run_display import RunDisplay
 from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer
-from payerkit.bulk.upgrade import upgrade
 from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client import Client, check_client
 from payerkit.errors import InterruptedRun, PayerkitError, without_internal_frames
@@ -236,9 +235,6 @@ def run_table(  # noqa: PLR0913 - two of them for tests
         client.without_retries(pool_size=options.workers) as own,
     ):
         journal.require_same("service", digest(journal.salt, client.service_name()), "service")
-        if journal.needs_upgrade:
-            table.use_written_ids()
-            upgrade(journal, Tasks(table, journal.secret))
         table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
         tasks = Tasks(table, journal.secret)
         journal.begin_run()

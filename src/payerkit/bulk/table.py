@@ -109,10 +109,6 @@ class Table:
         payer = int(self.payers[row])
         return None if payer < 0 else self._spellings.get(payer) or self._ids[row]
 
-    def use_written_ids(self) -> None:
-        """Take each id as its row writes it, as payerkit 0.1.0 did, until `prefer_ids`."""
-        self._spellings = {}
-
     def prefer_ids(self, is_known: Callable[[str], bool]) -> None:
         """Send an id that is written in several ways as it is known, if one of them is: as it was sent before."""
         for payer, texts in self._written.items():

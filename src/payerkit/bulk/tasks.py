@@ -70,11 +70,6 @@ class Tasks:
         sent = self.table.payer_row(row) if step == "payer" else self.table.account_row(row)
         return self._content(step, self.table.values(step, sent))
 
-    def old_key(self, step: Step, row: int) -> bytes:
-        """Return the key that payerkit 0.1.0 gave a row's task; the order of the model's fields must stay for that."""
-        body = self._body(step, row, self.table.values(step, row))
-        return digest(self._secret, step, self._client_user_id(row), body.content)
-
     def _client_user_id(self, row: int) -> str:
         return str(self.table.client_user_id(row))
 
