@@ -1,11 +1,9 @@
-"""The events that a sandbox fires: what, when, how they are signed, and how they reach a receiver."""
+"""The events that a sandbox fires: what, when, how they are signed, and how they reach a file."""
 
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,9 @@ from typing import Any
 import pytest
 
 import payerkit
-from far_end import FarEnd, reply
 from payerkit.errors import InvalidInput
-from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE
-from payerkit.sandbox_events import EventSender, fetch_events
+from payerkit.events.event_lines import DELIVERY, SIGNATURE
+from payerkit.sandbox_events import fetch_events
 from published import BANK_DETAILS, ORDER, PAYER
 from test_service_payouts import USER, account_of, new_payment, on_board
 
@@ -266,25 +263,6 @@ def test_other_keys_have_other_events() -> None:
         assert alice.sandbox.reveal_events_secret() != of_bob.reveal_events_secret()
 
 
-def test_some_deliveries_come_twice(client: payerkit.SandboxClient) -> None:
-    """The same ones each time, with the same id; reading counts them once."""
-    paid(client)
-    client.sandbox.advance(minutes=2)
-    lines = client.sandbox.events(duplicates=1)
-
-    assert 2 * len(client.sandbox.events()) == len(lines)
-    assert ["0", "1"] == [each["headers"][RETRY_COUNT] for each in lines[:2]]
-    assert {2} == set(payerkit.read_events(lines)["deliveries"])
-    assert client.sandbox.events(duplicates=0.5) == client.sandbox.events(duplicates=0.5)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, True, "half", None])
-def test_a_share_is_from_0_to_1(client: payerkit.SandboxClient, share: Any) -> None:
-    """Anything else is refused."""
-    with pytest.raises(InvalidInput, match="duplicates: give a share from 0 to 1"):
-        client.sandbox.events(duplicates=share)
-
-
 def test_a_file_gets_what_it_does_not_have(client: payerkit.SandboxClient, tmp_path: Path) -> None:
     """As often as it is asked for."""
     file = tmp_path / "events.jsonl"
@@ -308,88 +286,6 @@ def test_a_damaged_line_of_a_file_stays_and_hinders_nothing(client: payerkit.San
 
     assert (0, damaged) == (client.sandbox.save_events(file), file.read_bytes())
     assert count
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    """Return when something is true; fail after 10 s."""
-    deadline = time.monotonic() + 10
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_a_receiver_gets_what_is_fired(client: payerkit.SandboxClient) -> None:
-    """From the first event on, with its headers; a refused delivery comes again, with the same id."""
-    payerkit.create_payer(client, PAYER)
-    payerkit.update_agreement(client, USER)
-    with FarEnd([reply(500), reply(200)]) as receiver:
-        sender = EventSender(client, receiver.url, waits=(0.01, 0.01, 0.01))
-        wait_until(lambda: sender.delivered == 1)
-        client.sandbox.complete_kyc(USER, status="approved")
-        wait_until(lambda: sender.delivered == 2)
-        sender.stop()
-
-    first, again, second = receiver.ledger
-    assert ("POST", "0", "1", "0") == (first.method, *(each.headers[RETRY_COUNT] for each in (first, again, second)))
-    assert first.headers[DELIVERY] == again.headers[DELIVERY] != second.headers[DELIVERY]
-    secret = client.sandbox.reveal_events_secret()
-    for each in receiver.ledger:
-        assert payerkit.verify_event(each.body, each.headers[SIGNATURE], secret).kind == "compliance.updated"
-
-
-@pytest.mark.slow
-def test_a_delivery_is_dropped_in_the_end(client: payerkit.SandboxClient) -> None:
-    """After three retries; later events are delivered."""
-    payerkit.create_payer(client, PAYER)
-    payerkit.update_agreement(client, USER)
-    with FarEnd([reply(503)] * 4 + [reply(204)]) as receiver:
-        sender = EventSender(client, receiver.url, waits=(0.01, 0.01, 0.01))
-        wait_until(lambda: sender.dropped == 1)
-        client.sandbox.complete_kyc(USER, status="approved")
-        wait_until(lambda: sender.delivered == 1)
-        sender.stop()
-
-    assert ["0", "1", "2", "3", "0"] == [each.headers[RETRY_COUNT] for each in receiver.ledger]
-
-
-def senders() -> list[str]:
-    """Return the names of the threads that deliver events."""
-    return [each.name for each in threading.enumerate() if each.name == "payerkit-events"]
-
-
-@pytest.mark.slow
-def test_deliveries_end(client: payerkit.SandboxClient) -> None:
-    """With another receiver and with None; a receiver that comes later gets all events."""
-    with FarEnd([reply(200)]) as one, FarEnd([reply(200)]) as other, FarEnd([reply(200)] * 2) as last:
-        client.sandbox.send_events(one.url)
-        client.sandbox.send_events(other.url)
-        payerkit.create_payer(client, PAYER)
-        payerkit.update_agreement(client, USER)
-        wait_until(lambda: len(other.ledger) == 1)
-        client.sandbox.send_events(None)
-        assert [] == senders()
-        client.sandbox.complete_kyc(USER)
-        client.sandbox.send_events(last.url)
-        wait_until(lambda: len(last.ledger) == 2)
-        client.sandbox.send_events(None)
-
-        assert [] == one.ledger
-        assert 1 == len(other.ledger)
-
-
-def test_deliveries_end_with_the_client() -> None:
-    """Its thread ends by itself."""
-    with payerkit.sandbox(seed=1, clock="manual") as client, FarEnd([]) as receiver:
-        client.sandbox.send_events(receiver.url)
-        assert ["payerkit-events"] == senders()
-    wait_until(lambda: not senders())
-
-
-@pytest.mark.parametrize("to", ["events.jsonl", "ftp://127.0.0.1/", "http://example.com/", "http:///x", 5, ""])
-def test_a_receiver_is_a_url(client: payerkit.SandboxClient, to: Any) -> None:
-    """On this machine, or with https."""
-    with pytest.raises(InvalidInput, match="to: "):
-        client.sandbox.send_events(to)
 
 
 @pytest.mark.slow

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from payerkit.client import Call, Client, RequestBody
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
-from payerkit.sandbox_events import (
-    EventSender,
-    check_share,
-    fetch_events,
-    save_deliveries,
-    send_events,
-    with_duplicates,
-)
+from payerkit.sandbox_events import fetch_events, save_deliveries
 from payerkit.wire import check_id, wire_name
 
 if TYPE_CHECKING:
@@ -318,71 +311,40 @@ class SandboxControls:
         self._put("decide_payout", "payouts/{id}", body, id=check_id(request_id, "request_id"))
 
     @without_internal_frames
-    def events(self, *, duplicates: float = 0.0) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, Any]]:
         """Return all events that the sandbox has fired by its clock, as a receiver would have stored them.
 
         They are about payers, accounts, payments and payouts, and have personal data; `read_events` masks it.
 
-        Args:
-            duplicates: Which share of the deliveries comes twice, as it may happen on a live service.
-
         Returns:
             One dict per delivery, for `read_events`: `received_at`, `headers` with signature and delivery id, `body`.
-
-        Raises:
-            InvalidInput: The share is not a number from 0 to 1.
 
         Example:
             >>> client.sandbox.complete_kyc("user-123", status="rejected")
             >>> sorted(set(read_events(client.sandbox.events())["event"]))
             ['compliance.updated', 'payment_detail.updated']
         """
-        share = check_share(duplicates)
-        deliveries = with_duplicates([each.delivery for each in fetch_events(self._client)], share)
-        return [json.loads(each.to_line()) for each in deliveries]
+        return [json.loads(each.delivery.to_line()) for each in fetch_events(self._client)]
 
     @without_internal_frames
-    def save_events(self, path: str | Path, *, duplicates: float = 0.0) -> int:
+    def save_events(self, path: str | Path) -> int:
         """Append what the sandbox has fired to a file, as `payerkit events` would, without what the file has already.
 
         Args:
             path: The file, such as "events.jsonl".
-            duplicates: Which share of the deliveries comes twice.
 
         Returns:
             How many deliveries were appended.
 
         Raises:
-            InvalidInput: The file is not one of events, or the share is not a number from 0 to 1.
+            InvalidInput: The file is not one of events.
             OSError: The file cannot be written.
 
         Example:
             >>> client.sandbox.save_events("events.jsonl"), client.sandbox.save_events("events.jsonl")
             (2, 0)
         """
-        share = check_share(duplicates)
-        return save_deliveries(with_duplicates([each.delivery for each in fetch_events(self._client)], share), path)
-
-    @without_internal_frames
-    def send_events(self, to: str | None, *, duplicates: float = 0.0) -> None:
-        """Deliver what the sandbox fires, from the first event on, to a receiver such as `payerkit events`.
-
-        A delivery that fails is tried again after 1, 5 and 15 seconds, and then dropped. This process delivers, until
-        the client is closed.
-
-        Args:
-            to: The URL of the receiver, on this machine or with https; None ends the deliveries.
-            duplicates: Which share of the deliveries comes twice.
-
-        Raises:
-            InvalidInput: The URL cannot be used, or the share is not a number from 0 to 1.
-
-        Example:
-            >>> client.sandbox.send_events("http://127.0.0.1:8766/")
-            >>> client.sandbox.send_events(None)
-        """
-        share = check_share(duplicates)
-        send_events(self._client, to, lambda: EventSender(self._client, str(to), duplicates=share))
+        return save_deliveries([each.delivery for each in fetch_events(self._client)], path)
 
     def reveal_events_secret(self) -> str:
         """Return the secret that signs the events, for `payerkit events` and `read_events`."""
