@@ -1,4 +1,4 @@
-""".xls, .ods and Parquet files, whose number formats cannot be read: each number has a note."""
+""".xls and .ods files, whose number formats cannot be read: each number has a note."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from messy_workbooks import write_ods, write_xls
 from payerkit.errors import InvalidInput
 from payerkit.tables.file_kinds import kind_of_file
 from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
-from payerkit.tables.parquet import read_parquet
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.sheet_cells import SheetInfo
 from test_workbook import texts_of
@@ -92,67 +90,12 @@ def test_broken_old_workbooks_are_refused(name: str, tmp_path: Path) -> None:
     assert (True, None) == (bool(caught.value.advice), caught.value.__context__)
 
 
-def test_cells_of_parquet_files_are_read(tmp_path: Path) -> None:
-    """Text stays text, blank text is missing, and any other cell has a note; rows are numbered from 2."""
-    frame = pd.DataFrame(
-        {
-            "text": ["007", ""],
-            "whole": [7, 8],
-            "with gaps": [7, None],  # floats, in pandas
-            "part": [1.5, 2.5],
-            "yes": [True, False],
-            "day": [dt.date(1985, 12, 31), None],
-            "time": [pd.Timestamp("1985-12-31 09:30"), None],
-            "kind": pd.Categorical(["a", None]),
-        }
-    )
-    frame.to_parquet(tmp_path / "table.parquet")
-    names, sheet = read_parquet(tmp_path / "table.parquet")
-    kinds = {names[note.column]: note.kind for note in sheet.notes if note.row == 2}
-
-    assert list(frame.columns) == names
-    assert {
-        2: ["007", "7", "7", "1.5", "TRUE", "1985-12-31", "1985-12-31 09:30:00", "a"],
-        3: [None, "8", None, "2.5", "FALSE", None, None, None],
-    } == texts_of(sheet)
-    assert {
-        "whole": "number",
-        "with gaps": "number",
-        "part": "fraction",
-        "yes": "boolean",
-        "day": "date",
-        "time": "date",
-    } == kinds
-
-
-def test_a_named_index_is_a_column(tmp_path: Path) -> None:
-    """The index that pandas wrote is data if it has a name, and else is none."""
-    frame = pd.DataFrame({"client_user_id": ["007"], "email": ["a"]})
-    frame.to_parquet(tmp_path / "plain.parquet")
-    frame.set_index("client_user_id").to_parquet(tmp_path / "named.parquet")
-
-    assert [["client_user_id", "email"]] * 2 == [
-        read_parquet(tmp_path / name)[0] for name in ("plain.parquet", "named.parquet")
-    ]
-
-
-def test_broken_parquet_files_are_refused(tmp_path: Path) -> None:
-    """A broken file is refused, without the error of the library."""
-    (tmp_path / "table.parquet").write_bytes(b"PAR1 nonsense")
-    with pytest.raises(InvalidInput, match="not a readable Parquet file") as caught:
-        read_parquet(tmp_path / "table.parquet")
-
-    assert caught.value.__context__ is None
-
-
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
         ("table.csv", b"a,b\n", "text"),
         ("table.TSV", b"a\tb\n", "text"),
         ("table.xls", b"client\temail\n", "text"),  # as web sites export tables
-        ("table.parquet", b"PAR1", "parquet"),
-        ("table.csv", b"PAR1", "parquet"),
         ("table.xls", bytes.fromhex("d0cf11e0a1b11ae1"), "old_workbook"),
         ("table.csv", b"", "text"),
     ],
@@ -177,6 +120,7 @@ def test_a_workbook_of_another_name_is_known(name: str, tmp_path: Path) -> None:
     [
         ("table.numbers", b"", "Export To"),
         ("table.gsheet", b"{}", "Download"),
+        ("table.parquet", b"PAR1", "read_parquet"),
         ("table.docx", b"PK\x03\x04", "is not a .csv"),
         ("table.pdf", b"%PDF", "is not a .csv"),
         ("table.xls", b"\xef\xbb\xbf<html>", "web page"),

@@ -103,7 +103,6 @@ WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], None]]] = {
     "csv in Windows-1252": ("csv", _csv(encoding="cp1252", sep=";")),
     "xlsx": ("xlsx", lambda table, path: table.to_excel(path, index=False)),
     "ods": ("ods", _ods),
-    "parquet": ("parquet", lambda table, path: table.to_parquet(path, index=False)),
 }
 
 

@@ -128,7 +128,7 @@ could not start or its report could not be written, and 130 after Ctrl+C."""
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("file", type=Path, nargs="?", help="Excel, OpenDocument, CSV or Parquet file with one payer or account per row")
+    add("file", type=Path, nargs="?", help="Excel, OpenDocument or CSV file with one payer or account per row")
     add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
     add("--verify", action="store_true", help="show which accounts are there, twice or not at all, and send nothing")
     add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")

@@ -7,7 +7,6 @@ The modules, by subject (a test holds that each is named):
         file_kinds               what a file is, by its first bytes
         workbook                 Excel workbooks; sheet_cells: their rows, collected
         old_workbook             .xls and .ods
-        parquet                  Parquet
         number_formats           how a number format shows a whole number; cell_texts: numbers and dates as texts
         source_sheets            any file, read into a sheet; raw_table: its header, and the rows below
         read                     tables of payers and accounts, with columns named by field

@@ -9,7 +9,7 @@ from zipfile import BadZipFile, ZipFile
 
 from payerkit.errors import InvalidInput
 
-FileKind = Literal["text", "workbook", "old_workbook", "parquet"]
+FileKind = Literal["text", "workbook", "old_workbook"]
 """workbook: .xlsx and .xlsm. old_workbook: .xls and .ods, whose number formats cannot be read."""
 
 _BY_SUFFIX: dict[str, FileKind] = {
@@ -20,14 +20,13 @@ _BY_SUFFIX: dict[str, FileKind] = {
     ".xlsm": "workbook",
     ".xls": "old_workbook",
     ".ods": "old_workbook",
-    ".parquet": "parquet",
-    ".pq": "parquet",
 }
 SAVE_AS = "Open it in a spreadsheet program, and save it as .xlsx or as CSV UTF-8."
 _ADVICE = {
     ".numbers": "In Numbers, choose File > Export To > Excel (.xlsx) or CSV.",
     ".xlsb": SAVE_AS,
     ".gsheet": "A link, not a table. In Google Sheets, choose File > Download > Microsoft Excel (.xlsx).",
+    ".parquet": "Read it with pandas, and pass the DataFrame: read_payers(pandas.read_parquet(...)).",
 }
 """What to do with files that are tables, but cannot be read."""
 
@@ -49,14 +48,12 @@ def kind_of_file(path: Path) -> FileKind:
     with path.open("rb") as file:
         start = file.read(1024)
     if suffix not in _BY_SUFFIX:
-        names = ".csv, .tsv, .xlsx, .xls, .ods or .parquet"
+        names = ".csv, .tsv, .xlsx, .xls or .ods"
         raise InvalidInput(f"source: {path.name} is not a {names} file.", advice=SAVE_AS)
     if start.startswith(b"PK\x03\x04"):
         return _kind_of_zip(path)
     if start.startswith(_OLE):
         return _kind_of_compound_file(path)
-    if start.startswith(b"PAR1"):
-        return "parquet"
     if _MARKUP.match(start):
         raise InvalidInput(f"source: {path.name} is a web page or XML, not a workbook.", advice=SAVE_AS)
     if suffix == ".xls" and start and b"\x00" not in start:

@@ -50,8 +50,8 @@ def read_payers(
     the row until it is corrected.
 
     Args:
-        source: A path to an Excel (.xlsx, .xlsm, .xls), OpenDocument (.ods), CSV (.csv, .tsv, .txt) or Parquet file; an
-            open file with CSV; or a DataFrame, of pandas or Dask.
+        source: A path to an Excel (.xlsx, .xlsm, .xls), OpenDocument (.ods) or CSV (.csv, .tsv, .txt) file; an open
+            file with CSV; or a DataFrame, of pandas or Dask.
         mapping: From `propose_mapping`, or a dict with the field of each column that has another name, such as
             `{"Name": "last_name"}`; None as field leaves the column out.
         sheet: Name of the sheet, if several have a table.
@@ -68,7 +68,7 @@ def read_payers(
     Raises:
         InvalidInput: For columns that are not known or not certain, with the mapping to paste; for several sheets with
             a table; and for a file that cannot be read without guessing, such as one with a quote that is not closed.
-        ImportError: If the library that Excel or Parquet files need is not installed.
+        ImportError: If the library that Excel files need is not installed.
 
     Example:
         >>> table = pd.DataFrame({"Customer ID": ["007"], "ZIP": ["01234"], "Given name": ["Jane"]})
@@ -103,7 +103,7 @@ def read_bank_details(
 
     Raises:
         InvalidInput: As `read_payers`, and if there is no column `client_user_id`.
-        ImportError: If the library that Excel or Parquet files need is not installed.
+        ImportError: If the library that Excel files need is not installed.
 
     Example:
         >>> read_bank_details(pd.DataFrame({"Customer ID": ["user-123"], "IBAN": ["DE89370400440532013000"]}))

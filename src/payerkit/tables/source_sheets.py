@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.tables.delimited import EMPTY, read_delimited
 from payerkit.tables.file_kinds import kind_of_file
@@ -15,7 +13,6 @@ from payerkit.tables.header import find_header
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
 from payerkit.tables.own_file import own_header, own_sheet
-from payerkit.tables.parquet import read_parquet
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.sheet_cells import SheetInfo
 from payerkit.tables.workbook import list_sheets, read_sheet
@@ -41,13 +38,7 @@ def read_source(source: Any, *, sheet: str | None = None) -> Sheet:
         return _choose_sheet(path, list_sheets, read_sheet, sheet)
     if kind == "old_workbook":
         return _choose_sheet(path, list_old_sheets, read_old_sheet, sheet)
-    return _with_names(*read_parquet(path)) if kind == "parquet" else read_delimited(path.read_bytes())
-
-
-def _with_names(names: Sequence[str], rows: Sheet) -> Sheet:
-    """Return the rows of a Parquet file below the names of its columns, which become row 1."""
-    header = pd.DataFrame([list(names)], index=pd.RangeIndex(1, 2, name="row"), dtype=str)
-    return Sheet(pd.concat([header, rows.cells]), rows.notes)
+    return read_delimited(path.read_bytes())
 
 
 def _choose_sheet(path: Path, listed: Callable[[Path], list[SheetInfo]], read: ReadSheet, wanted: str | None) -> Sheet:

@@ -25,7 +25,7 @@ _OTHER_FILES = {
     b"PK\x03\x04": "a zip archive. Unpack it, and read the table in it.",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook. Give it the ending .xls.",
     b"\x1f\x8b": "compressed with gzip. Unpack it first.",
-    b"PAR1": "a Parquet file. Give it the ending .parquet.",
+    b"PAR1": "a Parquet file. Read it with pandas.read_parquet(...), and pass the DataFrame.",
     b"{\\rtf": "a document (RTF). Ask for the table itself, as an Excel or CSV file.",
     b"<": "a web page or XML. Open it in a spreadsheet program and save it as CSV UTF-8.",
     b"[{": "JSON. Read it with pandas.read_json(..., dtype=False), and pass the DataFrame.",

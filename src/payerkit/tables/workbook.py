@@ -33,7 +33,7 @@ _BROKEN = (
     *(BadZipFile, zlib.error, EOFError, OSError, RuntimeError),  # of the package; RuntimeError: an encrypted part
     *(ParseError, ValueError, LookupError, TypeError, AttributeError),  # of its parts
 )
-_OTHER = {"text": "a text file", "old_workbook": "an .xls or .ods file", "parquet": "a Parquet file"}
+_OTHER = {"text": "a text file", "old_workbook": "an .xls or .ods file"}
 
 _LAYOUT = re.compile(rb'hidden="(?:1|true)"|mergeCell')
 _FORMULAS = re.compile(rb"<(?:[a-z]+:)?f[ />]")
