@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -68,12 +66,6 @@ def postgres(postgres_server: str) -> str:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
     """Return the path or URL of an empty database, of each kind tested."""
     return tmp_path / "sandbox.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres"))
-
-
-@pytest.fixture(scope="session")
-def dd() -> ModuleType:
-    """Return dask.dataframe, which only the process that needs it takes the time to import."""
-    return importlib.import_module("dask.dataframe")
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,11 @@ import pytest
 import payerkit
 from bulk_tables import payer_rows
 from cases import first_cases
-from payerkit.bulk import checked_rows, sources
-from payerkit.bulk.checked_rows import check_rows
-from payerkit.bulk.sources import FrameSource
+from payerkit.bulk.checked_rows import prepare_rows
 from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, PayerkitError
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import TYPED_ACCOUNT, TYPED_PAYER
 
 ID = "client_user_id"
 EUR = {name: value for name, value in TYPED_ACCOUNT.items() if name not in {"account_number", "routing_number"}}
@@ -209,59 +205,23 @@ def test_only_warnings_keep_rows_back(hold: Any, words: str) -> None:
 # Cells
 
 
-@pytest.mark.slow
-def test_findings_do_not_depend_on_the_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are checked in chunks, which limits memory; what is found is the same for any size of chunk."""
-    rows = payer_rows(200)
-    whole = Table(rows, holder_is_payer=True)
-    monkeypatch.setattr(checked_rows, "_ROWS", 7)
-    chunks = Table(rows, holder_is_payer=True)
-
-    pd.testing.assert_frame_equal(whole.findings, chunks.findings)
-    assert len(whole.findings) > 200
-    assert whole.order.tolist() == chunks.order.tolist()
-
-
-class CountedSource(FrameSource):
-    """Counts which rows are read, and by which thread."""
-
-    def __init__(self, rows: pd.DataFrame) -> None:
-        super().__init__(rows, "error", ("payer", "bank_details"), True)
-        self.read_rows: list[list[int]] = []
-        self.threads: set[int] = set()
-
-    def read(self, rows: Any) -> Any:
-        """Read rows, and note it."""
-        self.read_rows.append(rows.tolist())
-        self.threads.add(threading.get_ident())
-        return super().read(rows)
-
-
-def test_each_row_is_read_once_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many threads send, in the order of sending: Arrow keeps memory for each thread that reads."""
+def test_each_row_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many threads send, in the order of sending."""
     rows = payer_rows(3000).sample(frac=1, random_state=1)
-    source = CountedSource(rows)
-    monkeypatch.setattr("payerkit.bulk.table.open_source", lambda *_, **__: source)
     found = Table(rows, holder_is_payer=True)
+    read: list[int] = []
+
+    def prepare(some: pd.DataFrame, *steps: Any, **options: Any) -> Any:
+        read.extend(some.index)
+        return prepare_rows(some, *steps, **options)
+
+    monkeypatch.setattr("payerkit.bulk.cells.prepare_rows", prepare)
     with ThreadPoolExecutor(64) as threads:
-        read = list(threads.map(lambda row: found.values("bank_details", row)["account_number"], found.order.tolist()))
+        sent = threads.map(lambda row: found.values("bank_details", row)["account_number"], found.order.tolist())
+        values = list(sent)
 
-    assert rows["account_number"].iloc[found.order].tolist() == read
-    assert found.order.tolist() == [row for rows in source.read_rows for row in rows]
-    assert len(source.read_rows) == -(-len(rows) // 1024)
-    assert 1 == len(source.threads)
-
-
-@pytest.mark.parametrize("dtype", ["str", "object", "string"])
-def test_rows_are_taken_in_any_order(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    """From a table in many chunks, too, slice by slice."""
-    monkeypatch.setattr(sources, "_SLICE", 5)
-    rows = payer_rows(7).astype(dtype)
-    frame = pd.concat([rows, rows, rows], ignore_index=True)
-    for places in ([3, 4, 5], [20, 0, 7, 1], [8], [5, 4, 3, 2, 1, 0]):
-        taken = sources._take(frame, np.array(places, np.int32))
-
-        pd.testing.assert_frame_equal(frame.iloc[places], taken)
+    assert rows["account_number"].iloc[found.order].tolist() == values
+    assert rows.index[found.order].tolist() == read
 
 
 def test_a_row_that_was_changed_is_not_read() -> None:
@@ -299,13 +259,3 @@ def test_a_plan_tells_near_duplicates() -> None:
     assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1, "held": 0} == found.counts
     assert ["send", "as row 2", "as row 2"] == found.frame["bank_details"].tolist()
     assert "1 row  warning" in str(found)
-
-
-def test_what_comes_back_for_a_plan_has_no_cells() -> None:
-    """Hashes, flags, findings, labels and ids: the data of payers and accounts stay on the cluster."""
-    rows = pd.DataFrame([TYPED_PAYER | {"client_user_id": "user-1"}, as_columns(TYPED_ACCOUNT) | TYPED_PAYER])
-    part = pickle.dumps(check_rows(rows, ("payer", "bank_details"), holder_is_payer=True, placeholders="error"))
-    own = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 5]
-
-    assert b"user-1" in part
-    assert ["typed-001"] == [value for value in dict.fromkeys(own) if value.encode() in part]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -203,11 +202,3 @@ def test_a_field_of_the_other_schema_may_be_a_misnamed_one() -> None:
 
     with pytest.raises(InvalidInput, match="Did you mean postal_code"):
         check_all_bank_details(frame)
-
-
-def test_a_dask_frame_is_refused_with_advice(dd: ModuleType) -> None:
-    """A Dask DataFrame is to be checked by partitions, with the function that was called."""
-    frame = dd.from_pandas(pd.DataFrame([PAYER]), npartitions=1)
-    for check in (check_payers, check_all_bank_details):
-        with pytest.raises(InvalidInput, match=rf"map_partitions\({check.__name__}, "):
-            check(frame)

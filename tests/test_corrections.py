@@ -6,7 +6,6 @@ import csv
 import datetime as dt
 import stat
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import openpyxl
@@ -170,13 +169,6 @@ def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
         save(source(row(1, email="bad", bank_name="x" * 40_000)), tmp_path / "a.xlsx")
 
     assert [] == list(tmp_path.iterdir())
-
-
-def test_a_dask_table_has_no_cells_to_write(tmp_path: Path, dd: ModuleType) -> None:
-    """The error says what to do."""
-    table = dd.from_pandas(pd.DataFrame([row(1, email="bad")]).astype("object"), npartitions=1)
-    with pytest.raises(InvalidInput, match=r"rows\.compute\(\)"):
-        save(table, tmp_path / "a.csv")
 
 
 def test_a_changed_table_is_planned_again_first(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -94,11 +93,3 @@ def test_anything_but_a_series_is_refused(wrong: Any) -> None:
     """One call, or a list, is refused."""
     with pytest.raises(InvalidInput, match="Give a Series of calldata"):
         payerkit.decode_calldata(wrong)
-
-
-def test_partitions_are_read_alike(dd: ModuleType) -> None:
-    """A Dask series is read partition by partition."""
-    calls = pd.Series([call for call in CALLS if isinstance(call, str)], dtype="object")
-    with_dask = dd.from_pandas(calls, npartitions=3).map_partitions(payerkit.decode_calldata, clear_divisions=True)
-
-    assert values(payerkit.decode_calldata(calls)) == values(with_dask.compute())

@@ -10,7 +10,6 @@ The modules, by subject (a test holds that each is named):
         duplicates               rows that describe one payer or account: contradictions, and which one is sent
         other_rows               rows against each other: accounts and people that several payers share
         file_cells               what was found in the cells of the table's file
-        sources                  rows in a DataFrame of pandas, or in the partitions of one of Dask
         cells                    the cells of a table, read block by block as they are sent
         naming                   what the sender calls columns and cells; finding_texts: findings with these names
         table                    all of that as one table, indexed by payer and account

@@ -1,10 +1,10 @@
-"""A part of a table: its rows as they are sent, and what is found in them. A whole table is one part, or many."""
+"""The rows of a table as they are sent, and what is found in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,9 +29,6 @@ Placeholders = Literal["error", "keep"]
 
 SCHEMAS: dict[Step, Schema] = {"payer": PAYER, "bank_details": BANK_DETAILS}
 
-_ROWS = 2**14
-"""Rows that are checked at a time: checking takes several times the memory of the rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedRows:
@@ -49,9 +46,9 @@ class PreparedRows:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
-    """Some rows of a table, checked: all that a plan needs of them, without their cells.
+    """The rows of a table, checked: all that a plan needs of them, without their cells.
 
-    labels: the caller's. columns, filled: as `PreparedRows`. found: what the checks found, by row of the part.
+    labels: the caller's. columns, filled: as `PreparedRows`. found: what the checks found, by row.
     """
 
     labels: pd.Index[Any]
@@ -61,48 +58,16 @@ class CheckedRows:
     hashes: RowHashes
     found: FindingsByRow
 
-    @classmethod
-    def join(cls, parts: Sequence[Self]) -> Self:
-        """Return some parts as one, in their order."""
-        starts = np.cumsum([0, *map(len, parts[:-1])]).tolist()
-        return cls(
-            parts[0].labels.append([part.labels for part in parts[1:]]),
-            IdColumn.join([part.ids for part in parts]),
-            parts[0].columns,
-            {step: np.concatenate([part.filled[step] for part in parts]) for step in SCHEMAS},
-            RowHashes.join(part.hashes for part in parts),
-            FindingsByRow.join([part.found for part in parts], starts),
-        )
-
-    def with_labels(self, labels: pd.Index[Any]) -> Self:
-        """Return the part with other labels."""
-        return replace(self, labels=labels)
-
     def __len__(self) -> int:
         return len(self.labels)
 
 
-def check_rows(
-    rows: Any,
-    steps: Sequence[Step],
-    holder_is_payer: bool,  # noqa: FBT001 - Dask passes it on
-    placeholders: Placeholders,
-) -> CheckedRows:
+def check_rows(rows: Any, steps: Sequence[Step], *, holder_is_payer: bool, placeholders: Placeholders) -> CheckedRows:
     """Return rows checked. Raises InvalidInput for anything but a table with something to send."""
     if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows: expected a DataFrame, such as from read_payers(), got {kind_of(rows)}.")
-    starts, plain = range(0, max(len(rows), 1), _ROWS), pd.DataFrame(rows)  # pandas is slower with subclasses
-    blocks = (plain.iloc[start : start + _ROWS] for start in starts)
-    return CheckedRows.join([_check(block, steps, holder_is_payer, placeholders) for block in blocks])
-
-
-def _check(
-    rows: pd.DataFrame,
-    steps: Sequence[Step],
-    holder_is_payer: bool,  # noqa: FBT001 - as above
-    placeholders: Placeholders,
-) -> CheckedRows:
-    prepared = prepare_rows(rows, steps, holder_is_payer)
+        raise InvalidInput(f"rows: expected a DataFrame of pandas, such as from read_payers(), got {kind_of(rows)}.")
+    plain = pd.DataFrame(rows)  # pandas is slower with subclasses
+    prepared = prepare_rows(plain, steps, holder_is_payer=holder_is_payer)
     frame, columns, filled = prepared.frame, prepared.columns, prepared.filled
     checked = [_check_step(frame, step, names, filled[step], placeholders) for step, names in columns.items()]
     found = FindingsByRow.join(
@@ -112,7 +77,7 @@ def _check(
     return CheckedRows(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
 
 
-def prepare_rows(rows: pd.DataFrame, steps: Sequence[Step], holder_is_payer: bool) -> PreparedRows:  # noqa: FBT001 - as above
+def prepare_rows(rows: pd.DataFrame, steps: Sequence[Step], *, holder_is_payer: bool) -> PreparedRows:
     """Return rows as they are sent. Raises InvalidInput if the table has nothing to send, or not who holds accounts."""
     frame = rows.rename(columns=dict(name_columns(rows.columns))).reset_index(drop=True)
     if ID not in frame.columns:

@@ -44,15 +44,14 @@ class FindingsByRow:
         return cls.of([(finding, np.array(places)) for finding, places in rows.items()], step)
 
     @classmethod
-    def join(cls, parts: Sequence[Self], starts: Sequence[int] | None = None) -> Self:
-        """Return the findings of some parts together. starts: the first row of each part, if they count their own."""
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Return the findings of some parts together."""
         places: dict[Any, int] = {}
         numbers = [np.empty(0, np.int32)]
         for part in parts:
             own = [places.setdefault(kind, len(places)) for kind in part.kinds]
             numbers.append(np.array(own, np.int32)[part.numbers])
-        rows = [part.rows + start for part, start in zip(parts, starts or [0] * len(parts), strict=True)]
-        joined = np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32)
+        joined = np.concatenate([np.empty(0, np.int32), *(part.rows for part in parts)]).astype(np.int32)
         return cls(joined, np.concatenate(numbers), list(places))
 
     def in_order(self) -> Self:

@@ -190,7 +190,7 @@ class Plan:
             The number of rows written; if it is 0, there is no file.
 
         Raises:
-            InvalidInput: If the file exists or is of another kind, for a Dask DataFrame, and if the table of the plan
+            InvalidInput: If the file exists or is of another kind, and if the table of the plan
                 was changed. Nothing was written.
             ImportError: If openpyxl, which .xlsx files need, is not installed.
             OSError: If the file cannot be written.

@@ -6,10 +6,10 @@ these are. It has 64 bits of SipHash: two values of a million have the same one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from numbers import Number
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,12 +58,6 @@ class RowHashes:
     ssn: Hashes
     iban: Hashes
     number: Hashes
-
-    @classmethod
-    def join(cls, parts: Iterable[Self]) -> Self:
-        """Return the hashes of some parts, one part after the other."""
-        listed = list(parts)
-        return cls(*(np.concatenate([getattr(part, field.name) for part in listed]) for field in fields(cls)))
 
 
 def hash_rows(frame: pd.DataFrame, columns: Mapping[Step, Mapping[str, str]]) -> RowHashes:

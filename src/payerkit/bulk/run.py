@@ -70,9 +70,8 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rows: From `read_payers`, or any DataFrame with columns by field name or wire name: of pandas, or of Dask, whose
-            partitions are checked on its cluster and come from there as they are sent. Rows that differ only in blanks,
-            case or Unicode form are sent as one.
+        rows: From `read_payers`, or any DataFrame with columns by field name or wire name. Rows that differ only in
+            blanks, case or Unicode form are sent as one.
         journal: A file that records the state of each row, without personal data. It is made for the first run, and
             serves all tables of one service and API key. It is written before each request leaves. If the key was
             replaced, the journal goes on with the previous key in the environment variable PAYERKIT_PREVIOUS_API_KEY.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from payerkit.bulk.cells import Cells
-from payerkit.bulk.checked_rows import Placeholders
+from payerkit.bulk.checked_rows import Placeholders, check_rows
 from payerkit.bulk.duplicates import RowGroups
 from payerkit.bulk.file_cells import find_in_cells, leave_out_damaged
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
@@ -19,7 +19,6 @@ from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.other_rows import OtherRows, Told, find_shared, find_without_account
 from payerkit.bulk.row_hashes import ID, Hashes, RowHashes
-from payerkit.bulk.sources import open_source
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
@@ -36,7 +35,7 @@ _ALL = "warnings"
 
 
 class Table:
-    """The rows by number, 0 for the first; `labels` are the caller's index, or numbers if those of partitions repeat.
+    """The rows by number, 0 for the first; `labels` are the caller's index.
 
     payers: the number of each row's payer, -1 without an id; ids that are near duplicates are one payer. order: the
     rows sorted by payer, payers as they first occur; rows are read fast in this order. found: the findings, by row.
@@ -62,8 +61,7 @@ class Table:
         codes = _checked_codes(hold)
         if placeholders not in get_args(Placeholders):
             raise InvalidInput('placeholders: expected "error" or "keep".')
-        source = open_source(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
-        part = source.check()
+        part = check_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
         self.labels, self._ids = part.labels, part.ids
         self.columns: Mapping[Step, Mapping[str, str]] = part.columns
         self._filled = part.filled
@@ -81,7 +79,7 @@ class Table:
         self._index_rows(part.hashes, FindingsByRow.join([found, *shared]), codes)
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.labels, self.found)
-        self._cells = Cells(source, self.order, self._first_rows(), part.hashes.content)
+        self._cells = Cells(rows, steps, self.order, part.hashes.content, holder_is_payer=holder_is_payer)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -138,12 +136,6 @@ class Table:
         starts = np.flatnonzero(np.diff(payers, prepend=-1))
         for start, end in pairwise(chain(starts, [len(payers)])):
             yield self.order[start:end]
-
-    def _first_rows(self) -> Rows:
-        """Return for each place in the order the first row of the same payer; without an id, the row itself."""
-        payers = self.payers[self.order]
-        is_first = (np.diff(payers, prepend=-1) != 0) | (payers < 0)
-        return self.order[np.maximum.accumulate(np.where(is_first, np.arange(len(self)), 0))]
 
     def _find_spellings(self, written: Hashes) -> dict[int, Counter[str]]:
         """Return how often an id is written in which way, by the number of its payer, if there are several ways."""

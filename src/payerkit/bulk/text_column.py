@@ -30,13 +30,6 @@ class IdColumn:
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         return cls(b"".join(encoded), np.cumsum([0, *map(len, encoded)], dtype=np.int64))
 
-    @classmethod
-    def join(cls, parts: Sequence[Self]) -> Self:
-        """Return the texts of some parts, one part after the other."""
-        starts = np.cumsum([0, *(len(part.content) for part in parts)]).tolist()
-        ends = [part.bounds[1:] + start for part, start in zip(parts, starts, strict=False)]
-        return cls(b"".join(part.content for part in parts), np.concatenate([np.zeros(1, np.int64), *ends]))
-
     def __len__(self) -> int:
         return len(self.bounds) - 1
 

@@ -46,11 +46,8 @@ def save_rows(
 
 def require_cells(rows: Any) -> None:
     """Raise InvalidInput for a table whose cells are not here."""
-    if hasattr(rows, "map_partitions"):
-        advice = "Give a pandas DataFrame: rows.compute(), or the file that the rows come from."
-        raise InvalidInput("rows: the cells of a Dask DataFrame are on its cluster.", advice=advice)
     if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows: expected a DataFrame, got {kind_of(rows)}.")
+        raise InvalidInput(f"rows: expected a DataFrame of pandas, got {kind_of(rows)}.")
 
 
 def require_which(name: str, which: object) -> None:

@@ -277,8 +277,6 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> Mapping:
           Kto        account_number  certain  ••••6789
           Bank code  bank_code       certain  001
     """
-    if hasattr(source, "map_partitions"):
-        raise InvalidInput("source: expected a file or a DataFrame of pandas, got one of Dask. Pass its head().")
     raw = open_table(source, is_known_header, sheet=sheet)
     mapped = map_columns(raw)
     if mapped.looks_personal:

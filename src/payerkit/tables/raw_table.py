@@ -41,7 +41,7 @@ def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, head
     is_known: whether a text is the name of a column. sheet, header_row: where the table is, if a person says so. Raises
     InvalidInput for anything else, and for a file that cannot be read without guessing.
     """
-    if hasattr(source, "columns"):
+    if isinstance(source, pd.DataFrame):
         rows = source.set_axis(range(source.shape[1]), axis=1)
         return RawTable(tuple(map(str, source.columns)), rows, Sheet(rows))
     read = read_source(source, sheet=sheet)

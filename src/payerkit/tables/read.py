@@ -14,7 +14,7 @@ from payerkit.findings import Finding
 from payerkit.tables.columns import field_of, holds_days
 from payerkit.tables.damage import cell_findings
 from payerkit.tables.file_findings import file_finding
-from payerkit.tables.header_mapping import HeaderMapping, name_columns
+from payerkit.tables.header_mapping import HeaderMapping
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.mapping import map_columns
@@ -51,7 +51,7 @@ def read_payers(
 
     Args:
         source: A path to an Excel (.xlsx, .xlsm, .xls), OpenDocument (.ods) or CSV (.csv, .tsv, .txt) file; an open
-            file with CSV; or a DataFrame, of pandas or Dask.
+            file with CSV; or a DataFrame.
         mapping: From `propose_mapping`, or a dict with the field of each column that has another name, such as
             `{"Name": "last_name"}`; None as field leaves the column out.
         sheet: Name of the sheet, if several have a table.
@@ -63,7 +63,7 @@ def read_payers(
     Returns:
         A DataFrame with columns named by field, which also knows its `mapping` and its `changes`. From a CSV or Excel
         file: columns of dtype str, missing where blank, and an index `row` with the row numbers of the file. From a
-        DataFrame: its cells and its index; from a Dask DataFrame, a Dask DataFrame, not yet computed.
+        DataFrame: its cells and its index.
 
     Raises:
         InvalidInput: For columns that are not known or not certain, with the mapping to paste; for several sheets with
@@ -76,8 +76,7 @@ def read_payers(
           client_user_id postcode first_name
         0            007    01234       Jane
     """
-    table: SourceTable = _read(source, _Options.of(mapping, sheet, normalise, date_order))
-    return table
+    return _read(source, _Options.of(mapping, sheet, normalise, date_order))
 
 
 @without_internal_frames
@@ -156,10 +155,8 @@ def _checked_order(date_order: Any) -> DateOrder | None:
     return order
 
 
-def _read(source: Any, options: _Options) -> Any:
+def _read(source: Any, options: _Options) -> SourceTable:
     """Return a table whose columns are named by field, and whose cells are rewritten as the options say."""
-    if hasattr(source, "map_partitions"):
-        return _name_partitions(source, options)
     raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
     mapped = map_columns(raw, options.chosen)
     mapped.check()
@@ -213,14 +210,6 @@ def _listed(normalise: Normalise) -> bool | list[str]:
     if isinstance(normalise, bool):
         return normalise
     return [normalise] if isinstance(normalise, str) else sorted(normalise)
-
-
-def _name_partitions(source: Any, options: _Options) -> Any:
-    """Return a Dask DataFrame with columns named by field; its cells are not read yet."""
-    if options.normalise or options.date_order or options.sheet:
-        raise InvalidInput("normalise, date_order, sheet: not for Dask, whose rows are read only as they are sent.")
-    named = name_columns(source.columns, options.chosen)
-    return source[list(named)].rename(columns=named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def read_source(source: Any, *, sheet: str | None = None) -> Sheet:
     if hasattr(source, "read"):
         return read_delimited(source.read())
     if not isinstance(source, str | Path):
-        raise InvalidInput(f"source: expected a file or a DataFrame, got {kind_of(source)}.")
+        raise InvalidInput(f"source: expected a file or a DataFrame of pandas, got {kind_of(source)}.")
     path = Path(source)
     if not path.is_file():
         raise InvalidInput(f"source: file {path.name} not found.")
