@@ -148,12 +148,10 @@ def _payout(page: NotebookPage) -> Iterator[str]:
 def _rows(page: NotebookPage) -> Iterator[str]:
     expect(page.page.get_by_role("button", name="refused 16")).to_be_visible()
     yield "shown"
-    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.page.get_by_role("button", name="refused 16").click()
     page.control("Search").fill("user-01")
     page.wait_idle()
-    page.page.get_by_role("button", name="Copy rows").click()
-    yield "searched, and copied"
+    yield "searched"
 
 
 REPORT = f"{START}import tempfile\nfrom example_reports import *\nform = example_report(tempfile.mkdtemp()).browse()\n"

@@ -38,7 +38,7 @@ The modules, by subject (a test holds that each is named):
         outcomes                 the outcome of each row, from the journal
         report                   all outcomes, with what to do next; links: the file for a mail merge
         to_correct               what a corrections file has of a plan or report
-        reasons                  the reasons of a report or plan, grouped; row_pages: its rows, for a row browser
+        reasons                  the reasons of a report or plan, grouped; row_browser: its rows, by the page
 
     Many payments, without sending
         check_payments           check them, and compare them with each other

@@ -20,7 +20,6 @@ from payerkit.bulk.naming import shown_id
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
 from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
 from payerkit.bulk.reasons import Reason, Reasons
-from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.text_column import text_column
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
@@ -30,7 +29,7 @@ from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
-    from payerkit.widgets.row_browser import RowBrowser
+    from payerkit.bulk.row_browser import RowBrowser
 
 _SHOWN_FINDINGS = 12
 
@@ -165,9 +164,13 @@ class Plan:
             >>> pd.read_csv("plan.csv").columns.tolist()
             ['row', 'state', 'reason', 'findings', 'client_user_id', 'payer', 'bank_details']
         """
+        write_rows(self._with_findings(), path)
+
+    def _with_findings(self) -> pd.DataFrame:
+        """Return the frame with the warnings and infos of each row as text."""
         findings = text_column(self._notes().of, np.arange(len(self.frame)))
         first = ["state", "reason", "findings"]
-        write_rows(self.frame.assign(findings=findings)[[*first, *self.frame.columns.drop(first[:2])]], path)
+        return self.frame.assign(findings=findings)[[*first, *self.frame.columns.drop(first[:2])]]
 
     @without_internal_frames
     def save(self, path: str | Path, *, rows: Which = "problems") -> int:
@@ -213,20 +216,19 @@ class Plan:
         return ("not sent", reason) if reason == PAYER_NOT_SENT else None
 
     def browse(self) -> RowBrowser:
-        """Return a widget that shows the rows by the page, to filter, search, sort, copy and save them.
+        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
 
-        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id and its reason. What
-        is saved from it is a CSV file that only its owner may read.
+        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
+        findings.
 
         Example:
             >>> plan_onboarding(pd.DataFrame([payer])).browse()
             <RowBrowser: 1 row>
         """
-        from payerkit.widgets.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
+        from payerkit.bulk.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
 
-        columns = ("client_user_id", "payer", "bank_details")
-        pages = RowPages(self.frame, _KINDS, columns, self._reasons, self._notes().of)
-        return RowBrowser(pages, title="Rows of the plan", file="plan.csv")
+        columns = ("reason", "client_user_id", "payer", "bank_details", "findings")
+        return RowBrowser(self._with_findings(), _KINDS, columns, title="Rows of the plan")
 
     def _notes(self) -> FindingTexts:
         """Return the warnings and infos of the rows, warnings first."""

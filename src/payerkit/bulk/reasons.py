@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
-from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import Naming, join_hints
 from payerkit.checks.table_findings import general
 from payerkit.findings import Finding
@@ -106,10 +105,9 @@ class Reasons:
         numbers[places] = np.arange(len(places))
         return type(self)(self.rows, numbers[self.numbers], [self.kinds[place] for place in places])
 
-    def count(self, chosen: Flags | None = None) -> Rows:
-        """Return how many rows have each reason. chosen: for each row, whether it counts; by default, all do."""
-        numbers = self.numbers if chosen is None else self.numbers[chosen[self.rows]]
-        return np.bincount(numbers, minlength=len(self.kinds))
+    def count(self) -> Rows:
+        """Return how many rows have each reason."""
+        return np.bincount(self.numbers, minlength=len(self.kinds))
 
     def rows_with(self, number: int) -> Rows:
         """Return the rows that have a reason, in their order."""

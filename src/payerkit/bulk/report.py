@@ -22,7 +22,6 @@ from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.outcomes import HELD, Outcomes, RowOutcome, code_of
 from payerkit.bulk.reasons import Reasons
-from payerkit.bulk.row_pages import RowPages
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
@@ -34,7 +33,7 @@ from payerkit.tables.spreadsheets import open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
-    from payerkit.widgets.row_browser import RowBrowser
+    from payerkit.bulk.row_browser import RowBrowser
 
 _ADVICE = {
     "again": "{rows} {are} not finished: call again with the same journal.",
@@ -92,9 +91,6 @@ _KINDS: dict[str, html.Kind] = {
     "done": "success",
 }
 """The colour of each state, and of a warning that rows were sent with; most urgent first."""
-
-_FACTS = ("user_id", "payment_details_id", "other_ids", "status", "kyc_status", "agreement_status")
-"""Columns that a row browser shows in small print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,19 +185,19 @@ class Report:
             write_rows(self.frame, path)
 
     def browse(self) -> RowBrowser:
-        """Return a widget that shows the rows by the page, to filter, search, sort, copy and save them.
+        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
 
         The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
-        other texts. What is saved from it is a CSV file as of `save`, which only its owner may read.
+        other texts.
 
         Example:
             >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal", progress=False).browse()
             <RowBrowser: 1 row>
         """
-        from payerkit.widgets.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
+        from payerkit.bulk.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
 
-        pages = RowPages(self.frame, _KINDS, ("client_user_id", "step"), self._reasons, self._describe_rows)
-        return RowBrowser(pages, title="Rows of the report", file="report.csv")
+        columns = ("reason", "client_user_id", "step", "findings")
+        return RowBrowser(self.frame, _KINDS, columns, title="Rows of the report")
 
     @without_internal_frames
     def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
@@ -346,20 +342,6 @@ class Report:
         flags[found.rows] = True
         return flags
 
-    def _describe_rows(self, rows: list[int]) -> list[str]:
-        """Return the findings and facts of some rows, which a row browser shows in small print."""
-        shown = self.frame.iloc[rows]
-        facts = zip(*(shown[name] for name in _FACTS), strict=True)
-        texts = [
-            [
-                f"{in_words(name)}: {_fact(name, value)}"
-                for name, value in zip(_FACTS, row, strict=True)
-                if _is_given(value)
-            ]
-            for row in facts
-        ]
-        return [" · ".join(filter(None, [found, *row])) for found, row in zip(shown["findings"], texts, strict=True)]
-
     def __str__(self) -> str:
         reasons = self._reasons().first(_SHOWN_REASONS, ("refused", "not_sent"))
         lines = [
@@ -384,16 +366,6 @@ class Report:
         ]
         table = html.grid(("rows", "state", "reason", "which"), rows, caption="Reasons") if rows else ""
         return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
-
-
-def _fact(name: str, value: Any) -> str:
-    """Return a cell as a row browser shows it; a status is shown in words, an id as it is."""
-    return in_words(str(value)) if name.endswith("status") else str(value)
-
-
-def _is_given(value: Any) -> bool:
-    """Return True for a cell that is not empty."""
-    return value is not pd.NA and value != ""
 
 
 def _counted(count: int, state: str) -> str:

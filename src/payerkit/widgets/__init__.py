@@ -6,5 +6,4 @@ The modules:
                                 builds elements, `keys.js`, which keeps keys from the notebook, and `kernel.js`, which
                                 watches the kernel
         replying_widget         the base class of those that reply to each message
-        row_browser             the rows of a report or plan, by the page
 """
