@@ -11,7 +11,6 @@ from typing import Any
 import openpyxl
 import pandas as pd
 import pytest
-from openpyxl.styles import Font, PatternFill
 
 import payerkit
 from cases import first_cases
@@ -19,7 +18,7 @@ from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from payerkit.tables.corrections_workbook import COLOURS
 from payerkit.tables.file_findings import file_finding
-from payerkit.tables.own_file import OwnFile, own_file, own_header, own_sheet
+from payerkit.tables.own_file import OwnFile, own_file, own_header
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
@@ -227,7 +226,7 @@ def luminance(colour: str) -> float:
 
 
 def test_cells_are_text_and_none_is_computed(tmp_path: Path) -> None:
-    """Every cell of every sheet is a string, in Excel's format of text where it is the sender's."""
+    """Every cell is a string, in Excel's format of text where it is the sender's."""
     book = book_of(tmp_path, row(1, email="bad", bank_name="=1+1", account_number="0012345678"))
     cells = [cell for sheet in book for cells in sheet.iter_rows() for cell in cells if cell.value is not None]
 
@@ -236,19 +235,15 @@ def test_cells_are_text_and_none_is_computed(tmp_path: Path) -> None:
     assert {"=1+1", "=NOW()", "0012345678"} <= {cell.value for cell in book.worksheets[0][2]}
 
 
-def test_findings_and_legend_have_sheets(tmp_path: Path) -> None:
-    """Each finding is listed with a link to its cell; the legend says that the values are clear."""
-    book = book_of(tmp_path, row(0), row(1, email="bad"))
-    rows, findings, legend = book.worksheets
-    _, finding = findings.iter_rows()
+def test_a_sheet_that_a_person_added_is_not_read(tmp_path: Path) -> None:
+    """Also if it looks like a table of payers."""
+    book = book_of(tmp_path, row(1, email="bad"))
+    notes = book.create_sheet("notes", 0)
+    notes.append(["client_user_id", "email", "first_name"])
+    notes.append(["user-9", "asked@example.com", "Nobody"])
+    book.save(tmp_path / "b.xlsx")
 
-    assert ["March", "payerkit findings", "payerkit legend"] == book.sheetnames
-    assert ["C2", "4", "Mail", "error", "Not an e-mail address.", "Write it as name@example.com.", "email_form"] == [
-        cell.value for cell in finding
-    ]
-    assert ("'March'!C2", "bad") == (finding[0].hyperlink.location, rows["C2"].value)
-    assert "personal data and account numbers in full" in legend["A2"].value
-    assert "March" == own_sheet(book.sheetnames)
+    assert [3] == list(payerkit.read_payers(tmp_path / "b.xlsx").index)
 
 
 def test_the_last_column_is_hidden(tmp_path: Path) -> None:
@@ -273,38 +268,6 @@ def test_hidden_rows_stay_hidden(tmp_path: Path) -> None:
     assert [] == list(own.identify(rows).findings)
     own, _, rows = again(tmp_path / "a.csv")  # where no row is hidden
     assert ["hidden_row"] == [each.finding.code for each in own.identify(rows).findings]
-
-
-def original(path: Path) -> Path:
-    """Write a workbook with a look of its own, as the file that a table was read from."""
-    book = openpyxl.Workbook()
-    sheet = book.active
-    sheet.title = "March"
-    sheet.column_dimensions["C"].width = 33
-    cell = sheet.cell(2, 3, "Mail")
-    cell.font, cell.fill = Font(color="FFFFFF", italic=True), PatternFill("solid", fgColor="003366")
-    book.save(path)
-    return path
-
-
-def test_the_sheet_looks_like_the_senders(tmp_path: Path) -> None:
-    """Widths and the style of the header are those of the original workbook."""
-    sheet = book_of(tmp_path, row(1, email="bad"), path=original(tmp_path / "messy.xlsx")).worksheets[0]
-
-    assert 33 == sheet.column_dimensions["C"].width
-    assert (True, "00003366") == (sheet["C1"].font.italic, sheet["C1"].fill.fgColor.rgb)
-    assert sheet["B1"].font.bold
-
-
-@pytest.mark.parametrize("content", [None, b"", b"no workbook"])
-def test_a_lost_original_does_no_harm(content: bytes | None, tmp_path: Path) -> None:
-    """The rows are written all the same, if the file is gone or another one."""
-    path = tmp_path / "messy.xlsx"
-    if content is not None:
-        path.write_bytes(content)
-    sheet = book_of(tmp_path, row(1, email="bad"), path=path).worksheets[0]
-
-    assert ("Mail", "bad") == (sheet["C1"].value, sheet["C2"].value)
 
 
 def test_a_text_file_keeps_its_separator(tmp_path: Path) -> None:
@@ -383,8 +346,8 @@ def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
 
 
 def test_another_file_is_not_ours() -> None:
-    """Neither its header nor its sheets are taken for those of a corrections file."""
-    assert (None, None) == (own_file(["client_user_id", "problems", None]), own_sheet(["rows", "legend"]))
+    """Its header is not taken for that of a corrections file."""
+    assert own_file(["client_user_id", "problems", None]) is None
     assert own_header(Sheet(pd.DataFrame([["a", None]]))) is None
 
 

@@ -178,8 +178,7 @@ class Plan:
 
         The file has the sender's own columns, in their order, with **personal data** and account numbers in full, so
         only its owner may read it. Cells that are wrong are coloured, with a comment that says what to do; `problems`
-        says the same in words. A second sheet lists all findings, and a third one explains the file. All cells are
-        text, and none is computed.
+        says the same in words. All cells are text, and none is computed.
 
         `read_payers` knows the file: it reads the columns as before, gives each row the label that it had, and leaves
         out what payerkit wrote. A damaged cell that nobody corrected is still an error. Sent with the same journal,

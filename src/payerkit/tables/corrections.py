@@ -71,7 +71,6 @@ class CorrectionSheet:
     headers: Sequence[str]
     rows: Sequence[CorrectionRow]
     origin: Origin
-    positions: Sequence[int | None]
 
     def name_of(self, column: int | None, problem: RowProblem) -> str:
         """Return how a problem names its column: by the sender's name."""
@@ -85,11 +84,10 @@ class CorrectionSheet:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The sender's columns. cells: of the chosen rows, column by column. positions: in the sender's file, if there."""
+    """The sender's columns. cells: of the chosen rows, column by column."""
 
     headers: list[str]
     fields: list[str | None]
-    positions: list[int | None]
     cells: list[list[str]]
 
 
@@ -126,7 +124,7 @@ def _make_sheet(
         made.append(_make_row(_label(label), cells, wrong.get(place, []), damaged, is_csv=is_csv))
     ours = _unused(("problems", "original row"), own.headers)
     token = FileToken(own.headers, own.fields, ours, _settings(origin), _last_label(rows, origin), is_escaped=is_csv)
-    return CorrectionSheet([*own.headers, *ours, token.write()], made, origin, own.positions)
+    return CorrectionSheet([*own.headers, *ours, token.write()], made, origin)
 
 
 def _make_row(
@@ -173,7 +171,7 @@ def _own_origin(rows: pd.DataFrame) -> Origin:
 def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> _Columns:
     """Return the columns of the sender's file, and behind them those that only the table has."""
     named = {str(name): column for column, name in name_columns(rows.columns).items()}
-    found = _Columns([], [], [], [])
+    found = _Columns([], [], [])
     if origin.cells is not None:
         own, labels = own_file(origin.headers), rows.index.take(chosen)
         by_position = {position: name for name, position in origin.positions.items() if name in named}
@@ -190,16 +188,15 @@ def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> _C
                     text if now == _text(changes.get((label, name), text)) else now
                     for label, text, now in zip(labels, texts, current, strict=True)
                 ]
-            _add(found, header, name, position, texts)
+            _add(found, header, name, texts)
     for name, column in named.items():
-        _add(found, str(column), name, None, list(map(_text, rows[column].iloc[chosen].tolist())))
+        _add(found, str(column), name, list(map(_text, rows[column].iloc[chosen].tolist())))
     return found
 
 
-def _add(columns: _Columns, header: str, name: str | None, position: int | None, texts: list[str]) -> None:
+def _add(columns: _Columns, header: str, name: str | None, texts: list[str]) -> None:
     columns.headers.append(_UNWRITABLE.sub("\ufffd", header))
     columns.fields.append(name)
-    columns.positions.append(position)
     columns.cells.append(texts)
 
 

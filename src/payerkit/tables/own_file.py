@@ -15,9 +15,6 @@ from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding
 from payerkit.tables.spreadsheets import inert
 
-FINDINGS_SHEET, LEGEND_SHEET = "payerkit findings", "payerkit legend"
-"""The names of payerkit's sheets in a corrections file."""
-
 _HEADER_ROWS = 20
 """Rows among which the header is looked for: a person may have added some above it."""
 
@@ -111,12 +108,6 @@ def own_file(names: Sequence[str | None]) -> OwnFile | None:
         return OwnFile(columns, frozenset(ours), token.settings, places[0], token.last, token.is_escaped)
     message = "source: the last name in the header, which payerkit wrote, was changed, or is of a newer payerkit."
     raise InvalidInput(message, advice=_ADVICE)
-
-
-def own_sheet(names: Collection[str]) -> str | None:
-    """Return the sheet of a corrections file that has the rows, from the names of all sheets; None if unclear."""
-    others = [name for name in names if name not in {FINDINGS_SHEET, LEGEND_SHEET}]
-    return others[0] if len(others) == 1 and len(names) > 1 else None
 
 
 def escaped(text: str) -> str:

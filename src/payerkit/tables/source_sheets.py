@@ -12,7 +12,7 @@ from payerkit.tables.file_kinds import kind_of_file
 from payerkit.tables.header import find_header
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
-from payerkit.tables.own_file import own_header, own_sheet
+from payerkit.tables.own_file import own_header
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.sheet_cells import SheetInfo
 from payerkit.tables.workbook import list_sheets, read_sheet
@@ -46,9 +46,6 @@ def _choose_sheet(path: Path, listed: Callable[[Path], list[SheetInfo]], read: R
     if wanted is not None:
         return read(path, wanted)
     infos = listed(path)
-    own = own_sheet([info.name for info in infos])
-    if own and own_header(sheet := read(path, own)):
-        return sheet
     filled = [info for info in infos if info.rows]
     visible = [info for info in filled if not info.is_hidden]
     if not filled:
@@ -59,7 +56,8 @@ def _choose_sheet(path: Path, listed: Callable[[Path], list[SheetInfo]], read: R
             advice='Show the sheet in the file, or name it: sheet="..." (--sheet).',
         )
     sheets = [read(path, info.name) for info in visible]
-    tables = [sheet for sheet in sheets if _has_names(sheet)] if len(sheets) > 1 else sheets
+    own = [sheet for sheet in sheets if own_header(sheet) is not None]
+    tables = own or [sheet for sheet in sheets if _has_names(sheet)] if len(sheets) > 1 else sheets
     if len(tables) != 1:
         raise InvalidInput(
             f"source: {path.name} has several sheets: {_names(visible)}.",
