@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import re
 import subprocess
 import sys
 import tomllib
@@ -74,19 +73,6 @@ def test_imports_point_one_way() -> None:
     assert [] == upward
 
 
-def test_http_is_done_in_two_modules() -> None:
-    """A newcomer finds where a call touches the network: nothing else imports requests, but to name its types."""
-    importing = {
-        file.relative_to(PACKAGE).as_posix()
-        for file in PACKAGE.rglob("*.py")
-        for node in parsed(file).body
-        if (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "requests")
-        or (isinstance(node, ast.Import) and any(alias.name.startswith("requests") for alias in node.names))
-    }
-
-    assert {"client/deadline_adapter.py", "client/transport.py"} == importing
-
-
 def test_service_knows_nothing_of_the_client() -> None:
     """The service and the client share the fact tables of onchain, and no model."""
     assert {"onchain", "_tsv"} == {other for one, other in imports() if one == "service"}
@@ -95,30 +81,6 @@ def test_service_knows_nothing_of_the_client() -> None:
 def test_nothing_but_the_starter_imports_the_service() -> None:
     """The service is started in one place, and its keys are made by the command line."""
     assert {"connection", "cli"} == {one for one, other in imports() if other == "service"}
-
-
-def test_every_part_has_its_floor() -> None:
-    """A new module is put on a floor."""
-    parts = {
-        path.name.removesuffix(".py")
-        for path in PACKAGE.iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").exists()
-    }
-
-    assert parts == {name for names in FLOORS for name in names}
-
-
-@pytest.mark.parametrize(
-    "folder", ["bulk", "events", "forms", "payouts", "policy", "review", "signing", "tables", "widgets"]
-)
-def test_every_module_is_in_the_map_of_its_folder(folder: str) -> None:
-    """A reader finds each module of a large folder by its subject, and none that is gone."""
-    named = re.findall(
-        r"^ {8}(\w+) {2,}|; (\w+): ", str(importlib.import_module(f"payerkit.{folder}").__doc__), re.MULTILINE
-    )
-    files = {file.stem for file in PACKAGE.joinpath(folder).glob("*.py")} - {"__init__"}
-
-    assert sorted(files) == sorted(first or second for first, second in named)
 
 
 def test_public_names_are_sorted_and_documented() -> None:
