@@ -123,6 +123,7 @@ def test_licence_and_notices_are_shipped() -> None:
     assert ["src/payerkit/LICENSE", "src/payerkit/NOTICES.md"] == project["license-files"]
     assert "Permission is hereby granted" in PACKAGE.joinpath("LICENSE").read_text("utf-8")
     assert [] == [table for table in tables if f"`{table}`" not in notices]
+    assert "python-stdnum" in notices  # LGPL, and imported
 
 
 HEAVY = {"pandas", "numpy", "ipywidgets", "anywidget", "fastapi", "sqlalchemy", "uvicorn", "cryptography", "eth_abi"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
+from payerkit.onchain.hashes import keccak
 
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}").fullmatch
 
@@ -22,11 +23,13 @@ def address_problem(address: object) -> str:
 
 def with_checksum(address: Any) -> Any:
     """Return an address with its EIP-55 checksum; other text with invisible characters escaped, other values as is."""
-    from eth_utils.address import to_checksum_address  # noqa: PLC0415 - loaded when first needed
-
     if not isinstance(address, str):
         return address
-    return str(to_checksum_address(address)) if _ADDRESS(address) else visible(address)
+    if not _ADDRESS(address):
+        return visible(address)
+    digits = address[2:].lower()
+    capitals = keccak(digits.encode()).hex()  # where a digit is 8 or more, a letter is a capital
+    return "0x" + "".join(one.upper() if other > "7" else one for one, other in zip(digits, capitals, strict=False))
 
 
 def read_address(address: object, name: str) -> str:
