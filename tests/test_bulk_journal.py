@@ -21,7 +21,6 @@ import payerkit
 from bulk_tables import payer_row
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
-from payerkit.bulk import run as runs
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
@@ -30,7 +29,6 @@ from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks
-from payerkit.cli.main import main
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InvalidInput, NotSent, PayerkitError
@@ -238,58 +236,6 @@ def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
     assert accounts < 100
     assert {("bank_details", "done")} == set(states(report))
     assert 100 == len(service.stored)
-
-
-@pytest.fixture
-def synchronous(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Collect SQLite's setting at each task that is sent: 1 for NORMAL, 2 for FULL, which waits for the disk."""
-    found: list[int] = []
-
-    class Spied(Journal):
-        def sent(self, *arguments: Any, **options: Any) -> None:
-            found.append(self._file.execute("PRAGMA synchronous").fetchone()[0])
-            super().sent(*arguments, **options)
-
-    monkeypatch.setattr(runs, "Journal", Spied)
-    return found
-
-
-@pytest.mark.parametrize(("options", "expected"), [({}, 1), ({"durable": False}, 1), ({"durable": True}, 2)])
-def test_a_durable_journal_waits_for_the_disk(
-    client: SandboxClient, path: Path, synchronous: list[int], options: Any, expected: int
-) -> None:
-    """By default, writes to the disk are left to the operating system."""
-    payers = onboard(client, table(1, 2), path, **options)
-    rows = table(1).drop(columns=["email", "first_name", "last_name", "nationality", "phone", "ssn"])
-    accounts = payerkit.add_bank_details(
-        client,
-        rows.rename(columns={"postcode": "postal_code"}),
-        journal=path.with_name("2"),
-        progress=False,
-        existing="send",
-        **options,
-    )
-
-    assert [("bank_details", "done")] * 3 == [*states(payers), *states(accounts)]
-    assert [expected] * 5 == synchronous
-
-
-@pytest.mark.parametrize(("arguments", "expected"), [([], 1), (["--durable"], 2)])
-def test_the_command_can_make_a_durable_journal(
-    client: SandboxClient,
-    path: Path,
-    synchronous: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    expected: int,
-) -> None:
-    """`payerkit onboard --durable` is `durable=True`."""
-    monkeypatch.setenv("PAYERKIT_BASE_URL", client.base_url)
-    monkeypatch.setenv("PAYERKIT_API_KEY", client.reveal_key())
-    table(1).to_csv(path.with_name("table.csv"), index=False)
-
-    assert main(["onboard", str(path.with_name("table.csv")), "--holder-is-payer", *arguments]) == 0
-    assert [expected] * 2 == synchronous
 
 
 # Resuming a run

@@ -6,19 +6,19 @@ import itertools
 import os
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import payerkit
 from clocks import HandClock
 from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
 from payerkit.bulk.sending import REFUSED
-from payerkit.cli import main as cli
 from payerkit.errors import InvalidInput
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
@@ -370,32 +370,38 @@ def test_a_journal_is_not_lost_when_the_process_changes_its_folder(
             monkeypatch.chdir(path.parent)
 
 
-@pytest.mark.parametrize("durable", [True, False])
 @POSIX
-def test_the_name_of_a_durable_journal_is_on_the_disk(
-    path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool
-) -> None:
-    """A file that no folder names is lost in a power cut, however often it was synchronized."""
+def test_a_journal_is_on_the_disk_before_a_task_is_sent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name, which is lost in a power cut if no folder has it, and its log; outcomes may wait for the next task."""
     synchronized: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda opened: synchronized.append(os.fstat(opened).st_ino))
-    Journal(path, OWN, durable=durable).close()
+    with Journal(path, OWN) as journal:
+        send(journal)
+        journal.record(ACCOUNT, "done")
+        send(journal, SECOND)
+        log = path.with_name(f"{path.name}-wal").stat().st_ino
 
-    assert [path.parent.stat().st_ino] * durable == synchronized
-
-
-SURVIVES = "after a power cut or a crash of the operating system"
-PAGES = {
-    "README": Path(__file__).parents[1].joinpath("README.md").read_text("utf-8"),
-    "onboard": payerkit.onboard.__doc__,
-    "add_bank_details": payerkit.add_bank_details.__doc__,
-    "Journal": Journal.__doc__,
-    "payerkit onboard": vars(cli)["_DURABLE"],
-}
+    assert [path.parent.stat().st_ino, log, log] == synchronized
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_says_the_same_of_a_durable_journal(page: str) -> None:
-    """When its last moments may be missing, and what it costs that they are not."""
-    text = " ".join(str(PAGES[page]).split()).lower()
+def test_tasks_that_are_sent_at_once_wait_for_the_disk_together(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one waits, the others gather; all of them are on the disk after the next wait."""
+    waits, is_waiting, goes_on = itertools.count(1), threading.Event(), threading.Event()
 
-    assert [1, 1] == [text.count(words) for words in (SURVIVES, "each write of the journal waits for the disk")]
+    def wait(_: int) -> None:
+        next(waits)
+        is_waiting.set()
+        goes_on.wait(10)
+
+    with Journal(path, OWN) as journal, ThreadPoolExecutor(9) as threads:
+        monkeypatch.setattr("payerkit.bulk.journal.sync_file", wait)
+        first = threads.submit(send, journal)
+        is_waiting.wait(10)
+        others = [threads.submit(send, journal, bytes([place]) * 16) for place in range(8)]
+        while journal._written < len(others):
+            time.sleep(0.001)
+        goes_on.set()
+        for each in (first, *others):
+            each.result()
+
+    assert next(waits) <= 1 + 2

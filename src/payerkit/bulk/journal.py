@@ -27,7 +27,7 @@ from typing import Any, Literal, Self
 
 from pydantic_core import from_json, to_json
 
-from payerkit.disk import sync_folder
+from payerkit.disk import sync_file, sync_folder
 from payerkit.errors import InvalidInput
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting", "duplicate"]
@@ -132,15 +132,14 @@ def digest(secret: bytes, *parts: str | bytes) -> bytes:
 class Journal:
     """An open journal, locked for this process. Every write is on file before the method returns.
 
-    It survives the end of the process, killed or crashed. After a power cut or a crash of the operating system, its
-    last moments may be missing; with durable=True they are not, and each write of the journal waits for the disk.
+    It survives the end of the process, killed or crashed, and a power cut: that a task is sent is on the disk before
+    its first byte leaves. Outcomes are on the disk at the end of the run; one that a power cut takes is reconciled.
 
     Args:
         path: The file, made if it is missing.
         own_secret: What the API key makes secret: it opens the journal.
         previous_secret: The same for the key that this one replaced; it opens a journal of that key, which belongs to
             own_secret from `begin_run` on.
-        durable: Wait for the disk at each write.
         clock: Gives the seconds since any moment, and only goes forward.
 
     Attributes:
@@ -159,15 +158,15 @@ class Journal:
         own_secret: bytes,
         *,
         previous_secret: bytes | None = None,
-        durable: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         # All threads of a run share one connection, and this lock guards it: a process has one writer anyway, and
         # SQLite's own locking between connections would cost more than the writes.
         self._lock = threading.Lock()
         self._is_open = True
+        self._syncing, self._written, self._synced = threading.Lock(), 0, 0
         self._own_secret, self._clock = own_secret, clock
-        self._file = _open(path, durable=durable)
+        self._file = _open(path)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
             self.salt: bytes = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
@@ -259,6 +258,7 @@ class Journal:
             [key, payer, content, self.now(), needs_look],
             is_vital=True,
         )
+        self._wait_for_disk()
 
     def record(
         self,
@@ -384,6 +384,20 @@ class Journal:
             # it; but a vital write on the closed file raises, so that nothing is sent without a record.
             if self._is_open or is_vital:
                 self._file.execute(statement, values)  # autocommit: on file when this returns
+                self._written += 1
+
+    def _wait_for_disk(self) -> None:
+        """Wait until all that was written is on the disk; threads that come at the same time wait for the same."""
+        written = self._written
+        with self._syncing:
+            if self._synced < written:
+                latest = self._written
+                try:
+                    with open(f"{self._name}-wal", "r+b") as log:  # noqa: PTH123 - often, so it must be fast
+                        sync_file(log.fileno())
+                except OSError as error:
+                    raise sqlite3.OperationalError(str(error.strerror)) from None
+                self._synced = latest
 
     def _file_identity(self) -> tuple[int, int] | None:
         """Return what tells the journal from another file of its name; None without one."""
@@ -397,7 +411,7 @@ class Journal:
         """Close the file and give up its lock."""
         with self._lock:
             self._is_open = False
-            self._file.close()
+            self._file.close()  # which moves the log into the file, and waits for the disk
 
     def __enter__(self) -> Self:
         return self
@@ -412,12 +426,11 @@ def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:
     return bytes(one ^ other for one, other in zip(secret, pad, strict=True))
 
 
-def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     """Return the file, locked for this process and readable by its owner alone. Raises InvalidInput."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        if durable:
-            sync_folder(path.parent)
+        sync_folder(path.parent)
         file = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
     except OSError as error:
         raise InvalidInput(f"journal: {path.name} cannot be opened ({error.strerror}).") from None
@@ -428,11 +441,10 @@ def _open(path: Path, *, durable: bool) -> sqlite3.Connection:
         file.execute("COMMIT")
         is_empty = _check_application(file)
         file.execute("PRAGMA journal_mode = WAL")
-        # NORMAL does not wait for the disk at a commit: the data survives this process, since the system has it. FULL
-        # waits, so that the data survives the system, too; on macOS that takes fullfsync as well.
-        # https://www.sqlite.org/pragma.html#pragma_synchronous
-        file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-        file.execute(f"PRAGMA fullfsync = {'ON' if durable else 'OFF'}")
+        # NORMAL waits for the disk at a checkpoint, which takes fullfsync on macOS, and at no commit: `_wait_for_disk`
+        # does that, for several at once. https://www.sqlite.org/pragma.html#pragma_synchronous
+        file.execute("PRAGMA synchronous = NORMAL")
+        file.execute("PRAGMA fullfsync = ON")
         file.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         if is_empty:
             file.executescript(

@@ -29,7 +29,6 @@ class Options:
     workers: int
     rate: float | None = None
     reconcile_after: float = RECONCILE_AFTER
-    durable: bool = False
     accounts: Accounts = "now"
     existing: Existing = "skip"
     retry: Collection[Retry] = ()
@@ -43,8 +42,6 @@ class Options:
             checked_rate(self.rate)
         if not is_non_negative(self.reconcile_after):
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
-        if not isinstance(self.durable, bool):
-            raise InvalidInput("durable: expected True or False.")
         if self.accounts not in get_args(Accounts):
             raise InvalidInput('accounts: expected "now" or "when_compliant".')
         if self.existing not in get_args(Existing):

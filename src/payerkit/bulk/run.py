@@ -33,7 +33,6 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
     rate: float | None = None,
     progress: bool = True,
     reconcile_after: float = RECONCILE_AFTER,
-    durable: bool = False,
     accounts: Accounts = "now",
     existing: Existing = "skip",
     retry: Collection[Retry] = (),
@@ -82,9 +81,6 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
             is longer, one that timed out included, but at most the time limit of a call. It must exceed the service's
             slowest write.
-        durable: False: the journal survives the end of the process, killed or crashed. After a power cut or a crash of
-            the operating system, its last moments may be missing. True: they are not, and each write of the journal
-            waits for the disk, for 0.1 to 10 milliseconds.
         accounts: "now": send them once their payer is registered; the service decides whether they wait.
             "when_compliant": read the status of each payer first, which is beyond the specification, and send the
             accounts of compliant payers only; those of the others are waiting, and were not sent.
@@ -120,7 +116,7 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         >>> report.counts
         {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0, 'duplicate': 0}
     """
-    options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after, limit)
+    options = Options(workers, rate, reconcile_after, accounts, existing, retry, stop_after, limit)
     table = Table(
         rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders, takes_examples=_is_sandbox(client)
     )
@@ -137,7 +133,6 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     rate: float | None = None,
     progress: bool = True,
     reconcile_after: float = RECONCILE_AFTER,
-    durable: bool = False,
     accounts: Accounts = "now",
     existing: Existing = "skip",
     retry: Collection[Retry] = (),
@@ -160,8 +155,6 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         progress: Show a progress bar.
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or accounts that were sent more
             than once are looked for the last time.
-        durable: True: after a power cut or a crash of the operating system, the last moments of the journal are not
-            missing, and each write of the journal waits for the disk.
         accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
             waiting, and the same call on another day sends them.
         existing: "skip", or "send" to send accounts that are listed already, or may be.
@@ -186,7 +179,7 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
         >>> add_bank_details(client, rows, journal="accounts.journal", progress=False).frame["status"].tolist()
         ['approved']
     """
-    options = Options(workers, rate, reconcile_after, durable, accounts, existing, retry, stop_after, limit)
+    options = Options(workers, rate, reconcile_after, accounts, existing, retry, stop_after, limit)
     table = Table(
         rows,
         ("bank_details",),
@@ -228,7 +221,6 @@ def run_table(  # noqa: PLR0913 - two of them for tests
             file,
             client.account_secret,
             previous_secret=client.previous_account_secret,
-            durable=options.durable,
             clock=clock or limiter.clock,
         ) as journal,
         client.without_retries(pool_size=options.workers) as own,

@@ -116,9 +116,6 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         parser.exit(1, f"payerkit sandbox: The sandbox needs {error.name}: pip install 'payerkit[sandbox]'.\n")
 
 
-_DURABLE = """after a power cut or a crash of the operating system, the last moments of the journal may be missing; with
-this option they are not, and each write of the journal waits for the disk"""
-
 _ONBOARD = """Send the payers of a table, then their bank details, to the service at PAYERKIT_BASE_URL with the key in
 PAYERKIT_API_KEY, or to that of a profile. A journal file records the state of each payer and account. After a crash or
 Ctrl+C, or with a corrected or longer file, run the same command again: what is done is not sent again. The exit code is
@@ -197,7 +194,6 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="a service of ~/.config/payerkit/profiles.toml, with the key in PAYERKIT_API_KEY_NAME or the keyring",
     )
     add("--journal", type=Path, help="journal of the run (default: beside the file, such as payers.csv.journal)")
-    add("--durable", action="store_true", help=_DURABLE)
     add(
         "--accounts",
         choices=("now", "when-compliant"),

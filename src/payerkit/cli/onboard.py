@@ -149,7 +149,6 @@ def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report
                 rows,
                 journal=journal,
                 workers=options.workers,
-                durable=options.durable,
                 accounts=options.accounts.replace("-", "_"),
                 holder_is_payer=options.holder_is_payer,
                 existing=options.existing,
