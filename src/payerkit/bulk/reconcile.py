@@ -175,16 +175,18 @@ class Reconciler:
         return all(goes_on)
 
     def _find_new(self, tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
-        """Return what is new in a list, and may be of a task: whatever no task explains, unless the list is proven.
+        """Return what the payer did not have before and no other task explains, for each task that it may be of.
 
-        A list is proven if accounts that the service stored for certain are in it, and look as they were sent.
+        Where lists do not show as it was sent what the service stored for certain, that is whatever is new.
         """
-        found = find_new(tasks, listing)
-        if any(each.other for each in found.values()):
+        may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
+        others = listing.has_unknown_but({task.key for task in tasks})
+        found = match_tasks(may_be_listed, {task.key: listing.new(task.key) for task in may_be_listed}, others=others)
+        if any(each.other for each in found):
             is_proven = listing.shows_as_sent(tasks)
             if not (True in self._seen() if is_proven is None else is_proven):
-                return {key: each.with_other(each.other) for key, each in found.items()}
-        return found
+                found = [each.with_other(each.other) for each in found]
+        return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
 
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
@@ -311,16 +313,6 @@ class Reconciler:
 def is_due(entry: Entry, due_since: float) -> bool:
     """Return True if an unknown write must have taken effect by now, if it ever does: unknown since then or longer."""
     return entry.is_unresolved and entry.since <= due_since
-
-
-def find_new(tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
-    """Return what the payer did not have before and no other task explains, for each task that it may be of."""
-    may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
-    candidates = {task.key: listing.new(task.key) for task in may_be_listed}
-    keys = {task.key for task in tasks}
-    others = listing.has_unknown_but(keys)
-    found = match_tasks(may_be_listed, candidates, others=others)
-    return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
 
 
 def is_certain(found: Matches) -> bool:
