@@ -374,7 +374,14 @@ def test_an_email_has_the_published_format(plain: Caller, email: str, is_valid: 
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"), [("GET", "/v1/nothing", 404), ("DELETE", "/v2/payer/x", 405), ("GET", "/v1/pay", 405)]
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/nothing", 404),
+        ("DELETE", "/v2/payer/x", 405),
+        ("GET", "/v1/pay", 405),
+        ("PUT", "/v1/pay", 405),  # and not 415, though there is no body in JSON
+        ("POST", "/v1/nothing", 404),
+    ],
 )
 def test_unknown_routes_get_the_published_format(plain: Caller, method: str, path: str, status: int) -> None:
     """An unknown route or a wrong method gets an error in the published format."""

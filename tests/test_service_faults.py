@@ -338,6 +338,7 @@ def test_without_a_seed_faults_are_random() -> None:
         ("reset_after=\u0665%", "reset_after: expected a percentage"),  # digits of another script
         ("latency=-1", "latency: expected seconds, such as latency=0.5"),
         ("latency=1%", "latency: expected seconds"),
+        ("latency=60.1", "latency: expected at most 60 seconds"),  # each keeps a connection
         ("slow_for=inf", "slow_for: expected seconds"),
         ("refuse=1%, refuse=2%", "refuse is given twice"),
         ("refuse=60%, cut=40.1%", "add up to more than 100%"),

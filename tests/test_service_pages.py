@@ -173,10 +173,9 @@ def test_a_late_signature_does_not_undo_a_record(tmp_path: Path) -> None:
     world = open_world(tmp_path / "x.db")
 
     def record(session: WorldSession) -> PayerRow:
-        payer = save_payer(session, PAYER)
-        session.flush()
-        set_payer(session, payer, agreement="completed")
-        return payer
+        save_payer(session, PAYER)
+        set_payer(session, one(session), agreement="completed")
+        return one(session)
 
     world.call(record, write=True)
     late, found = world.call(

@@ -41,14 +41,17 @@ def save(world: World, client_user_id: str) -> str:
 
 def add(world: World, client_user_id: str) -> dict[str, Any]:
     """Add an account in a world; return it as listed."""
-    return world.call(lambda session: listed_account(add_account(session, client_user_id, BANK_DETAILS)), write=True)
+    return world.call(lambda session: listed(add_account(session, client_user_id, BANK_DETAILS)), write=True)
+
+
+def listed(account: AccountRow) -> dict[str, Any]:
+    """Return an account as listed."""
+    return listed_account(account, account.payer)
 
 
 def accounts_of(world: World) -> list[dict[str, Any]]:
     """Return all accounts of a world, as listed."""
-    return world.call(
-        lambda session: [listed_account(each) for each in session.scalars(select(AccountRow))], write=False
-    )
+    return world.call(lambda session: [listed(each) for each in session.scalars(select(AccountRow))], write=False)
 
 
 def test_everything_survives_a_restart(database: str | Path) -> None:
@@ -89,7 +92,7 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
 
 def now(world: World) -> float:
     """Return the time of a world's clock."""
-    return world.call(lambda session: session.now, write=False)
+    return float(world.call(lambda session: session.now, write=False))
 
 
 def advance(world: World, seconds: float) -> None:

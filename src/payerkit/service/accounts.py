@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
-from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.errors import WRITE, Problem, describe_refusals
 from payerkit.service.fields import (
     AnyText,
     Beneficiary,
@@ -25,8 +25,8 @@ from payerkit.service.fields import (
     Uuid,
 )
 from payerkit.service.payers import find_payer, is_approved
-from payerkit.service.tables import AccountRow
-from payerkit.service.world import CHANGES, SessionDep, WorldRouter, WorldSession, api_key_header
+from payerkit.service.tables import AccountRow, PayerRow
+from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
 DetailState = Literal["initiated", "pending", "approved", "verified", "failed", "rejected", "deactivated"]
 
@@ -139,8 +139,8 @@ class DetailStateRequest(TypedDict):
     status: DetailState
 
 
-router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
-controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+router = of_api()
+controls = of_sandbox()
 
 
 @router.in_both_versions(
@@ -152,10 +152,11 @@ controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[a
     responses=describe_refusals(403, 404) | WRITE,
 )
 def post_payment_detail(
-    client_user_id: ClientUserId, body: PaymentDetailRequest, session: SessionDep
+    client_user_id: ClientUserId, body: PaymentDetailRequest, session: WorldSession
 ) -> PaymentDetailResponse:
     """Store bank details of a registered payer."""
-    listed = listed_account(add_account(session, client_user_id, body))
+    account = add_account(session, client_user_id, body)
+    listed = listed_account(account, account.payer)
     fields = PaymentDetailSummary.__annotations__
     summary: Any = {name: listed[name] for name in fields if name in listed} | {"clientUserId": client_user_id}
     return {"payment_detail": summary}
@@ -170,7 +171,7 @@ def post_payment_detail(
 )
 def get_payment_details(
     client_user_id: ClientUserId,
-    session: SessionDep,
+    session: WorldSession,
     payment_details_id: Annotated[
         Id | None,
         Query(alias="paymentDetailsId", description="Return only the bank details with this id."),
@@ -179,7 +180,7 @@ def get_payment_details(
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     payer = find_payer(session, client_user_id)
     accounts = session.scalars(_LIST, {"payer": payer.id})
-    listed: Any = [listed_account(each) for each in accounts if payment_details_id in {None, each.account_id}]
+    listed: Any = [listed_account(each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
     return {"paymentDetails": listed}
 
 
@@ -190,7 +191,7 @@ def get_payment_details(
     responses=describe_refusals(404) | WRITE,
 )
 def put_detail_state(
-    detail_id: Annotated[PathId, Path(alias="detailId")], body: DetailStateRequest, session: SessionDep
+    detail_id: Annotated[PathId, Path(alias="detailId")], body: DetailStateRequest, session: WorldSession
 ) -> DetailStateRequest:
     """Set the state, as if the bank had decided so."""
     there = (AccountRow.account_id == detail_id) & (AccountRow.world_id == session.world.id)
@@ -228,12 +229,12 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     return account
 
 
-def listed_account(account: AccountRow) -> dict[str, Any]:
+def listed_account(account: AccountRow, payer: PayerRow) -> dict[str, Any]:
     """Return bank details as listed: everything that was sent except document numbers, and the service's fields."""
     sent = {name: value for name, value in account.body.items() if name != "documentNumber"}
     return {
         "id": account.account_id,
-        "userId": account.payer.user_id,
+        "userId": payer.user_id,
         "rails": "local",
         **sent,
         "status": account.status,

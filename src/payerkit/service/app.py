@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from payerkit.service import accounts, pages, pay, payers, payments, payouts
 from payerkit.service.database import LOGGER, describe, problem_of
@@ -40,13 +40,8 @@ _ROUTERS = (
 
 def create_app(worlds: Worlds, settings: Settings, *, host: str = "localhost") -> ASGIApp:
     """Return the service on a database; the API key of a request opens one of its worlds."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        state = {**scope.get("state", {}), "settings": settings, "worlds": worlds}
-        await _create_routes()({**scope, "state": state}, receive, send)
-
     # The outermost layer, so that responses to failures carry the sandbox's header, too.
-    return RequestGuard(serve, worlds, settings, host=host)
+    return RequestGuard(_create_routes(), worlds, settings, host=host)
 
 
 @cache
@@ -104,7 +99,11 @@ def _create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict
         examples = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
         for operation in (each for path in document["paths"].values() for each in path.values()):
             operation["responses"].pop("422", None)
+            if operation["tags"]:
+                operation["security"] = [{"APIKeyHeader": []}]  # the middleware checks it; for /docs
             _add_examples(operation, examples.get(operation["operationId"].removesuffix("_v2"), {}))
+        header = {"type": "apiKey", "in": "header", "name": "x-api-key"}
+        document["components"]["securitySchemes"] = {"APIKeyHeader": header}
         schemas = document["components"]["schemas"]
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)

@@ -12,11 +12,11 @@ from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import LATEST, ClockKind, format_time
-from payerkit.service.errors import ANY_CALL, WRITE, Problem
+from payerkit.service.errors import WRITE, Problem
 from payerkit.service.fields import AnyText
 from payerkit.service.payers import EmptyRequest
 from payerkit.service.tables import EntryRow, EventRow, WorldRow
-from payerkit.service.world import SessionDep, WorldDep, WorldRouter, WorldSession, WriteKind, api_key_header
+from payerkit.service.world import WorldDep, WorldSession, WriteKind, of_sandbox
 
 
 class ClockRequest(TypedDict):
@@ -84,17 +84,17 @@ class LedgerResponse(TypedDict):
 After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Return only what has a number after this one.")]
 """A number of an entry or an event: at most what every JSON parser reads exactly."""
 
-controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+controls = of_sandbox()
 
 
 @controls.get("/clock", operation_id="sandbox_get_clock", summary="Read the clock")
-def get_clock(session: SessionDep) -> ClockResponse:
+def get_clock(session: WorldSession) -> ClockResponse:
     """Return the time by which the service decides."""
     return {"clock": session.settings.clock, "now": format_time(session.now)}
 
 
 @controls.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock", responses=WRITE)
-def advance_clock(body: ClockRequest, session: SessionDep) -> ClockResponse:
+def advance_clock(body: ClockRequest, session: WorldSession) -> ClockResponse:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
     if session.now + body["seconds"] > LATEST:
         raise Problem.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
@@ -113,7 +113,7 @@ async def put_faults(body: FaultsRequest, world: WorldDep) -> FaultsRequest:
 
 
 @controls.post("/events", operation_id="sandbox_fire_events", summary="Fire the events that are due", responses=WRITE)
-def post_events(_body: EmptyRequest, session: SessionDep, after: After = 0) -> EventsResponse:
+def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) -> EventsResponse:
     """Fire what is due by the clock, and return the events, at most 1,000 per call."""
     there = (EventRow.world_id == session.world.id) & (EventRow.number > after)
     rows = session.scalars(select(EventRow).where(there).order_by(EventRow.number).limit(1000))
@@ -133,18 +133,18 @@ def post_events(_body: EmptyRequest, session: SessionDep, after: After = 0) -> E
 
 
 @controls.get("/events/secret", operation_id="sandbox_get_events_secret", summary="Read the secret of the events")
-def get_events_secret(session: SessionDep) -> EventsSecretResponse:
+def get_events_secret(session: WorldSession) -> EventsSecretResponse:
     """Return the secret that signs the events of the world."""
     return {"secret": _events_secret(session)}
 
 
 def _events_secret(session: WorldSession) -> str:
     """Return a secret that is derived from the key of the database."""
-    return session.world.database.seal.lookup_key("secret of events", session.world.id)
+    return session.lookup_key("secret", "of events")
 
 
 @controls.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was stored")
-def get_ledger(session: SessionDep, after: After = 0) -> LedgerResponse:
+def get_ledger(session: WorldSession, after: After = 0) -> LedgerResponse:
     """Return the writes that were stored, at most 10,000 per call."""
     there = (EntryRow.world_id == session.world.id) & (EntryRow.number > after)
     columns = select(EntryRow.number, EntryRow.what, EntryRow.body).where(there)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,22 +63,25 @@ class Database:
         self.engine = engine
         self.seal = seal
         self.is_sqlite = engine.dialect.name == "sqlite"
+        self._own: Connection | None = None
         self._readers, self._writers = ThreadPoolExecutor(8), ThreadPoolExecutor(1 if self.is_sqlite else 16)
 
     def close(self) -> None:
         """Close the connections; a transaction that runs comes to its end by itself."""
         for threads in (self._readers, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
+        if self._own is not None:
+            self._own.close()
         self.engine.dispose()
 
-    async def run(self, work: Callable[[float], T], *, write: bool) -> T:
-        """Return the result of work, which is given the seconds that it may wait for a lock of another process.
+    async def run(self, work: Callable[[bool], T], *, write: bool) -> T:
+        """Return the result of work, which is told whether it may wait for a lock of another process.
 
         Raises Problem (503) if those before it take too long.
         """
         if self.is_sqlite:
             try:
-                return work(0.0)
+                return work(False)
             except OperationalError as error:
                 if not _error_name(error).startswith("SQLITE_BUSY"):
                     raise
@@ -87,31 +90,44 @@ class Database:
         def start() -> T:
             if time.monotonic() > last:
                 raise _unavailable()
-            return work(LOCK_SECONDS)
+            return work(True)
 
         return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
 
     @contextmanager
-    def transaction(self, *, write: bool, wait: float | None = None) -> Iterator[Connection]:
+    def transaction(self, *, write: bool, wait: bool = True) -> Iterator[Connection]:
         """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown.
 
-        wait: how many seconds it may wait for a lock; by default, LOCK_SECONDS.
+        wait: False for a transaction in the event loop, which may not wait for a lock.
         """
-        with self.engine.connect() as connection, connection.begin() as transaction:
+        connected = self.engine.connect() if wait else nullcontext(self._own or self._open_own())
+        with connected as connection, connection.begin() as transaction:
             if self.is_sqlite:
                 driver: Any = connection.connection.driver_connection
-                driver.execute(f"PRAGMA busy_timeout={int((LOCK_SECONDS if wait is None else wait) * 1000)}")
-                # A deferred transaction that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+                try:
+                    # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
+                    driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                except sqlite3.OperationalError as error:
+                    raise OperationalError("BEGIN", None, error) from error
             yield connection
             try:
                 transaction.commit()
             except SQLAlchemyError as error:
+                if not wait:
+                    connection.close()  # which rolls back what it could not commit
+                    self._own = None
                 if self.is_sqlite or problem_of(error).status == 507:
                     raise  # nothing was stored
                 LOGGER.error("database commit: %s", describe(error))  # noqa: TRY400 - a traceback would have values
                 message = "The database failed while storing this: see what is stored before you call again"
                 raise Problem(500, message) from error
+
+    def _open_own(self) -> Connection:
+        """Open the connection of the event loop: to take one from the pool each time takes as long as to read a row."""
+        self._own = self.engine.connect()
+        driver: Any = self._own.connection.driver_connection
+        driver.execute("PRAGMA busy_timeout=0")
+        return self._own
 
     def sandbox_row(self, clock: str) -> SandboxRow:
         """Return the row of the database as a whole, with the kind of clock of the first service on it."""
@@ -257,7 +273,7 @@ def _create_engine(url: URL, seal: Seal) -> Engine:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     # None, so that Database begins transactions: sqlite3 begins them itself, but only before the first write.
     connection.isolation_level = None
-    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
+    for pragma in (f"busy_timeout={int(LOCK_SECONDS * 1000)}", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 

@@ -12,6 +12,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from typing_extensions import TypedDict
 
+NO_JSON = "Content-Type must be application/json"
+"""The message for a body of another type, which is also no valid one."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -199,8 +202,10 @@ async def handle_exception(_request: Request, error: Exception) -> JSONResponse:
     return Problem(500, "The sandbox failed; see its log").response()
 
 
-async def handle_validation_error(_request: Request, error: Exception) -> JSONResponse:
+async def handle_validation_error(request: Request, error: Exception) -> JSONResponse:
     """Respond to an invalid body: name every invalid field, repeat no value."""
+    if request.method != "GET" and "application/json" not in request.headers.get("content-type", "").lower():
+        return Problem(415, NO_JSON).response()
     details = error.errors() if isinstance(error, RequestValidationError) else ()
     return Problem.of_fields([_field_error(detail) for detail in details]).response()
 

@@ -121,8 +121,11 @@ class FaultInjector:
         self._plan, self._counts = _parse_plan_field(text, "plan"), Counter[bytes]()
         self.plan_text = text
 
-    async def wrap(self, app: ASGIApp, scope: Scope, receive: Receive, connection: ServerConnection) -> ASGIApp:
-        """Wait for the planned latency; return the application, or one that injects the fault of this call."""
+    async def wrap(self, app: ASGIApp, scope: Scope, receive: Receive, server: tuple[Receive, Send]) -> ASGIApp:
+        """Wait for the planned latency; return the application, or one that injects the fault of this call.
+
+        server: the functions by which the server itself receives and sends.
+        """
         if not scope["path"].startswith(_API_PATHS):
             return app
         header = Headers(scope=scope).get(FAULTS_HEADER)
@@ -134,6 +137,7 @@ class FaultInjector:
             return app
 
         async def app_with_fault(scope: Scope, receive: Receive, send: Send) -> None:
+            connection = ServerConnection(*server)
             call = _FaultyCall(app, scope, receive, send, connection, plan.slow_for, self._slow_writes)
             await FAULTS[fault](call)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
-from sqlalchemy import Dialect, LargeBinary
+from sqlalchemy import LargeBinary
 from sqlalchemy.types import TypeDecorator
 
 from payerkit.service.errors import SetupError
@@ -32,37 +31,18 @@ _MIN_LENGTH = 16
 
 
 class Seal:
-    """Encrypts what is stored, by Fernet (AES-128-CBC and HMAC-SHA256), and makes keyed hashes by which it is found.
+    """The key of a database: it encrypts what is stored, by Fernet (AES-128-CBC and HMAC-SHA256).
 
-    source: where the key is from, for the SetupError that an invalid one raises.
+    source: where the key is from, for the SetupError that an invalid one raises. lookup_secret: for the keyed hashes by
+    which rows are found; another secret, since one must not serve two algorithms.
     """
 
     def __init__(self, key: str, *, source: str = ENCRYPTION_KEY_VARIABLE) -> None:
         try:
-            self._fernet = Fernet(key)
+            self.fernet = Fernet(key)
         except ValueError:
             raise SetupError(f"{source}: not a Fernet key; `payerkit sandbox --new-key` prints one.") from None
-        # A key of its own: one secret must not serve two algorithms.
-        self._lookup_secret = hashlib.sha256(b"payerkit sandbox index" + key.encode()).digest()
-
-    def encrypt(self, value: object) -> bytes:
-        """Return a value as JSON, encrypted."""
-        return self._fernet.encrypt(json.dumps(value).encode())
-
-    def decrypt(self, token: bytes) -> Any:
-        """Return the value. Raises SetupError if it was encrypted with another key, or changed."""
-        try:
-            return json.loads(self._fernet.decrypt(token))
-        except InvalidToken:
-            message = f"The database was encrypted with another key; set {ENCRYPTION_KEY_VARIABLE} to that key."
-            raise SetupError(message) from None
-
-    def lookup_key(self, *parts: object) -> str:
-        """Return a keyed hash by which a record is found, since its encryption differs each time.
-
-        A plain hash of an e-mail address could be computed by anybody who guesses the address; this one needs the key.
-        """
-        return hmac.digest(self._lookup_secret, json.dumps(parts).encode(), hashlib.sha256).hex()
+        self.lookup_secret = hashlib.sha256(b"payerkit sandbox index" + key.encode()).digest()
 
 
 class Encrypted(TypeDecorator[Any]):
@@ -74,13 +54,17 @@ class Encrypted(TypeDecorator[Any]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:
-        """Return what is stored for a value."""
-        return None if value is None else dialect.seal.encrypt(value)  # type: ignore[attr-defined]
+    def process_bind_param(self, value: Any, dialect: Any) -> bytes:
+        """Return a value as JSON, encrypted."""
+        return bytes(dialect.seal.fernet.encrypt(json.dumps(value).encode()))
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:
-        """Return the value that was stored."""
-        return None if value is None else dialect.seal.decrypt(value)  # type: ignore[attr-defined]
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """Return the value that was stored. Raises SetupError if it was encrypted with another key, or changed."""
+        try:
+            return json.loads(dialect.seal.fernet.decrypt(value))
+        except InvalidToken:
+            message = f"The database was encrypted with another key; set {ENCRYPTION_KEY_VARIABLE} to that key."
+            raise SetupError(message) from None
 
 
 def new_api_key() -> str:

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service.errors import Problem
-from payerkit.service.faults import WRITE_METHODS, ServerConnection
+from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
 from payerkit.service.world import World, Worlds
 
@@ -27,6 +27,9 @@ _CONTROLS = "/sandbox/"
 
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 """The header Host: a name or an address, and a port."""
+
+_PLAIN = re.compile("[!-$&-~]*")
+"""A path and a query in which nothing is encoded."""
 
 MAX_BODY = 2**20
 """The largest body that is read, in bytes."""
@@ -54,6 +57,7 @@ class RequestGuard:
         public = urlsplit(settings.public_url or "").hostname
         self._hosts = {"localhost", public or "localhost", host.lower()}
         self._root_path = settings.root_path
+        self._state = {"settings": settings, "worlds": worlds}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a valid request on, respond to any other; add the headers of every response."""
@@ -73,15 +77,15 @@ class RequestGuard:
         handler = self._app
         try:
             self._check_host(scope)
-            scope = _with_raw_path(scope, self._root_path)
+            scope = {**_with_raw_path(scope, self._root_path), "state": dict(self._state)}
             if scope["path"] == "/" or scope["path"].startswith(PUBLIC_PATHS):
                 receive = await _read_body(scope, receive, FORM_BYTES, FORM_SECONDS)
             else:
                 world = self._find_world(scope)
-                scope["state"] = {**scope.get("state", {}), "world": world}
-                connection = ServerConnection(receive, send)
-                receive = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)
-                handler = await world.faults.wrap(handler, scope, receive, connection)
+                scope["state"]["world"] = world
+                body = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)
+                handler = await world.faults.wrap(handler, scope, body, (receive, send))
+                receive = body
         except Problem as problem:
             handler = problem.response()
         except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
@@ -163,13 +167,15 @@ def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     root_path: the prefix of each path behind a proxy, which may remove it or not. Raises Problem for
     bytes that are not UTF-8, which would make two ids one, and for control characters, at which some databases stop.
     """
-    path, query = (part.decode("latin-1") for part in (scope["raw_path"], scope["query_string"]))
-    try:
-        text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
-    except UnicodeDecodeError:
-        raise Problem(400, "The URL is not valid UTF-8") from None
-    if any(unicodedata.category(char) == "Cc" for char in text):
-        raise Problem(400, "The URL contains a control character")
+    raw: tuple[bytes, bytes] = (scope["raw_path"], scope["query_string"])
+    path, query = (part.decode("latin-1") for part in raw)
+    if not _PLAIN.fullmatch(path + query):
+        try:
+            text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
+        except UnicodeDecodeError:
+            raise Problem(400, "The URL is not valid UTF-8") from None
+        if any(unicodedata.category(char) == "Cc" for char in text):
+            raise Problem(400, "The URL contains a control character")
     path = path.partition("?")[0]
     if root_path and f"{path}/".startswith(f"{root_path}/"):
         path = path.removeprefix(root_path) or "/"

@@ -22,12 +22,12 @@ from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, native_currency, token_list
 from payerkit.onchain.deployments import Deployment, find_deployment
 from payerkit.onchain.hashes import keccak
-from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, FieldErrors, Problem
+from payerkit.service.errors import WRITE, FieldErrors, Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
 from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
 from payerkit.service.tables import BillRow
 from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates
-from payerkit.service.world import SessionDep, WorldRouter, WorldSession, api_key_header
+from payerkit.service.world import WorldSession, of_api
 
 APPROVE = "approve(address,uint256)"
 PAY_TOKEN = "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)"  # noqa: S105 - a signature
@@ -93,11 +93,11 @@ class PaymentResponse(TypedDict):
     metadata: PaymentMetadataResponse
 
 
-router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
+router = of_api()
 
 
 @router.post("/v1/pay", operation_id="initiate_payment", summary="Initiate a payment", status_code=201, responses=WRITE)
-def post_payment(body: PayRequest, session: SessionDep) -> PaymentResponse:
+def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
     """Return the transactions to sign."""
     order: Any = body
     payment: Any = create_payment(session, order)
@@ -139,9 +139,8 @@ def create_payment(session: WorldSession, body: Mapping[str, str]) -> dict[str, 
     settings = session.settings
     order = check_order(body, read_rates(session), settings.fee_rate)
     names = ("payee", "amount", "invoiceCurrency", "paymentCurrency")
-    bill = new_bill(session, "", order.payee, json.dumps([body[name] for name in names]), dict(body))
+    bill = add_bill(session, "", order.payee, json.dumps([body[name] for name in names]), dict(body))
     transactions, metadata = transactions_of(session, order, bill)
-    session.add(bill)
     session.record("payment", None, body, bill.request_id)
     return {
         "requestId": bill.request_id,
@@ -152,17 +151,17 @@ def create_payment(session: WorldSession, body: Mapping[str, str]) -> dict[str, 
     }
 
 
-def new_bill(
+def add_bill(
     session: WorldSession, kind: Literal["", "payout "], payee: str, text: str, body: dict[str, Any]
 ) -> BillRow:
-    """Return a payment, or a request for a payout, with ids of its own. text: from which seeded ids are made."""
+    """Store a payment, or a request for a payout, with ids of its own. text: from which seeded ids are made."""
     reference = body.get("reference")
     key = session.lookup_key(f"reference {reference}" if kind and reference is not None else kind or text)
     ordinal = session.count(_COUNT, key=key)
     request_id = "01" + session.identifiers.token_bytes(32, f"{kind}request", text, ordinal).hex()
     salt = session.identifiers.token_bytes(8, f"{kind}salt", text, ordinal).hex()
-    return BillRow(
-        world_id=session.world.id,
+    return session.insert(
+        BillRow,
         request_id=request_id,
         payment_reference="0x" + payment_reference(request_id, salt, payee).hex(),
         key=key,

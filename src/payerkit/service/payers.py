@@ -12,11 +12,11 @@ from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
-from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.errors import WRITE, Problem, describe_refusals
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText, Url, Uuid
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import CHANGES, SessionDep, WorldRouter, WorldSession, api_key_header
+from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
 KycState = Literal[
     "not_started",
@@ -151,8 +151,8 @@ class EmptyRequest(TypedDict):
     """Nothing; a call that changes something has a body in JSON."""
 
 
-router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
-controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+router = of_api()
+controls = of_sandbox()
 
 _CONTROL = describe_refusals(404) | WRITE
 
@@ -163,7 +163,7 @@ _CONTROL = describe_refusals(404) | WRITE
     summary="Register a payer, or read a registered one's status",
     responses=describe_refusals(409) | WRITE,
 )
-def post_payer(body: PayerRequest, session: SessionDep, request: Request) -> PayerResponse:
+def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> PayerResponse:
     """Store compliance data; return the links to the pages that the payer completes, and the statuses.
 
     A status is `not_started` or `completed` here; the status by id says more.
@@ -187,7 +187,7 @@ def post_payer(body: PayerRequest, session: SessionDep, request: Request) -> Pay
     summary="Read a payer's status",
     responses=describe_refusals(404),
 )
-def get_payer(client_user_id: ClientUserId, session: SessionDep) -> PayerStatusResponse:
+def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
     payer = find_payer(session, client_user_id)
     status: Any = {
@@ -206,7 +206,7 @@ def get_payer(client_user_id: ClientUserId, session: SessionDep) -> PayerStatusR
     summary="Record the agreement",
     responses=describe_refusals(404) | WRITE,
 )
-def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: SessionDep) -> AgreementResponse:
+def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: WorldSession) -> AgreementResponse:
     """Set the agreement to completed, or back to not started."""
     payer = find_payer(session, client_user_id)
     set_payer(session, payer, agreement="completed" if body["agreementCompleted"] else "not_started")
@@ -220,7 +220,7 @@ def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: S
     summary="Set the state of an identity check",
     responses=_CONTROL,
 )
-def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: SessionDep) -> KycStateRequest:
+def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldSession) -> KycStateRequest:
     """Set the state, as if the check had ended so."""
     set_payer(session, find_payer(session, client_user_id), kyc=body["status"])
     return body
@@ -232,7 +232,7 @@ def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: Sessio
     summary="Submit an identity check",
     responses=_CONTROL | describe_refusals(409),
 )
-def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: SessionDep) -> KycStateRequest:
+def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: WorldSession) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     payer = find_payer(session, client_user_id)
     if not submit_kyc(session, payer):
@@ -247,7 +247,7 @@ def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: 
     responses=_CONTROL,
 )
 def put_agreement(
-    client_user_id: ClientUserId, body: AgreementStateRequest, session: SessionDep
+    client_user_id: ClientUserId, body: AgreementStateRequest, session: WorldSession
 ) -> AgreementStateRequest:
     """Set the state, as if the payer had done so."""
     set_payer(session, find_payer(session, client_user_id), agreement=body["status"])
@@ -261,26 +261,26 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
     """
     name = str(body["clientUserId"])
     key = session.lookup_key(name)
+    states = states_from_email(str(body["email"]))
     payer = session.scalars(_FIND, {"key": key}).one_or_none()
     if payer is None:
-        payer = PayerRow(
-            world_id=session.world.id,
+        payer = session.insert(
+            PayerRow,
             key=key,
             user_id=session.identifiers.uuid("payer", name),
-            kyc="not_started",
-            agreement="not_started",
+            body=dict(body),
+            **({"kyc": "not_started", "agreement": "not_started"} | states),
             kyc_page=session.identifiers.token_bytes(16, "kyc page", name).hex(),
             agreement_page=session.identifiers.token_bytes(16, "agreement page", name).hex(),
         )
-        session.add(payer)
     elif must_be_new:
         raise Problem(409, "A payer with this client user ID exists already")
-    payer.body = dict(body)
-    states = states_from_email(str(body["email"]))
-    for step, state in states.items():
-        setattr(payer, step, state)
-    if "kyc" in states and payer.id is not None:
-        session.drop_changes("kyc", payer.id)
+    else:
+        payer.body = dict(body)
+        for step, state in states.items():
+            setattr(payer, step, state)
+        if "kyc" in states:
+            session.drop_changes("kyc", payer.id)
     session.record("payer", name, body)
     return payer
 

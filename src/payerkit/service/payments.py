@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, native_currency
 from payerkit.service.clock import format_time
-from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.errors import WRITE, Problem, describe_refusals
 from payerkit.service.fields import (
     Address,
     AnyText,
@@ -44,7 +44,7 @@ from payerkit.service.payouts import (
 )
 from payerkit.service.tables import BillRow, PaymentRow
 from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates, save_holding
-from payerkit.service.world import SessionDep, WorldRouter, WorldSession, api_key_header
+from payerkit.service.world import WorldSession, of_api, of_sandbox
 
 _COUNT = select(func.count(PaymentRow.id)).where(PaymentRow.bill_id == bindparam("bill"))
 
@@ -153,8 +153,8 @@ class ExecutionResponse(TypedDict):
 
 PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
-router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
-controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+router = of_api()
+controls = of_sandbox()
 
 
 @router.get(
@@ -163,7 +163,7 @@ controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[a
     summary="Read a request",
     responses=describe_refusals(404),
 )
-def get_request(request_id: RequestPathId, session: SessionDep) -> RequestState:
+def get_request(request_id: RequestPathId, session: WorldSession) -> RequestState:
     """Return whether the request is paid, and its payments."""
     bill = find_bill(session, BillRow.request_id == request_id)
     if bill is None:
@@ -194,7 +194,7 @@ def get_request(request_id: RequestPathId, session: SessionDep) -> RequestState:
 
 @router.get("/v2/payments", operation_id="list_payments", summary="List payments")
 def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
-    session: SessionDep,
+    session: WorldSession,
     tx_hash: Annotated[Id | None, Query(alias="txHash")] = None,
     wallet: Annotated[Id | None, Query(alias="walletAddress")] = None,
     payment_reference: Annotated[Id | None, Query(alias="paymentReference")] = None,
@@ -237,7 +237,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     summary="Sign and send transactions",
     responses=describe_refusals(403, 404, 409) | WRITE,
 )
-def post_transactions(body: ExecutionRequest, session: SessionDep) -> ExecutionResponse:
+def post_transactions(body: ExecutionRequest, session: WorldSession) -> ExecutionResponse:
     """Make the transactions of a payment with the demo wallet: all of them, or none."""
     return {"transactionHash": execute(session, body)}
 

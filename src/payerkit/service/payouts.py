@@ -17,7 +17,7 @@ from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.currencies import find_currency
 from payerkit.service.accounts import listed_account
 from payerkit.service.clock import format_time
-from payerkit.service.errors import ANY_CALL, API_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.errors import WRITE, Problem, describe_refusals
 from payerkit.service.fields import (
     Address,
     Amount,
@@ -30,11 +30,11 @@ from payerkit.service.fields import (
     Time,
 )
 from payerkit.service.money import Rates, format_units
-from payerkit.service.pay import ProtocolFee, TransactionResponse, check_order, find_bill, new_bill, transactions_of
+from payerkit.service.pay import ProtocolFee, TransactionResponse, add_bill, check_order, find_bill, transactions_of
 from payerkit.service.payers import find_payer, is_compliant
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.wallet import read_rates
-from payerkit.service.world import CHANGES, SessionDep, WorldRouter, WorldSession, api_key_header
+from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
 OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
 """Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
@@ -169,8 +169,8 @@ class PayoutStateRequest(TypedDict):
     reason: NotRequired[AnyText]
 
 
-router = WorldRouter(tags=["the API"], dependencies=[api_key_header], responses=ANY_CALL | API_CALL)
-controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+router = of_api()
+controls = of_sandbox()
 
 
 @router.post(
@@ -180,7 +180,7 @@ controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[a
     status_code=201,
     responses=WRITE,
 )
-def post_request(body: NewPayoutRequest, session: SessionDep) -> CreatedRequest:
+def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedRequest:
     """Store the request; who is paid is told where its transactions are asked for."""
     order = check_order(order_of(body), read_rates(session), session.settings.fee_rate)
     if order.currency.id not in _PAYOUT_CURRENCIES:
@@ -188,8 +188,7 @@ def post_request(body: NewPayoutRequest, session: SessionDep) -> CreatedRequest:
         message = f"cannot be paid out to a bank; choose one of {listed}"
         raise Problem.of_field("paymentCurrency", message, "currency_payout")
     stored = dict(body)
-    bill = new_bill(session, "payout ", OPERATOR_ADDRESS, json.dumps(stored, sort_keys=True), stored)
-    session.add(bill)
+    bill = add_bill(session, "payout ", OPERATOR_ADDRESS, json.dumps(stored, sort_keys=True), stored)
     session.record("request", None, stored, bill.request_id)
     return {"requestId": bill.request_id, "paymentReference": bill.payment_reference}
 
@@ -202,7 +201,7 @@ def post_request(body: NewPayoutRequest, session: SessionDep) -> CreatedRequest:
 )
 def get_transactions(
     request_id: RequestPathId,
-    session: SessionDep,
+    session: WorldSession,
     client_user_id: Annotated[Id, Query(alias="clientUserId", description="The payer.", examples=["user-123"])],
     payment_details_id: Annotated[Id, Query(alias="paymentDetailsId", description="The account that is paid.")],
     wallet: Annotated[Address | None, Query(description="The address of the wallet that pays.")] = None,
@@ -241,7 +240,7 @@ async def get_operator() -> OperatorResponse:
     summary="Set the state of a payout",
     responses=describe_refusals(404) | WRITE,
 )
-def put_payout(request_id: RequestPathId, body: PayoutStateRequest, session: SessionDep) -> PayoutStateRequest:
+def put_payout(request_id: RequestPathId, body: PayoutStateRequest, session: WorldSession) -> PayoutStateRequest:
     """Set the state, as if the operator had decided so."""
     bill = find_bill(session, BillRow.request_id == request_id)
     payments = [] if bill is None else payments_of(session, bill)
@@ -288,7 +287,7 @@ def find_payable_account(session: WorldSession, client_user_id: str, account_id:
     if account.status not in {"approved", "verified"}:
         message = f"is {account.status}: only an approved account can be paid"
         raise Problem.of_field("paymentDetailsId", message, "account_not_approved")
-    return listed_account(account)
+    return listed_account(account, payer)
 
 
 def _check_least(order: Mapping[str, str], account: Mapping[str, Any], rates: Rates) -> None:

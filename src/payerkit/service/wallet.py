@@ -12,11 +12,11 @@ from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.onchain.currencies import Currency, find_currency
-from payerkit.service.errors import ANY_CALL, WRITE, Problem, describe_refusals
+from payerkit.service.errors import WRITE, Problem, describe_refusals
 from payerkit.service.fields import Address, Amount, AnyText, PathId
 from payerkit.service.money import Rates, format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.tables import HoldingRow, RateRow
-from payerkit.service.world import SessionDep, WorldDep, WorldRouter, WorldSession, api_key_header
+from payerkit.service.world import WorldDep, WorldSession, of_sandbox
 
 _DEFAULT_BALANCE = 1_000_000
 """Whole units of every currency, until a user sets another balance: enough for payments to work."""
@@ -98,19 +98,19 @@ async def get_currency(
 
 CurrencyDep = Annotated[Currency, Depends(get_currency)]
 
-controls = WorldRouter(prefix="/sandbox", tags=["sandbox only"], dependencies=[api_key_header], responses=ANY_CALL)
+controls = of_sandbox()
 
 _UNKNOWN = describe_refusals(404)
 
 
 @controls.get("/rates", operation_id="sandbox_get_rates", summary="Read all exchange rates")
-def get_rates(session: SessionDep) -> RatesResponse:
+def get_rates(session: WorldSession) -> RatesResponse:
     """Return the sandbox's exchange rates, which are invented."""
     return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(session).overrides)}
 
 
 @controls.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate", responses=_UNKNOWN)
-def get_rate(currency: CurrencyDep, session: SessionDep) -> RateResponse:
+def get_rate(currency: CurrencyDep, session: WorldSession) -> RateResponse:
     """Return the US dollars per unit."""
     return {"currency": currency.id, "usd": read_rates(session).usd(currency)}
 
@@ -118,7 +118,7 @@ def get_rate(currency: CurrencyDep, session: SessionDep) -> RateResponse:
 @controls.put(
     "/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate", responses=_UNKNOWN | WRITE
 )
-def put_rate(currency: CurrencyDep, body: RateRequest, session: SessionDep) -> RateResponse:
+def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) -> RateResponse:
     """Set the US dollars per unit."""
     usd = parse_rate(body["usd"])
     session.merge(RateRow(world_id=session.world.id, currency=currency.id, usd=usd))
@@ -135,7 +135,7 @@ async def get_fees(world: WorldDep) -> FeesResponse:
 @controls.get(
     "/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet", responses=_UNKNOWN
 )
-def get_holding(currency: CurrencyDep, session: SessionDep) -> HoldingResponse:
+def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse:
     """Return balance and allowance."""
     return _holding_response(currency, read_holdings(session, [currency])[currency.id])
 
@@ -143,7 +143,7 @@ def get_holding(currency: CurrencyDep, session: SessionDep) -> HoldingResponse:
 @controls.put(
     "/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet", responses=_UNKNOWN | WRITE
 )
-def put_holding(currency: CurrencyDep, body: HoldingRequest, session: SessionDep) -> HoldingResponse:
+def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> HoldingResponse:
     """Set balance, allowance, or both."""
     before = read_holdings(session, [currency])[currency.id]
     new = {name: parse_units(str(decimal), currency, name) for name, decimal in body.items()}

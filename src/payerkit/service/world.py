@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
-from inspect import signature
+from functools import cache, partial
+from inspect import Parameter, signature
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Request, Security
-from fastapi.security import APIKeyHeader
+from fastapi import APIRouter, Depends, Request
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import Identifiers, current_time
 from payerkit.service.database import Database
-from payerkit.service.errors import Problem, SetupError
-from payerkit.service.faults import WRITE_METHODS, FaultInjector
+from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, Problem, SetupError
+from payerkit.service.faults import FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.limits import CallLimits
 from payerkit.service.settings import Settings
-from payerkit.service.tables import ChangeRow, EntryRow, EventRow, PayerRow, WorldRow
+from payerkit.service.tables import Base, ChangeRow, EntryRow, EventRow, PayerRow, WorldRow
 
 T = TypeVar("T")
+Row = TypeVar("Row", bound=Base)
 
 WriteKind = Literal["payer", "agreement", "payment_detail", "payment", "request", "execution"]
 """What a row of the ledger records: one write that was stored."""
@@ -47,27 +49,29 @@ _DUE = select(ChangeRow).where(ChangeRow.world_id == bindparam("world"), ChangeR
 _DUE = _DUE.order_by(ChangeRow.due, ChangeRow.id)
 _DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.subject_id == bindparam("subject"))
 _EVENTS = select(func.count(EventRow.number)).where(EventRow.world_id == bindparam("world"))
-_ADD_EVENT, _ADD_ENTRY = insert(EventRow), insert(EntryRow)
+
+
+_insert = cache(insert)
 
 
 class WorldSession(Session):
-    """The transaction of one call in a world. now: the time of the world's clock when the call began."""
+    """The transaction of one call in a world.
 
-    def __init__(self, world: World, connection: Connection) -> None:
+    now: the time of the world's clock when the call began. is_due: whether a change is due by then.
+    """
+
+    def __init__(self, world: World, connection: Connection, *, write: bool) -> None:
         super().__init__(connection)
         self._connection = connection
         self.world = world
         self.settings = world.settings
         self.identifiers = world.identifiers
-        self.now = 0.0
         self._fired: int | None = None
-
-    def read_clock(self, *, locked: bool) -> bool:
-        """Set `now`; return True if a change is due. locked: no other call writes in the world from here on."""
-        query = _LOCKED_TIMES if locked else _TIMES
-        advanced, next_due = self._connection.execute(query, {"world": self.world.id}).one()
+        # One that writes locks the row of its world, so that no other call writes there until it ends.
+        times = connection.execute(_LOCKED_TIMES if write else _TIMES, {"world": world.id})
+        advanced, next_due = times.one()
         self.now = current_time(self.settings.clock, advanced)
-        return next_due is not None and next_due <= self.now
+        self.is_due = next_due is not None and next_due <= self.now
 
     def settle(self) -> None:
         """Make the changes whose time has come, in their order, each with its events."""
@@ -80,7 +84,7 @@ class WorldSession(Session):
         if due <= self.now:
             CHANGES[kind](self, subject_id, state, due)
         else:
-            self.add(ChangeRow(world_id=self.world.id, kind=kind, subject_id=subject_id, state=state, due=due))
+            self.insert(ChangeRow, kind=kind, subject_id=subject_id, state=state, due=due)
 
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
@@ -97,16 +101,21 @@ class WorldSession(Session):
         )
         self._fired += 1
         delivery = "".join(_ULID[number >> shift & 31] for shift in range(125, -1, -5))
-        row = {"world_id": self.world.id, "delivery_id": delivery, "name": name, "fired_at": time, "body": text}
-        self._connection.execute(_ADD_EVENT, row)
+        self.insert(EventRow, delivery_id=delivery, name=name, fired_at=time, body=text)
 
     def record(
         self, what: WriteKind, client_user_id: str | None, body: Mapping[str, Any], about: str | None = None
     ) -> None:
         """Add an entry to the ledger. Its fingerprint is equal only for equal bodies, and reveals nothing."""
-        fingerprint = self.world.database.seal.lookup_key("body", json.dumps(body, sort_keys=True))[:16]
+        fingerprint = self.lookup_key("body", json.dumps(body, sort_keys=True))[:16]
         entry = {"clientUserId": client_user_id, "id": about, "fingerprint": fingerprint}
-        self._connection.execute(_ADD_ENTRY, {"world_id": self.world.id, "what": what, "body": entry})
+        self.insert(EntryRow, what=what, body=entry)
+
+    def insert(self, table: type[Row], **values: Any) -> Row:
+        """Store a new row, and return a copy of it: at once, since the session takes longer to track it."""
+        values["world_id"] = self.world.id
+        self._connection.execute(_insert(table), values)
+        return table(**values)
 
     def count(self, query: Select[int], **values: Any) -> int:
         """Return how many rows of this world there are, if ids depend on it, else 0."""
@@ -114,9 +123,13 @@ class WorldSession(Session):
             return 0
         return self._connection.scalar(query, {"world": self.world.id, **values}) or 0
 
-    def lookup_key(self, text: str) -> str:
-        """Return the keyed hash of a client user id, an order, a reference or a wallet in this world."""
-        return self.world.database.seal.lookup_key(self.world.id, text)
+    def lookup_key(self, *parts: str) -> str:
+        """Return a keyed hash in this world, by which a row is found, since its encryption differs each time.
+
+        A plain hash of an e-mail address could be computed by anybody who guesses the address; this one needs the key.
+        """
+        text = json.dumps((self.world.id, *parts))
+        return hmac.digest(self.world.database.seal.lookup_secret, text.encode(), hashlib.sha256).hex()
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -131,21 +144,20 @@ class World:
     faults: FaultInjector
     limits: CallLimits
 
-    def call(self, work: Callable[[WorldSession], T], *, write: bool, wait: float | None = None) -> T:
-        """Return the result of work in one transaction; what is due by the clock is settled before.
+    def call(self, work: Callable[..., T], *, write: bool, wait: bool = True, **arguments: Any) -> T:
+        """Return the result of work, which is given a `session`; what is due by the clock is settled before.
 
-        wait: as of `Database.transaction`. Raises OperationalError, and does nothing, if it was not enough.
+        wait: as of `Database.transaction`. Without it, raises OperationalError, and does nothing, if there is a lock.
         """
         with self.database.transaction(write=write, wait=wait) as connection:
-            session = WorldSession(self, connection)
-            is_due = session.read_clock(locked=write)
-            if write or not is_due:
-                if is_due:
+            session = WorldSession(self, connection, write=write)
+            if write or not session.is_due:
+                if session.is_due:
                     session.settle()
-                result = work(session)
+                result = work(session=session, **arguments)
                 session.flush()
                 return result
-        return self.call(work, write=True, wait=wait)  # it reads, but what is due has to be written first
+        return self.call(work, write=True, wait=wait, **arguments)  # it reads, but what is due has to be written first
 
 
 class Worlds:
@@ -187,33 +199,24 @@ class Worlds:
         """Return the result of work for the payer whose link of a step has this token; None if it is nobody's."""
         is_link = (PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page) == token
 
-        def start(wait: float) -> T | None:
+        def call(session: WorldSession) -> T:
+            return work(session, session.scalars(select(PayerRow).where(is_link)).one())
+
+        def start(wait: bool) -> T | None:  # noqa: FBT001 - as Database.run calls it
             with self.database.transaction(write=False, wait=wait) as connection:
                 world = self._by_id.get(connection.scalar(select(PayerRow.world_id).where(is_link)) or 0)
-
-            def call(session: WorldSession) -> T:
-                return work(session, session.scalars(select(PayerRow).where(is_link)).one())
-
             return None if world is None else world.call(call, write=write, wait=wait)
 
         return await self.database.run(start, write=write)
 
 
 async def get_world(request: Request) -> World:
-    """Return the world of a call. Raises Problem (415) for a write that is not JSON."""
-    if request.method in WRITE_METHODS:
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type != "application/json":
-            raise Problem(415, "Content-Type must be application/json")
+    """Return the world of a call."""
     world: World = request.state.world
     return world
 
 
 WorldDep = Annotated[World, Depends(get_world)]
-SessionDep = Annotated[WorldSession, Depends(get_world)]
-
-# Documentation only, for the Authorize button of /docs: the middleware has checked the key already.
-api_key_header = Security(APIKeyHeader(name="x-api-key", auto_error=False))
 
 
 class WorldRouter(APIRouter):
@@ -237,15 +240,37 @@ class WorldRouter(APIRouter):
         return add
 
 
+def of_api() -> WorldRouter:
+    """Return a router for calls of the API, which are limited and meet faults."""
+    return WorldRouter(tags=["the API"], responses=ANY_CALL | API_CALL)
+
+
+def of_sandbox() -> WorldRouter:
+    """Return a router for calls that only a sandbox has."""
+    return WorldRouter(prefix="/sandbox", tags=["sandbox only"], responses=ANY_CALL)
+
+
 def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[..., Any]:
-    """Return a function for FastAPI, which gives it a world in place of the session."""
+    """Return a function for FastAPI, which takes a request in place of the session.
 
-    @wraps(endpoint)
-    async def run(session: World, **arguments: Any) -> T:
-        def work(opened: WorldSession) -> T:
-            return endpoint(session=opened, **arguments)
+    So nothing depends on anything else: FastAPI takes as long to solve a dependency as SQLite to read a row.
+    """
+    given = signature(endpoint, eval_str=True)
+    has_request = "request" in given.parameters
 
-        return await session.database.run(lambda wait: session.call(work, write=write, wait=wait), write=write)
+    async def run(request: Request, **arguments: Any) -> T:
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if write and content_type != "application/json":
+            raise Problem(415, NO_JSON)
+        if has_request:
+            arguments["request"] = request
+        world: World = request.scope["state"]["world"]
+        call = partial(world.call, endpoint, write=write, **arguments)
+        return await world.database.run(lambda wait: call(wait=wait), write=write)
 
-    run.__signature__ = signature(endpoint, eval_str=True)  # type: ignore[attr-defined]  # where FastAPI looks
+    parameters = [each for name, each in given.parameters.items() if name not in {"session", "request"}]
+    first = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
+    # Where FastAPI looks: the arguments of a query and a body, and the description.
+    run.__signature__ = given.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
+    run.__name__, run.__doc__ = endpoint.__name__, endpoint.__doc__
     return run
