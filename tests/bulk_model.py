@@ -415,9 +415,9 @@ def run(
     keys = {"previous_key": previous_key} if previous_key else {}
     with ModelClient(service, key, **keys) as client, _is_running(service, stop, journal.name, kill_after):
         limiter = RateLimiter(client.pace, stop, wait=stop.wait)
-        chosen = Options(workers, reconcile_after=SETTLE, **options)
+        chosen = Options(workers=workers, reconcile_after=SETTLE, progress=False, **options)
         clock = service.clock.now
-        return run_table(client, table, journal, chosen, progress=False, limiter=limiter, clock=clock)
+        return run_table(client, table, journal, chosen, limiter=limiter, clock=clock)
 
 
 def make_table(rows: pd.DataFrame | Iterable[Mapping[str, Any]], steps: tuple[Step, ...], hold: Any) -> Table:

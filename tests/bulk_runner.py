@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import payerkit
+from bulk_tables import run_arguments
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.report import Report
 from payerkit.client import Client
@@ -82,7 +83,7 @@ def _work(kill: Kill | None, work: Callable[..., None], arguments: tuple[Any, ..
 def send_table(url: str, key: str, table: Path, report: Path, options: dict[str, Any]) -> None:
     """Send a table, and write down what became of it."""
     with payerkit.connect(url, api_key=key) as client:
-        payerkit.onboard(client, payerkit.read_payers(table), progress=False, **options).save(report)
+        payerkit.onboard(client, payerkit.read_payers(table), **run_arguments(**options)).save(report)
 
 
 def run_code(code: str, folder: Path, output: Path) -> None:

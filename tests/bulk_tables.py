@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from payerkit.onboarding import RunOptions
 from payerkit.service.database import open_database
 from payerkit.service.keys import load_seal
 from payerkit.service.tables import AccountRow, PayerRow
@@ -20,6 +23,13 @@ Account = tuple[str, str, str]
 
 SECOND, ALIKE, WRONG = 40, 50, 60
 """Each so many-th payer has a second account, has one of the same number at another bank, or has an error."""
+
+
+def run_arguments(**options: Any) -> dict[str, Any]:
+    """Return the arguments of a run: those of `RunOptions` as one, without a progress bar, and the others."""
+    own = {each.name for each in fields(RunOptions)}
+    chosen = {"progress": False} | {name: value for name, value in options.items() if name in own}
+    return {"options": RunOptions(**chosen)} | {name: value for name, value in options.items() if name not in own}
 
 
 def payer_row(place: int) -> Row:

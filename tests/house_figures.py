@@ -24,6 +24,7 @@ import pandas as pd
 
 import payerkit
 from bulk_tables import payer_row
+from payerkit.onboarding import RunOptions
 from published import ORDER, PAYER
 
 PACKAGE = Path(payerkit.__file__).parent
@@ -102,7 +103,7 @@ def print_ways() -> None:
             row = payer_row(1) | {"client_user_id": file.stem, "holder_is_payer": "yes"}
             pd.DataFrame([row]).to_csv(file, index=False)
             report = payerkit.onboard(
-                client, payerkit.read_payers(file), journal=Path(folder) / "journal", progress=False
+                client, payerkit.read_payers(file), journal=Path(folder) / "journal", options=RunOptions(progress=False)
             )
             assert report.counts["done"] == 1
             report.save(file.with_suffix(".report.csv"))

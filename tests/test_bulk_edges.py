@@ -30,7 +30,8 @@ from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.bulk.workers import run_workers
-from payerkit.client import Client, RequestBody
+from payerkit.client.call import RequestBody
+from payerkit.client.client import Client
 from payerkit.client.pace import Pace
 from payerkit.errors import (
     InterruptedRun,
@@ -44,6 +45,7 @@ from payerkit.errors import (
 )
 from payerkit.models import BankDetails, Payer
 from payerkit.models.base import SocialSecurityNumber
+from payerkit.onboarding import RunOptions
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
@@ -155,7 +157,7 @@ def test_a_page_of_a_gateway_proves_nothing(connected: Callable[..., Client], jo
     with FarEnd(behaviours) as far_end:
         client = connected(far_end.url)
         report = payerkit.add_bank_details(
-            client, accounts(count), journal=journal, workers=1, progress=False, reconcile_after=0.1
+            client, accounts(count), journal=journal, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
         )
 
         assert count == sum(request.method == "POST" for request in far_end.ledger)
@@ -165,7 +167,9 @@ def test_a_page_of_a_gateway_proves_nothing(connected: Callable[..., Client], jo
 def test_no_account_is_sent_before_the_list_was_read(connected: Callable[..., Client], journal: Path) -> None:
     """If the payer's accounts cannot be listed first, none is sent: an old one could be taken for the new one."""
     with FarEnd([reply(404), PAGE]) as far_end:
-        report = payerkit.add_bank_details(connected(far_end.url), accounts(1), journal=journal, progress=False)
+        report = payerkit.add_bank_details(
+            connected(far_end.url), accounts(1), journal=journal, options=RunOptions(progress=False)
+        )
 
         assert {"GET"} == {request.method for request in far_end.ledger}
     assert ("not_sent", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
@@ -213,8 +217,8 @@ def test_every_retry_after_pauses_the_run(connected: Callable[..., Client], jour
     clock = LeapingClock()
     moments: list[float] = []
     with FarEnd([stamped(moments, clock.now, reply(status, headers={"Retry-After": "1"}))]) as far_end:
-        options = Options(workers=1, reconcile_after=0)
-        run_table(connected(far_end.url), Table(payers(2)), journal, options, progress=False, limiter=clock.limiter())
+        options = Options(workers=1, reconcile_after=0, progress=False)
+        run_table(connected(far_end.url), Table(payers(2)), journal, options, limiter=clock.limiter())
     gaps = np.diff(moments)
 
     assert len(gaps) > 1
@@ -266,7 +270,9 @@ def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client],
         return (bad if b'"row-3"' in request.body else good)(connection, request)
 
     with FarEnd([answer]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), payers(20), journal=journal, workers=1, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(20), journal=journal, options=RunOptions(workers=1, progress=False)
+        )
 
     assert (19, 1, "") == (report.counts["done"], report.counts["refused"], report.stopped)
     assert "not from there" in str(report.frame.loc[3, "reason"])
@@ -275,7 +281,9 @@ def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client],
 def test_a_forbidden_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
     """Three 403 before anything was accepted mean that the key is wrong; these rows can still be sent."""
     with FarEnd([reply(404), reply(403)]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), payers(50), journal=journal, workers=1, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(50), journal=journal, options=RunOptions(workers=1, progress=False)
+        )
 
         assert 3 == sum(request.method == "POST" for request in far_end.ledger)
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
@@ -298,7 +306,9 @@ def test_responses_that_identify_a_payer_are_not_kept(
     """An id or link that holds the payer's id or an e-mail address is neither in the journal nor in the report."""
     ((name, value),) = told.items()
     with FarEnd([reply(404), reply(200, json.dumps({**ANSWERS["create_payer"], name: value}))]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), payers(1), journal=journal, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(1), journal=journal, options=RunOptions(progress=False)
+        )
 
     assert 1 == report.counts["done"]
     assert value not in report.frame.drop(columns="client_user_id").to_csv()
@@ -311,7 +321,10 @@ def test_the_reason_of_a_refused_account_hides_its_payer(connected: Callable[...
     refused = reply(400, json.dumps({"message": words}))
     with FarEnd([reply(404), reply(200, STATUS), NOTHING, refused]) as far_end:
         report = payerkit.onboard(
-            connected(far_end.url), payers(1, **PRIVATE, **BANK), journal=journal, workers=1, progress=False
+            connected(far_end.url),
+            payers(1, **PRIVATE, **BANK),
+            journal=journal,
+            options=RunOptions(workers=1, progress=False),
         )
     reason = str(report.frame.loc[0, "reason"])
 
@@ -336,7 +349,10 @@ def test_a_run_that_stops_before_reconciling_has_a_report(connected: Callable[..
     behaviours = [reply(404), NOTHING, STORED, NOTHING, close, reply(401)]
     with FarEnd(behaviours) as far_end:
         report = payerkit.add_bank_details(
-            connected(far_end.url), accounts(4), journal=journal, workers=1, progress=False, reconcile_after=0.1
+            connected(far_end.url),
+            accounts(4),
+            journal=journal,
+            options=RunOptions(workers=1, progress=False, reconcile_after=0.1),
         )
 
     assert ["done", "unknown", "not_sent", "not_sent"] == report.frame["state"].tolist()
@@ -360,7 +376,7 @@ def test_an_interrupt_between_two_steps_has_the_report(
 
     monkeypatch.setattr(place, where, interrupted)
     with FarEnd([reply(200, STATUS)]) as far_end, pytest.raises(InterruptedRun) as caught:
-        payerkit.onboard(connected(far_end.url), payers(3), journal=journal, progress=False)
+        payerkit.onboard(connected(far_end.url), payers(3), journal=journal, options=RunOptions(progress=False))
 
     assert 3 == caught.value.report.counts["done"]
 
@@ -404,10 +420,10 @@ def test_each_sandbox_is_another_service(journal: Path) -> None:
     for times in (1, 2):
         with payerkit.sandbox(seed=1) as client:
             if times == 1:
-                payerkit.onboard(client, payers(1), journal=journal, progress=False)
+                payerkit.onboard(client, payers(1), journal=journal, options=RunOptions(progress=False))
                 continue
             with pytest.raises(InvalidInput, match="another service"):
-                payerkit.onboard(client, payers(1), journal=journal, progress=False)
+                payerkit.onboard(client, payers(1), journal=journal, options=RunOptions(progress=False))
 
 
 def test_equal_findings_are_stored_once() -> None:

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import payer_row
+from bulk_tables import payer_row, run_arguments
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk.journal import Journal
@@ -57,17 +57,17 @@ def table(*places: int, **changes: str) -> pd.DataFrame:
     return pd.DataFrame([payer_row(place) | changes for place in places])
 
 
-def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.Report:
+def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.onboarding.Report:
     """Run with short waits."""
     return payerkit.onboard(
         client,
         rows,
         journal=path,
-        **{"progress": False, "reconcile_after": RECONCILE_AFTER, "workers": 4, "holder_is_payer": True, **options},
+        **run_arguments(**{"reconcile_after": RECONCILE_AFTER, "workers": 4, "holder_is_payer": True, **options}),
     )
 
 
-def states(report: payerkit.Report) -> list[tuple[str, str]]:
+def states(report: payerkit.onboarding.Report) -> list[tuple[str, str]]:
     """Return the last step of each row, and its state."""
     return list(zip(report.frame["step"], report.frame["state"], strict=True))
 
@@ -488,8 +488,8 @@ def test_without_a_delay_it_reconciles_at_once(client: SandboxClient, path: Path
     """A service whose writes take effect before the response is lost needs no delay."""
     client.sandbox.set_faults("reset_after=15%, cut=15%")
     rows = Table(table(*range(20)), holder_is_payer=True)
-    options = Options(workers=1, reconcile_after=0)
-    report = run_table(client, rows, path, options, progress=False, limiter=LeapingClock().limiter())
+    options = Options(workers=1, reconcile_after=0, progress=False)
+    report = run_table(client, rows, path, options, limiter=LeapingClock().limiter())
     details = client.sandbox.ledger()
     details = details[details["what"] == ACCOUNT]
 

@@ -20,6 +20,7 @@ from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onboarding import RunOptions
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
 HEADER = "client_user_id,email,agreement_url,kyc_url"
@@ -42,10 +43,10 @@ def row(place: int, *urls: str) -> str:
 
 
 @pytest.fixture
-def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., payerkit.Report]:
+def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., payerkit.onboarding.Report]:
     """Send a table to a service that answers one payer after the other as it is told."""
 
-    def send(rows: pd.DataFrame, *answers: dict[str, Any] | int) -> payerkit.Report:
+    def send(rows: pd.DataFrame, *answers: dict[str, Any] | int) -> payerkit.onboarding.Report:
         behaviours: list[Behaviour] = [
             reply(each) if isinstance(each, int) else reply(200, json.dumps({"userId": "u-1"} | each))
             for each in answers
@@ -58,12 +59,14 @@ def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., paye
 
         with FarEnd([answer]) as far_end:
             client = connected(far_end.url)
-            return payerkit.onboard(client, rows, journal=tmp_path / "run.journal", workers=1, progress=False)
+            return payerkit.onboard(
+                client, rows, journal=tmp_path / "run.journal", options=RunOptions(workers=1, progress=False)
+            )
 
     return send
 
 
-def test_every_payer_with_links_has_a_row(send: Callable[..., payerkit.Report], tmp_path: Path) -> None:
+def test_every_payer_with_links_has_a_row(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
     """With id and e-mail address in full; a payer that is not done has none."""
     rows = table(1, 2, 3).set_axis(["a", "b", "c"])
     saved = send(rows, links(1), 400, links(3)).save_links(tmp_path / "links.csv", rows)
@@ -92,7 +95,9 @@ def read(folder: Path) -> list[str]:
         None,
     ],
 )
-def test_what_is_no_link_to_send_is_left_out(send: Callable[..., payerkit.Report], tmp_path: Path, url: Any) -> None:
+def test_what_is_no_link_to_send_is_left_out(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, url: Any
+) -> None:
     """Its cell is empty; a payer with no other link has no row, and is counted."""
     rows = table(1, 2)
     report = send(rows, {"agreementUrl": "https://example.com/a", "kycUrl": url}, {"agreementUrl": url, "kycUrl": url})
@@ -115,7 +120,7 @@ def test_what_is_no_link_to_send_is_left_out(send: Callable[..., payerkit.Report
     ],
 )
 def test_a_links_file_has_no_formulas(
-    send: Callable[..., payerkit.Report], tmp_path: Path, typed: str, written: str
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, typed: str, written: str
 ) -> None:
     """A payer chooses the address, and whoever opens the file in a spreadsheet must not run what it says."""
     rows = table(1, client_user_id=typed, email=f"=HYPERLINK({typed})@example.com".replace("@S", "S"))
@@ -126,7 +131,7 @@ def test_a_links_file_has_no_formulas(
     assert [*links(1).values()] == cells[2:]
 
 
-def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.Report], tmp_path: Path) -> None:
+def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
     """However many rows it has, and whatever became of its accounts."""
     accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)]).assign(
         holder_is_payer="yes"
@@ -138,7 +143,7 @@ def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.Report],
     assert [HEADER, row(1, *links(1).values()), row(2, *links(2).values())] == read(tmp_path)
 
 
-def test_columns_may_have_other_names(send: Callable[..., payerkit.Report], tmp_path: Path) -> None:
+def test_columns_may_have_other_names(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
     """As in the run: names of the API, and blanks around a cell."""
     rows = table(1).rename(columns={"client_user_id": "clientUserId"}).assign(email="  mailbox-00001@example.net ")
     send(rows, links(1)).save_links(tmp_path / "links.csv", rows)
@@ -157,7 +162,9 @@ def test_columns_may_have_other_names(send: Callable[..., payerkit.Report], tmp_
         (table(1, 2).to_dict("records"), "expected the DataFrame of the run, got a list"),
     ],
 )
-def test_another_table_is_refused(send: Callable[..., payerkit.Report], tmp_path: Path, other: Any, words: str) -> None:
+def test_another_table_is_refused(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, other: Any, words: str
+) -> None:
     """Nothing is written: a link must not reach another payer."""
     report = send(table(1, 2), links(1), links(2))
     with pytest.raises(InvalidInput, match=f"^rows: .*{words}"):
@@ -168,7 +175,7 @@ def test_another_table_is_refused(send: Callable[..., payerkit.Report], tmp_path
 
 @POSIX
 def test_a_report_with_links_is_readable_by_its_owner_alone(
-    send: Callable[..., payerkit.Report], tmp_path: Path
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path
 ) -> None:
     """It has the same links; a report without any is a file as any other."""
     modes = []
@@ -196,9 +203,9 @@ def test_links_that_were_lost_are_told(
 
     rows = Table(table(1, 2), holder_is_payer=True)
     with FarEnd([answer]) as far_end:
-        options = Options(workers=1, reconcile_after=0.1)
+        options = Options(workers=1, reconcile_after=0.1, progress=False)
         client = connected(far_end.url)
-        report = run_table(client, rows, tmp_path / "run.journal", options, progress=False)
+        report = run_table(client, rows, tmp_path / "run.journal", options)
     advice = "1 row has no links, which were lost with a response: call create_payer() again for each "
     is_lost = status.keys() == {"kycStatus"}
 
@@ -210,7 +217,7 @@ def test_links_that_were_lost_are_told(
 @POSIX
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_links_file_is_readable_by_its_owner_alone(
-    send: Callable[..., payerkit.Report], tmp_path: Path, exists: bool
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, exists: bool
 ) -> None:
     """Also if it replaces a file that everybody could read."""
     file = tmp_path / "links.csv"

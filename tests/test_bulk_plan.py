@@ -13,6 +13,7 @@ import payerkit
 from cases import first_cases
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onboarding import RunOptions
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ID = {"client_user_id": "typed-001"}
@@ -25,13 +26,13 @@ NOT_SENT = "Its payer was not sent: see the row of the payer."
 SECRETS = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 8]
 
 
-def plan(*rows: dict[str, Any]) -> payerkit.Plan:
+def plan(*rows: dict[str, Any]) -> payerkit.onboarding.Plan:
     """Return the plan of a table with these rows, numbered from 1, of payers who hold the accounts themselves."""
     table = pd.DataFrame(rows, index=range(1, 1 + len(rows)), dtype="object")
     return payerkit.plan_onboarding(table, holder_is_payer=True)
 
 
-def steps(found: payerkit.Plan) -> list[tuple[str, str]]:
+def steps(found: payerkit.onboarding.Plan) -> list[tuple[str, str]]:
     """Return the planned action for the payer and the account of each row."""
     return list(found.frame[["payer", "bank_details"]].itertuples(index=False, name=None))
 
@@ -192,7 +193,7 @@ def test_held_rows_would_not_be_sent() -> None:
     """Rows with errors are not held: they are not sent whatever their warnings are."""
     rows = [TYPED_PAYER | own(place) | {"client_user_id": f"id-{place}", "country": "UK"} for place in range(2)]
     frame = pd.DataFrame([rows[0], rows[1] | {"email": "x"}, TYPED_PAYER | own(2)], dtype="object")
-    found = payerkit.plan_onboarding(frame, hold="warnings")
+    found = payerkit.plan_onboarding(frame, options=RunOptions(hold="warnings"))
 
     assert ["held: ", "email:", ""] == [reason[:6] for reason in found.frame["reason"]]
     assert (1, 1) == (found.counts["held"], found.counts["to_send"])
@@ -242,19 +243,19 @@ def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
 
 
 @pytest.fixture
-def report(shared: Client, tmp_path: Path) -> payerkit.Report:
+def report(shared: Client, tmp_path: Path) -> payerkit.onboarding.Report:
     """Send three payers: the second has an error, the third is the same as the first."""
     rows = first_twice(EMAILS).set_axis([*EMAILS[:2], "<script>"])
-    return payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)
+    return payerkit.onboard(shared, rows, journal=tmp_path / "journal", options=RunOptions(progress=False))
 
 
-def test_a_report_has_every_row(report: payerkit.Report) -> None:
+def test_a_report_has_every_row(report: payerkit.onboarding.Report) -> None:
     """Rows are in the order of the input, and the counts of the states add up to them."""
     assert ["done", "not_sent", "done"] == list(report.frame["state"])
     assert {"done": 2, "refused": 0, "unknown": 0, "not_sent": 1, "waiting": 0, "duplicate": 0} == report.counts
 
 
-def test_a_report_shows_no_personal_data(report: payerkit.Report) -> None:
+def test_a_report_shows_no_personal_data(report: payerkit.onboarding.Report) -> None:
     """Text, HTML and cells of a report do not show data of the rows."""
     shown = [str(report), repr(report), report._repr_html_(), report.frame.reset_index(drop=True).to_string()]
 
@@ -265,7 +266,9 @@ def test_a_report_shows_no_personal_data(report: payerkit.Report) -> None:
 def test_a_report_escapes_labels(shared: Client, tmp_path: Path) -> None:
     """A label with HTML in it is shown as text."""
     rows = table().set_axis(["a", "<script>", "c"])
-    shown = payerkit.onboard(shared, rows, journal=tmp_path / "journal", progress=False)._repr_html_()
+    shown = payerkit.onboard(
+        shared, rows, journal=tmp_path / "journal", options=RunOptions(progress=False)
+    )._repr_html_()
 
     assert (False, True) == ("<script>" in shown, "&lt;script&gt;" in shown)
 
@@ -280,7 +283,9 @@ def test_a_report_escapes_labels(shared: Client, tmp_path: Path) -> None:
 )
 def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_path: Path) -> None:
     """The saved file has the labels of the rows first, and the same cells."""
-    found = payerkit.onboard(shared, table().set_axis(index), journal=tmp_path / "journal", progress=False)
+    found = payerkit.onboard(
+        shared, table().set_axis(index), journal=tmp_path / "journal", options=RunOptions(progress=False)
+    )
     found.save(tmp_path / "report.csv")
     read = pd.read_csv(tmp_path / "report.csv", dtype=str, keep_default_na=False)
 
@@ -301,7 +306,9 @@ def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_pat
 def test_a_run_does_what_its_plan_says(rows: list[dict[str, Any]], shared: Client, tmp_path: Path) -> None:
     """A run sends exactly the rows that its plan would send."""
     frame = pd.DataFrame(rows, dtype="object")
-    report = payerkit.onboard(shared, frame, journal=tmp_path / "journal", progress=False, holder_is_payer=True)
+    report = payerkit.onboard(
+        shared, frame, journal=tmp_path / "journal", options=RunOptions(progress=False), holder_is_payer=True
+    )
     planned = payerkit.plan_onboarding(frame, holder_is_payer=True)
 
     assert list(planned.frame["reason"] == "") == list(report.frame["state"] == "done")

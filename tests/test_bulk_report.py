@@ -124,8 +124,8 @@ def test_a_row_with_errors_has_them_as_reason_and_its_warnings_as_findings(repor
         ("not_sent", "perhaps_there: a mask.", False, '2 rows may be there already: .* existing="send"'),
         ("not_sent", "there_failed: deactivated.", False, "2 rows are there, but failed, rejected or deactivated: "),
         ("not_sent", "held: a warning.", False, "2 rows are held back because of warnings: .* without hold"),
-        ("refused", "No.", True, r'2 rows were refused: .* retry=\["refused"\]'),
-        ("unknown", "Two fit.", True, r'2 rows stay unknown: .* retry=\["unknown"\]'),
+        ("refused", "No.", True, r'2 rows were refused: .* RunOptions\(retry=\["refused"\]'),
+        ("unknown", "Two fit.", True, r'2 rows stay unknown: .* RunOptions\(retry=\["unknown"\]'),
         (
             "duplicate",
             "Stored as a and b.",

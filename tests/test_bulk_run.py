@@ -16,12 +16,14 @@ import pandas as pd
 import pytest
 
 import payerkit
+from bulk_tables import run_arguments
 from far_end import FarEnd, close, message, reply, reset
 from payerkit.bulk.rate_limit import StopSignal
 from payerkit.bulk.workers import run_workers
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InterruptedRun, InvalidInput, NotSent
+from payerkit.onboarding import RunOptions
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 STATUS = json.dumps(ANSWERS["create_payer"])
@@ -69,8 +71,8 @@ def test_a_table_is_onboarded(journal: Path) -> None:
     """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
     table = payers(5).assign(**BANK)
     with payerkit.sandbox(seed=1, decide_after=0) as client:
-        report = payerkit.onboard(client, table, journal=journal, progress=False)
-        listed = payerkit.list_many(client, table["clientUserId"], progress=False)
+        report = payerkit.onboard(client, table, journal=journal, options=RunOptions(progress=False))
+        listed = payerkit.statuses.list_many(client, table["clientUserId"], progress=False)
         ledger = client.sandbox.ledger()
 
     assert {"done": 5, "refused": 0, "unknown": 0, "not_sent": 0, "waiting": 0, "duplicate": 0} == report.counts
@@ -88,7 +90,7 @@ def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
     table.loc[0, "email"] = "nobody"
     table.loc[1, "postcode"] = "1"
     with payerkit.sandbox(seed=1) as client:
-        report = payerkit.onboard(client, table, journal=journal, progress=False)
+        report = payerkit.onboard(client, table, journal=journal, options=RunOptions(progress=False))
 
     assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
     assert "email: Not an e-mail address. Write it as name@example.com." == report.frame.loc[0, "reason"]
@@ -99,9 +101,9 @@ def test_the_same_call_again_sends_nothing(connected: Callable[..., Client], jou
     """Rows that are done stay done, rows that were refused stay refused."""
     with FarEnd([reply(404), reply(200, STATUS), reply(400, '{"message": "no"}'), reply(200, STATUS)]) as far_end:
         client = connected(far_end.url)
-        first = payerkit.onboard(client, payers(3), journal=journal, workers=1, progress=False)
+        first = payerkit.onboard(client, payers(3), journal=journal, options=RunOptions(workers=1, progress=False))
         sent = len(posts(far_end))
-        again = payerkit.onboard(client, payers(3), journal=journal, workers=1, progress=False)
+        again = payerkit.onboard(client, payers(3), journal=journal, options=RunOptions(workers=1, progress=False))
 
         assert (3, 3) == (sent, len(posts(far_end)))
     assert ["done", "refused", "done"] == first.frame["state"].tolist()
@@ -117,7 +119,9 @@ def test_a_payer_with_unknown_outcome_is_asked_for(connected: Callable[..., Clie
     """It is sent again if the service does not know it: the same id is the same payer."""
     with FarEnd([reply(404), close, reply(404), close, reply(200, STATUS)]) as far_end:  # the first identifies it
         client = connected(far_end.url)
-        report = payerkit.onboard(client, payers(1), journal=journal, progress=False, reconcile_after=0.1)
+        report = payerkit.onboard(
+            client, payers(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
+        )
 
         assert ["GET", "POST"] * 2 + ["GET"] == [request.method for request in far_end.ledger]
     assert ("done", 2, False) == tuple(report.frame.loc[0, ["state", "attempts", "retryable"]])
@@ -150,7 +154,9 @@ def test_an_account_is_looked_up_before_it_is_sent_again(
     """An account whose outcome is unknown is searched for in the list, and sent again only if it is missing."""
     with FarEnd([reply(404), *behaviours]) as far_end:
         client = connected(far_end.url)
-        report = payerkit.add_bank_details(client, accounts(1), journal=journal, progress=False, reconcile_after=0.1)
+        report = payerkit.add_bank_details(
+            client, accounts(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
+        )
         row = report.frame.iloc[0]
 
         told = (
@@ -168,7 +174,7 @@ def test_indistinguishable_accounts_are_left_to_the_user(connected: Callable[...
     with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
         client = connected(far_end.url)
         report = payerkit.add_bank_details(
-            client, alike, journal=journal, workers=1, progress=False, reconcile_after=0.1
+            client, alike, journal=journal, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
         )
 
     assert ["unknown", "unknown"] == report.frame["state"].tolist()
@@ -180,7 +186,7 @@ def test_duplicate_rows_are_sent_once(journal: Path) -> None:
     table = pd.concat([accounts(1), accounts(1)], ignore_index=True)
     with payerkit.sandbox(seed=1) as client:
         payerkit.create_payer(client, {**PAYER, "clientUserId": "row-0"})
-        report = payerkit.add_bank_details(client, table, journal=journal, progress=False)
+        report = payerkit.add_bank_details(client, table, journal=journal, options=RunOptions(progress=False))
 
         assert 1 == len(payerkit.list_payment_details(client, "row-0"))
     assert ["done", "done"] == report.frame["state"].tolist()
@@ -191,7 +197,7 @@ def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journa
     """If the payer was refused, the account is not sent, and the row says why."""
     table = payers(1).assign(**BANK)
     with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), table, journal=journal, progress=False)
+        report = payerkit.onboard(connected(far_end.url), table, journal=journal, options=RunOptions(progress=False))
 
         assert ["/v2/payer"] == posts(far_end)
     assert ("payer", "refused") == tuple(report.frame.loc[0, ["step", "state"]])
@@ -201,7 +207,9 @@ def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journa
 def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
     """A wrong key stops the run at the first 401, instead of failing for every row."""
     with FarEnd([reply(404), reply(401)]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), payers(50), journal=journal, workers=1, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(50), journal=journal, options=RunOptions(workers=1, progress=False)
+        )
 
         assert 1 == len(posts(far_end))
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
@@ -218,7 +226,9 @@ def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], j
         far_end._socket.shutdown(socket.SHUT_RDWR)
 
     with FarEnd([answer_and_go]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), payers(200), journal=journal, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(200), journal=journal, options=RunOptions(progress=False)
+        )
 
     assert (200, 200) == (report.counts["not_sent"], len(report.retryable))
     assert "could not be reached" in report.stopped
@@ -230,14 +240,16 @@ def test_a_run_does_not_start_without_the_service(connected: Callable[..., Clien
         url = far_end.url
         far_end._socket.shutdown(socket.SHUT_RDWR)
     with pytest.raises(NotSent):
-        payerkit.onboard(connected(url), payers(2), journal=journal, progress=False)
+        payerkit.onboard(connected(url), payers(2), journal=journal, options=RunOptions(progress=False))
 
 
 def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journal: Path) -> None:
     """After a 429, no call of any thread leaves before the time that it requests."""
     with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
         started = time.monotonic()
-        report = payerkit.onboard(connected(far_end.url), payers(20), journal=journal, workers=4, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(20), journal=journal, options=RunOptions(workers=4, progress=False)
+        )
         took = time.monotonic() - started
 
     assert 20 == report.counts["done"]
@@ -248,7 +260,9 @@ def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None
     """Eleven calls at 50 a second take at least 0.2 seconds."""
     with FarEnd([reply(200, STATUS)]) as far_end:
         started = time.monotonic()
-        payerkit.onboard(connected(far_end.url), payers(11), journal=journal, rate=50, progress=False)
+        payerkit.onboard(
+            connected(far_end.url), payers(11), journal=journal, options=RunOptions(rate=50, progress=False)
+        )
 
         assert time.monotonic() - started >= 0.2
 
@@ -296,9 +310,11 @@ def test_an_interrupt_loses_nothing(journal: Path) -> None:
     """Calls under way end by themselves, the error holds the report, and the same call goes on."""
     with payerkit.sandbox(seed=1) as client:
         with interrupt_after(10, client), pytest.raises(InterruptedRun) as caught:
-            payerkit.onboard(client, payers(100), journal=journal, workers=4, rate=50, progress=False)
+            payerkit.onboard(
+                client, payers(100), journal=journal, options=RunOptions(workers=4, rate=50, progress=False)
+            )
         first = caught.value.report.counts
-        report = payerkit.onboard(client, payers(100), journal=journal, progress=False)
+        report = payerkit.onboard(client, payers(100), journal=journal, options=RunOptions(progress=False))
         ledger = client.sandbox.ledger()
 
     assert (100, 0, True) == (sum(first.values()), first["unknown"], 0 < first["done"] < 100)
@@ -314,7 +330,9 @@ def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], 
         "kycUrl": "https://example.com/k",
     }
     with FarEnd([reply(200, json.dumps(answer))]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), payers(1), journal=journal, progress=False)
+        report = payerkit.onboard(
+            connected(far_end.url), payers(1), journal=journal, options=RunOptions(progress=False)
+        )
 
     assert report.frame["agreement_url"].isna().all()
     assert "https://example.com/k" == report.frame.loc[0, "kyc_url"]
@@ -339,7 +357,24 @@ def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], 
 def test_invalid_options_are_refused(shared: Client, journal: Path, options: dict[str, Any], named: str) -> None:
     """An invalid option is named before anything is sent."""
     with pytest.raises(InvalidInput, match=f"^{named}: "):
-        payerkit.onboard(shared, payers(1), journal=journal, progress=False, **options)
+        payerkit.onboard(shared, payers(1), journal=journal, **run_arguments(**options))
+
+
+def test_options_are_run_options(shared: Client, journal: Path) -> None:
+    """A dict would hide a misspelt name."""
+    with pytest.raises(InvalidInput, match="options: expected RunOptions, got a dict"):
+        payerkit.onboard(shared, payers(1), journal=journal, options={"limit": 3})  # type: ignore[arg-type]
+
+
+def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> None:
+    """As on the command line; rows that are from no file need one by name."""
+    pd.DataFrame([PAYER | {"clientUserId": "beside"}]).to_csv(tmp_path / "payers.csv", index=False)
+    rows = payerkit.read_payers(tmp_path / "payers.csv")
+    payerkit.onboard(shared, rows, options=RunOptions(progress=False))
+
+    assert (tmp_path / "payers.csv.journal").is_file()
+    with pytest.raises(InvalidInput, match="journal: give a file"):
+        payerkit.onboard(shared, payers(1))
 
 
 def test_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:

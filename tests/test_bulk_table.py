@@ -17,6 +17,7 @@ from payerkit.bulk.checked_rows import prepare_rows
 from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, PayerkitError
+from payerkit.onboarding import RunOptions
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 ID = "client_user_id"
@@ -88,7 +89,7 @@ def test_a_longer_table_does_not_store_a_payer_again(shared: Client, tmp_path: P
     """The journal knows which of two spellings was sent."""
     one, other = (TYPED_PAYER | {ID: text} for text in ("longer-table-1", "Longer-table-1"))
     reports = [
-        payerkit.onboard(shared, pd.DataFrame(rows), journal=tmp_path / "journal", progress=False)
+        payerkit.onboard(shared, pd.DataFrame(rows), journal=tmp_path / "journal", options=RunOptions(progress=False))
         for rows in ([one], [one, other, other])
     ]
     ledger = shared.sandbox.ledger()

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import payer_row
+from bulk_tables import payer_row, run_arguments
 from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
@@ -23,6 +23,7 @@ from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
 from payerkit.client import Client
 from payerkit.errors import Refused
+from payerkit.onboarding import RunOptions
 from payerkit.retry import WAITING_CODES
 
 PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isCompliant": False}
@@ -97,18 +98,17 @@ def client(service: Service) -> Iterator[Client]:
 
 
 @pytest.fixture
-def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.Report]:
+def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.onboarding.Report]:
     """Send a table with the journal of the test, on a clock on which no wait takes time."""
 
-    def run(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> payerkit.Report:
-        chosen = Options(workers=1, reconcile_after=0, **options)
+    def run(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> payerkit.onboarding.Report:
+        chosen = Options(workers=1, reconcile_after=0, progress=False, **options)
         limiter = LeapingClock().limiter()
         return run_table(
             client,
             Table(rows, steps, holder_is_payer=True),
             tmp_path / "run.journal",
             chosen,
-            progress=False,
             limiter=limiter,
         )
 
@@ -131,7 +131,7 @@ def accounts(*places: int) -> pd.DataFrame:
     return rows.rename(columns={"postcode": "postal_code"})
 
 
-def outcome(report: payerkit.Report) -> tuple[Any, ...]:
+def outcome(report: payerkit.onboarding.Report) -> tuple[Any, ...]:
     """Return step, state, attempts and whether the same call may do more, of the first row."""
     return tuple(report.frame.iloc[0][["step", "state", "attempts", "retryable"]])
 
@@ -150,7 +150,7 @@ def outcome(report: payerkit.Report) -> tuple[Any, ...]:
     ),
 )
 def test_an_account_that_is_refused_for_now_waits(
-    service: Service, run: Callable[..., payerkit.Report], code: str, status: int
+    service: Service, run: Callable[..., payerkit.onboarding.Report], code: str, status: int
 ) -> None:
     """Its reason says what it waits for; the same call another day sends it again, and nothing else."""
     service.accounts = [refusal(code, status)]
@@ -174,7 +174,7 @@ def test_an_account_that_is_refused_for_now_waits(
     ],
 )
 def test_other_refusals_are_final(
-    service: Service, run: Callable[..., payerkit.Report], behaviour: Behaviour, why: str
+    service: Service, run: Callable[..., payerkit.onboarding.Report], behaviour: Behaviour, why: str
 ) -> None:
     """Only listed codes let an account wait."""
     service.accounts = [behaviour]
@@ -182,14 +182,14 @@ def test_other_refusals_are_final(
     assert ("bank_details", "refused", 2, False) == outcome(run(table(1))), why
 
 
-def test_a_payer_does_not_wait(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_a_payer_does_not_wait(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """The codes are about bank details; a payer that is refused with one is refused."""
     service.payers = [refusal("not_yet_passed_kyc_kyb", 422)]
 
     assert ("payer", "refused", 1, False) == outcome(run(table(1)))
 
 
-def test_waiting_accounts_do_not_end_the_run(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_waiting_accounts_do_not_end_the_run(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """Five 403 before anything was accepted would mean a wrong key, if their code did not tell otherwise."""
     service.lists = [reply(404)] * 5
     service.accounts = [NOT_YET] * 5
@@ -199,7 +199,7 @@ def test_waiting_accounts_do_not_end_the_run(service: Service, run: Callable[...
 
 
 def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
-    service: Service, run: Callable[..., payerkit.Report]
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
 ) -> None:
     """The accounts of a payer are listed before one is sent; the same codes there mean the same."""
     service.lists = [NOT_YET]
@@ -213,7 +213,7 @@ def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
 @pytest.mark.parametrize("status", [400, 403, 409, 422])
 @pytest.mark.parametrize("before", [(), (reset,)])
 def test_a_refusal_without_its_reason_is_not_final(
-    service: Service, run: Callable[..., payerkit.Report], status: int, before: tuple[Behaviour, ...]
+    service: Service, run: Callable[..., payerkit.onboarding.Report], status: int, before: tuple[Behaviour, ...]
 ) -> None:
     """The response broke off: the code may have been one of those, so the next run sends the account again, once."""
     service.accounts = [*before, cut(status, b'{"statusCode": 403, "code": "not_y')]
@@ -228,7 +228,7 @@ def test_a_refusal_without_its_reason_is_not_final(
 
 
 def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(
-    service: Service, run: Callable[..., payerkit.Report]
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
 ) -> None:
     """What was wrong with the payer is known only once a response is whole."""
     service.payers = [cut(400, b"{"), reply(400)]
@@ -238,7 +238,7 @@ def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(
 
 
 def test_an_unknown_outcome_stays_unknown_while_the_account_waits(
-    service: Service, run: Callable[..., payerkit.Report]
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
 ) -> None:
     """The refusal proves nothing about the attempt before it. The next run goes on, and stores the account once."""
     service.accounts = [reset, NOT_YET]
@@ -253,7 +253,7 @@ def test_an_unknown_outcome_stays_unknown_while_the_account_waits(
 
 @pytest.mark.parametrize("status", [401, 429])
 def test_a_key_or_a_rate_is_no_matter_of_the_payer(
-    service: Service, run: Callable[..., payerkit.Report], status: int
+    service: Service, run: Callable[..., payerkit.onboarding.Report], status: int
 ) -> None:
     """Whatever the code, these statuses end the run or are tried again."""
     service.lists = [refusal("not_yet_passed_kyc_kyb", status)] * 50
@@ -264,7 +264,9 @@ def test_a_key_or_a_rate_is_no_matter_of_the_payer(
 # Only when the payer is compliant
 
 
-def test_accounts_of_compliant_payers_alone_are_sent(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_accounts_of_compliant_payers_alone_are_sent(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
     """The status of each payer is read first; the others wait without being sent, and the same call goes on."""
     service.statuses = [reply(200, json.dumps(PENDING))]
     first = run(table(1, 2), accounts="when_compliant")
@@ -280,7 +282,7 @@ def test_accounts_of_compliant_payers_alone_are_sent(service: Service, run: Call
     assert ((2, 2, 1, 1), (2, 3, 2, 2)) == (sent, service.count("payers", "statuses", "lists", "accounts"))
 
 
-def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """`add_bank_details` asks, too; a payer with two accounts is asked once."""
     service.status = PENDING
     rows = pd.concat([accounts(1), accounts(1).assign(account_number="999999999")], ignore_index=True)
@@ -296,7 +298,7 @@ def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..
 @pytest.mark.slow
 @pytest.mark.parametrize("is_compliant", [None, False, "true", 1])
 def test_compliant_is_what_the_service_calls_so(
-    service: Service, run: Callable[..., payerkit.Report], is_compliant: Any
+    service: Service, run: Callable[..., payerkit.onboarding.Report], is_compliant: Any
 ) -> None:
     """Anything but true is not compliant, however good the statuses look."""
     service.status = COMPLIANT | {"isCompliant": is_compliant}
@@ -306,7 +308,7 @@ def test_compliant_is_what_the_service_calls_so(
     assert (0,) == service.count("accounts")
 
 
-def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """The reason for the account of a rejected payer says that waiting alone does not help."""
     service.status = PENDING | {"kycStatus": "rejected"}
     report = run(table(1), accounts="when_compliant")
@@ -314,7 +316,7 @@ def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..
     assert str(report.frame.loc[0, "reason"]).endswith("Ask the service for the reason. Waiting does not change it.")
 
 
-def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """Whatever else the service says in its place may be personal; what it leaves out is unknown."""
     service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}
     report = run(table(1), accounts="when_compliant")
@@ -336,7 +338,7 @@ def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., 
     ),
 )
 def test_without_a_status_an_account_is_not_sent(
-    service: Service, run: Callable[..., payerkit.Report], behaviour: Behaviour, words: str
+    service: Service, run: Callable[..., payerkit.onboarding.Report], behaviour: Behaviour, words: str
 ) -> None:
     """The reason says why, and names nobody; the same call later tries again."""
     service.statuses = [behaviour] * 6
@@ -349,7 +351,7 @@ def test_without_a_status_an_account_is_not_sent(
     assert ("bank_details", "done", 2, False) == outcome(second)
 
 
-def test_a_reason_is_that_of_the_last_run(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_a_reason_is_that_of_the_last_run(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """An account that waited is not sent if the status cannot be read today, and waits again tomorrow."""
     service.statuses = [reply(200, json.dumps(PENDING)), reply(405), reply(200, json.dumps(PENDING))]
     reports = [run(table(1), accounts="when_compliant") for _ in range(3)]
@@ -359,7 +361,7 @@ def test_a_reason_is_that_of_the_last_run(service: Service, run: Callable[..., p
 
 
 def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
-    service: Service, run: Callable[..., payerkit.Report]
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
 ) -> None:
     """An account whose outcome is unknown is looked up, but sent again only when its payer is compliant."""
     service.accounts, service.status = [reset], PENDING
@@ -378,7 +380,7 @@ def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
 # The report
 
 
-def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
     """Waiting rows are counted, can be sent by the same call, and the advice names them apart from other rows."""
     service.payers = [reply(200, '{"userId": "u-1"}'), reply(400)]
     service.accounts = [reply(201, '{"id": "pd-1"}'), NOT_YET, NOT_YET]
@@ -388,11 +390,12 @@ def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit
 
     assert {"done": 1, "refused": 1, "unknown": 0, "not_sent": 1, "waiting": 2, "duplicate": 0} == report.counts
     assert [2, 3] == report.retryable.index.tolist()
+    refused = 'send as before with RunOptions(retry=["refused"]) (--retry refused).'
     assert [
         "5 rows: 1 done, 1 with a warning, 1 refused, 1 not sent, 2 waiting.",
         "██████████▒▒▒▒▒▒▒▒▒▒··········~~~~~~~~~~~~~~~~~~~~",
         "2 rows wait until the payer is compliant: call again later, see reason.",
-        '1 row was refused: correct what reason says, or send as before with retry=["refused"] (--retry refused).',
+        f"1 row was refused: correct what reason says, or {refused}",
     ] == str(report).splitlines()[:4]
     assert 1 == report._repr_html_().count("i waiting</span>")  # two rows, one reason
 
@@ -413,7 +416,7 @@ def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit
 )
 def test_a_payer_that_is_there_already_is_done(
     service: Service,
-    run: Callable[..., payerkit.Report],
+    run: Callable[..., payerkit.onboarding.Report],
     status: Behaviour,
     expected: tuple[str, bool],
     words: str,
@@ -426,7 +429,9 @@ def test_a_payer_that_is_there_already_is_done(
     assert words in str(report.frame.loc[0, "reason"])
 
 
-def test_the_accounts_of_a_payer_that_was_there_are_sent(service: Service, run: Callable[..., payerkit.Report]) -> None:
+def test_the_accounts_of_a_payer_that_was_there_are_sent(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
     """The statuses of the payer are those that the service has."""
     service.payers = [reply(409)]
     service.status = PENDING
@@ -437,7 +442,7 @@ def test_the_accounts_of_a_payer_that_was_there_are_sent(service: Service, run: 
 
 
 def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
-    service: Service, run: Callable[..., payerkit.Report]
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
 ) -> None:
     """It is refused as there already again, and then its status is read."""
     service.payers, service.statuses = [reply(409), reply(409)], [reply(503)] * 6
@@ -460,7 +465,10 @@ def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
     ],
 )
 def test_a_conflict_after_an_unknown_outcome(
-    service: Service, run: Callable[..., payerkit.Report], statuses: list[Behaviour], expected: tuple[Any, ...]
+    service: Service,
+    run: Callable[..., payerkit.onboarding.Report],
+    statuses: list[Behaviour],
+    expected: tuple[Any, ...],
 ) -> None:
     """A payer is asked for, and sent again where that tells nothing; its outcome stays open while nothing does."""
     service.payers, service.statuses = [reset, reply(409)], statuses
@@ -507,7 +515,6 @@ def told(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
             Table(rows, steps, holder_is_payer=True),
             tmp_path / "run.journal",
             chosen,
-            progress=True,
             limiter=limiter,
         )
         return capsys.readouterr().err
@@ -571,10 +578,10 @@ def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
             payerkit.create_payer(client, payer(place))
         client.sandbox.set_faults("exists=100%")
         client.sandbox.complete_kyc(first_id)
-        today = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
+        today = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
         client.sandbox.submit_kyc(second_id)
         client.sandbox.advance(minutes=1)
-        tomorrow = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
+        tomorrow = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
         written = client.sandbox.ledger()["what"].tolist()
 
     assert ["done", "waiting"] == today.frame["state"].tolist()
@@ -587,7 +594,7 @@ def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
 def test_a_compliant_payer_has_signed_as_well(tmp_path: Path) -> None:
     """`accounts="when_compliant"` waits for both; nothing is sent that the service would refuse."""
     rows, client_user_id = table(1), payer(1)["client_user_id"]
-    options: dict[str, Any] = {"journal": tmp_path / "run.journal", "progress": False, "accounts": "when_compliant"}
+    options = run_arguments(journal=tmp_path / "run.journal", accounts="when_compliant")
     with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
         reports = [payerkit.onboard(client, rows, **options)]
         client.sandbox.complete_kyc(client_user_id)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.client import Call, RequestBody
+from payerkit.client.call import Call, RequestBody
 from payerkit.client.error_body import read_error_body
 from payerkit.errors import InvalidInput
 from payerkit.models import Payer

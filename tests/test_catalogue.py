@@ -15,7 +15,7 @@ from payerkit.review.check_order import check_payment_order
 from payerkit.wire import our_name
 from published import BANK_DETAILS, ORDER, PAYER
 
-TABLE = payerkit.rules()
+TABLE = payerkit.reference.rules()
 ABOUT: dict[str, tuple[str, Callable[..., Findings], dict[str, Any]]] = {
     "Payer": ("payer", check_payer, PAYER),
     "BankDetails": ("bank details", check_bank_details, BANK_DETAILS),

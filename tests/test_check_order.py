@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from payerkit import AddressBook, InvalidInput, PaymentOrder, PaymentPolicy, check_payment_order
+from payerkit import InvalidInput, PaymentOrder, PaymentPolicy
 from payerkit.onchain.currencies import token_list
 from payerkit.onchain.deployments import is_payable
+from payerkit.payment import check_payment_order
+from payerkit.policy import AddressBook
 from published import ORDER, PUBLISHED
 
 PAYEE = ORDER["payee"]

@@ -273,7 +273,7 @@ def test_a_clock_is_turned_from_another_process(told: str) -> None:
     """The options about time reach the sandbox, whose clock others advance over HTTP, as it says."""
     assert "SandboxControls(client).advance(minutes=2)" in told
     client = payerkit.connect(address(told), api_key=KEY)
-    controls = payerkit.SandboxControls(client)
+    controls = payerkit.client.SandboxControls(client)
     payerkit.create_payer(client, PAYER)
     controls.submit_kyc("user-123")
     payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
@@ -314,7 +314,7 @@ def stored(service: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
     """Return the numbers of the accounts that the service has of the payers of these rows."""
     with payerkit.connect(service["PAYERKIT_BASE_URL"], api_key=KEY) as client:
         ids = [row["client_user_id"] for row in rows]
-        found = payerkit.list_many(client, ids, progress=False, reveal=True)
+        found = payerkit.statuses.list_many(client, ids, progress=False, reveal=True)
     return found["account_number"].dropna().to_list()
 
 
@@ -484,7 +484,7 @@ def test_the_template_can_be_filled_in(routes: list[str], count: int, tmp_path: 
     (tmp_path / "mine.csv").write_text(printed.stdout.replace("example-payer-", "mine-"), "utf-8")
     run = onboard("mine.csv", "--dry-run")
 
-    assert (0, 0, payerkit.template(*routes)) == (printed.returncode, run.returncode, printed.stdout)
+    assert (0, 0, payerkit.tables.template(*routes)) == (printed.returncode, run.returncode, printed.stdout)
     assert f"mine.csv: {count} row{'s' * (count > 1)} below the header in row 1." in run.stdout
     assert (3, True) == (as_it_is.returncode, "The example row of the template." in as_it_is.stdout)
 

@@ -31,6 +31,7 @@ from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
 from payerkit.client import Client, Timeout
 from payerkit.client import deadline_adapter as pool
+from payerkit.client.call import RequestBody
 from payerkit.errors import (
     InterruptedCall,
     InvalidInput,
@@ -210,7 +211,7 @@ def test_what_may_be_repeated_survives_a_fault(name: str, fault: str, connected:
 
 def payload(answer: Any) -> bytes:
     """Return an answer as a service writes it."""
-    return payerkit.client.RequestBody(answer).content
+    return RequestBody(answer).content
 
 
 def test_constant_write_that_stays_unknown_is_told_so(connected: Connect) -> None:

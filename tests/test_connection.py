@@ -156,9 +156,9 @@ def test_sandboxes_run_side_by_side() -> None:
     """Two sandboxes know nothing of each other, and do not take each other's keys."""
     with payerkit.sandbox() as one, payerkit.sandbox() as other:
         payerkit.create_payer(one, PAYER)
-        with pytest.raises(payerkit.NotFound):
+        with pytest.raises(payerkit.errors.NotFound):
             payerkit.get_payer_status(other, "user-123")
-        with pytest.raises(payerkit.WrongKey):
+        with pytest.raises(payerkit.errors.WrongKey):
             payerkit.get_payer_status(payerkit.connect(other.base_url, api_key="another"), "user-123")
 
 

@@ -16,6 +16,7 @@ import payerkit
 from cases import first_cases
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onboarding import RunOptions
 from payerkit.tables.corrections_workbook import COLOURS
 from payerkit.tables.file_findings import file_finding
 from payerkit.tables.own_file import OwnFile, own_file, own_header
@@ -129,7 +130,7 @@ def test_rows_whose_payer_is_not_sent_are_written(kind: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", KINDS)
 def test_held_rows_are_written(kind: str, tmp_path: Path) -> None:
     """The warning for which a row is held is its problem."""
-    plan = payerkit.plan_onboarding(source(row(0), row(1, country="UK")), hold="warnings")
+    plan = payerkit.plan_onboarding(source(row(0), row(1, country="UK")), options=RunOptions(hold="warnings"))
     plan.save(path := tmp_path / f"a.{kind}")
 
     assert {"4": "warning country: Not an ISO 3166-1 code. Write GB."} == problems(path)
@@ -529,7 +530,7 @@ def test_rows_that_were_numbered_anew_have_our_columns(tmp_path: Path) -> None:
 def test_a_report_saves_what_was_not_sent(kind: str, shared: Client, tmp_path: Path) -> None:
     """Rows that are done need nothing, with warnings or without: the service keeps what it has."""
     table = source(row(0), row(1, email="bad"), row(2, country="UK"))
-    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
+    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", options=RunOptions(progress=False))
 
     assert 1 == report.save_corrections(path := tmp_path / f"a.{kind}", table)
     assert {"4": "error Mail: Not an e-mail address. Write it as name@example.com."} == problems(path)
@@ -551,7 +552,7 @@ def test_a_report_says_why_rows_are_not_done(
 ) -> None:
     """The reason stands in the problems of the row, unless calling again is all there is to do."""
     table = source(row(8), row(9, email="bad"))
-    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
+    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", options=RunOptions(progress=False))
     for column, value in {"state": state, "reason": "No.", "retryable": retryable}.items():
         report.frame[column] = [value, *report.frame[column].iloc[1:]]
     report.save_corrections(path := tmp_path / "a.csv", table)
@@ -563,7 +564,7 @@ def test_a_report_says_why_rows_are_not_done(
 def test_a_report_takes_the_table_of_its_run(change: Any, shared: Client, tmp_path: Path) -> None:
     """A reason must not stand beside the row of another payer."""
     table = source(row(0, email="bad"), row(1))
-    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False)
+    report = payerkit.onboard(shared, table, journal=tmp_path / "journal", options=RunOptions(progress=False))
     with pytest.raises(InvalidInput, match="not those of this report"):
         report.save_corrections(tmp_path / "a.csv", change(table))
 
@@ -573,7 +574,7 @@ def test_a_corrections_file_asks_for_no_column(kind: str, tmp_path: Path) -> Non
     """Its columns are what they were, and payerkit's own are not among them."""
     path = tmp_path / f"to-correct.{kind}"
     save(source(row(0, email="bad")), path)
-    mapping = payerkit.propose_mapping(path)
+    mapping = payerkit.tables.propose_mapping(path)
 
     assert ({}, "email", None) == (mapping.open, mapping["Mail"], mapping["remarks"])
     assert list(payerkit.read_payers(path).columns) == list(payerkit.read_payers(path, mapping=mapping).columns)

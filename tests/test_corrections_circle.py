@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from bulk_tables import run_arguments
 from messy_workbooks import write_ods
 from payerkit.client import Client
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
@@ -75,7 +76,7 @@ def count_accounts(client: Client, payer: str) -> int:
     """Return how many accounts a payer has, -1 for a payer who is not on board."""
     try:
         return len(payerkit.list_payment_details(client, payer))
-    except payerkit.NotFound:
+    except payerkit.errors.NotFound:
         return -1
 
 
@@ -84,7 +85,7 @@ def test_the_circle_closes(kind: str, client: Client, tmp_path: Path) -> None:
     """Only what was corrected is sent; a damaged cell that nobody corrected is still an error."""
     rows = row(0), row(1, email="bad"), row(2, account_number=981273645500000000), row(3, country="Germany")
     write_messy(tmp_path / "messy.xlsx", *rows)
-    options: dict[str, Any] = {"journal": tmp_path / "run.journal", "progress": False}
+    options = run_arguments(journal=tmp_path / "run.journal")
     table = payerkit.read_payers(tmp_path / "messy.xlsx")
     first = payerkit.onboard(client, table, **options)
     path = tmp_path / f"to-correct.{kind}"
@@ -115,7 +116,7 @@ def test_the_circle_closes(kind: str, client: Client, tmp_path: Path) -> None:
 def test_what_the_service_refused_comes_back(kind: str, client: Client, tmp_path: Path) -> None:
     """The corrections file of a report has the rows that the run did not send, and they are sent once corrected."""
     write_messy(tmp_path / "messy.xlsx", row(0), row(1, email="bad"))
-    options: dict[str, Any] = {"journal": tmp_path / "run.journal", "progress": False}
+    options = run_arguments(journal=tmp_path / "run.journal")
     table = payerkit.read_payers(tmp_path / "messy.xlsx")
     report = payerkit.onboard(client, table, **options)
     path = tmp_path / f"to-correct.{kind}"
@@ -159,7 +160,7 @@ def test_a_date_of_a_corrections_file_is_asked_about_until_somebody_says_its_ord
 def test_a_template_that_a_person_filled_in_is_sent(tmp_path: Path) -> None:
     """Below the examples, or over them: the examples that stay are not sent."""
     path = tmp_path / "payers.xlsx"
-    payerkit.template(path=path)
+    payerkit.tables.template(path=path)
     book = openpyxl.load_workbook(path)
     sheet = book.worksheets[0]
     names = [

@@ -14,7 +14,7 @@ from payerkit.onchain.currencies import token_list
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
     """Return the table by currency id."""
-    return payerkit.currencies().set_index("id", drop=False)
+    return payerkit.reference.currencies().set_index("id", drop=False)
 
 
 def present(table: pd.DataFrame, currency_id: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def one_by_one(calls: list[Any]) -> list[tuple[Any, ...]]:
 
 def test_all_samples_are_read_alike() -> None:
     """Every function, every malformed call and every unreadable one."""
-    assert one_by_one(CALLS) == values(payerkit.decode_calldata(pd.Series(CALLS, dtype="object")))
+    assert one_by_one(CALLS) == values(payerkit.payment.decode_calldata(pd.Series(CALLS, dtype="object")))
 
 
 words = st.one_of(
@@ -51,7 +51,7 @@ words = st.one_of(
 def test_mixed_calls_are_read_alike(calls: list[Any]) -> None:
     """A call that is not canonical changes nothing about the others."""
     calls = [PLAIN + call.hex() if isinstance(call, bytes) else call for call in calls]
-    found = payerkit.decode_calldata(pd.Series(calls, dtype="object"))
+    found = payerkit.payment.decode_calldata(pd.Series(calls, dtype="object"))
 
     assert one_by_one(calls) == values(found)
 
@@ -64,7 +64,7 @@ def test_amounts_and_references_of_any_size_are_exact(payments: list[tuple[int, 
     calls = [
         PLAIN + encode(TYPES, [address, address, amount, reference, 0, address]).hex() for amount, reference in payments
     ]
-    found = payerkit.decode_calldata(pd.Series(calls, dtype="object"))
+    found = payerkit.payment.decode_calldata(pd.Series(calls, dtype="object"))
 
     assert [amount for amount, _ in payments] == list(found["amount_base"])
     assert ["0x" + reference.hex() for _, reference in payments] == list(found["reference"])
@@ -73,7 +73,7 @@ def test_amounts_and_references_of_any_size_are_exact(payments: list[tuple[int, 
 def test_the_index_is_kept() -> None:
     """A batch repeats the label of its call; the others keep theirs, in their order."""
     batch = next(call for call in CALLS if str(call).startswith("0xfa733142"))
-    found = payerkit.decode_calldata(pd.Series([CALLS[0], batch, "0x"], index=["a", "b", "c"]))
+    found = payerkit.payment.decode_calldata(pd.Series([CALLS[0], batch, "0x"], index=["a", "b", "c"]))
 
     assert ["a", "b", "b", "c"] == list(found.index)
     assert [0, 1] == found.loc[["b"], "place"].tolist()
@@ -83,8 +83,8 @@ def test_the_index_is_kept() -> None:
 def test_without_calls_the_columns_are_there(empty: pd.Series[Any]) -> None:
     """An empty series gives an empty frame with all columns."""
     assert (list(CALLDATA_COLUMNS), 0) == (
-        list(payerkit.decode_calldata(empty).columns),
-        len(payerkit.decode_calldata(empty)),
+        list(payerkit.payment.decode_calldata(empty).columns),
+        len(payerkit.payment.decode_calldata(empty)),
     )
 
 
@@ -92,4 +92,4 @@ def test_without_calls_the_columns_are_there(empty: pd.Series[Any]) -> None:
 def test_anything_but_a_series_is_refused(wrong: Any) -> None:
     """One call, or a list, is refused."""
     with pytest.raises(InvalidInput, match="Give a Series of calldata"):
-        payerkit.decode_calldata(wrong)
+        payerkit.payment.decode_calldata(wrong)

@@ -19,13 +19,17 @@ from payerkit.connection import SandboxClient
 from published import BANK_DETAILS, ORDER, PAYER
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-NAMES = payerkit.__all__
-FUNCTIONS = [name for name in NAMES if inspect.isroutine(getattr(payerkit, name))]
+PLACES = [payerkit, *(getattr(payerkit, name) for name in dir(payerkit) if name not in payerkit.__all__)]
+PUBLIC = {name: getattr(place, name) for place in PLACES for name in getattr(place, "__all__", ())} | {
+    name: value for name, value in vars(payerkit.errors).items() if inspect.isclass(value)
+}
+NAMES = sorted(PUBLIC)
+FUNCTIONS = [name for name in NAMES if inspect.isroutine(PUBLIC[name])]
 
 
 def examples(name: str) -> list[doctest.DocTest]:
     """Return the examples of a public name: of the function, or of the class and its public methods."""
-    public = getattr(payerkit, name)
+    public = PUBLIC[name]
     documented = {name: public}
     if inspect.isclass(public):
         inherited = [base for base in public.__mro__[1:] if base.__module__.startswith("payerkit.")]
@@ -75,7 +79,7 @@ def connected(background: ThreadPoolExecutor) -> Iterator[SandboxClient]:
 def test_examples_run(name: str, background: ThreadPoolExecutor) -> None:
     """Every example prints what its docstring shows; it may use every public name, pd, three records and a client."""
     for test in examples(name):
-        test.globs = {name: getattr(payerkit, name) for name in NAMES} | {"pd": pd}
+        test.globs = PUBLIC | {"pd": pd}
         test.globs |= {"payer": dict(PAYER), "details": dict(BANK_DETAILS), "order": dict(ORDER)}
         printed: list[str] = []
         with ExitStack() as stack:
@@ -91,7 +95,7 @@ def test_examples_run(name: str, background: ThreadPoolExecutor) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_have_sections(name: str) -> None:
     """A public function documents its arguments, what it returns and raises, and shows an example."""
-    function = getattr(payerkit, name)
+    function = PUBLIC[name]
     wanted = ["Args", "Returns", "Raises", "Example"] if inspect.signature(function).parameters else ["Returns"]
     lines = (inspect.getdoc(function) or "").splitlines()
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import payerkit
 from far_end import FarEnd, reply
 from payerkit.client import Client
+from payerkit.client.call import RequestBody
 from payerkit.errors import (
     InvalidInput,
     NotFound,
@@ -100,7 +101,7 @@ def test_bodies_are_given_in_any_way(shared: Client, way: str) -> None:
     body = {**PAYER, "clientUserId": f"way-{way}"}
     payer = payerkit.Payer.of(body, {})
     ours = {name: body[str(field.alias)] for name, field in payerkit.Payer.model_fields.items() if field.alias in body}
-    create: dict[str, Callable[[], payerkit.PayerStatus]] = {
+    create: dict[str, Callable[[], payerkit.models.PayerStatus]] = {
         "object": lambda: payerkit.create_payer(shared, payer),
         "dict": lambda: payerkit.create_payer(shared, ours),
         "wire dict": lambda: payerkit.create_payer(shared, body),
@@ -278,7 +279,7 @@ LISTS: list[tuple[Any, int]] = [
 @pytest.mark.parametrize(("answer", "rows"), LISTS)
 def test_lists_are_read_in_every_shape(connected: Callable[..., Client], answer: Any, rows: int) -> None:
     """Every shape of a list that was seen becomes a frame."""
-    with FarEnd([reply(200, payerkit.client.RequestBody(answer).content)]) as far:
+    with FarEnd([reply(200, RequestBody(answer).content)]) as far:
         assert rows == len(payerkit.list_payment_details(connected(far.url), "user-123"))
 
 
@@ -296,14 +297,14 @@ def test_lists_are_read_in_every_shape(connected: Callable[..., Client], answer:
 )
 def test_what_is_no_list_is_not_an_empty_one(connected: Callable[..., Client], answer: Any) -> None:
     """An answer without a list does not say that there are no accounts."""
-    with FarEnd([reply(200, payerkit.client.RequestBody(answer).content)]) as far, pytest.raises(UnreadableAnswer):
+    with FarEnd([reply(200, RequestBody(answer).content)]) as far, pytest.raises(UnreadableAnswer):
         payerkit.list_payment_details(connected(far.url), "user-123")
 
 
 def test_every_2xx_is_a_success(connected: Callable[..., Client]) -> None:
     """The service's 200 and 201 are not checked to the digit."""
     for status in (200, 201, 202):
-        with FarEnd([reply(status, payerkit.client.RequestBody(ANSWERS["create_payer"]).content)]) as far:
+        with FarEnd([reply(status, RequestBody(ANSWERS["create_payer"]).content)]) as far:
             assert payerkit.create_payer(connected(far.url), PAYER).kyc_status == "not_started"
 
 
@@ -364,7 +365,7 @@ def test_a_filter_reaches_the_service_whole(connected: Callable[..., Client]) ->
 
 def test_account_keys_depend_on_the_api_key(connected: Callable[..., Client]) -> None:
     """Whoever has another API key cannot compare the account keys of a frame."""
-    answer = payerkit.client.RequestBody(ANSWERS["list_payment_details"]).content
+    answer = RequestBody(ANSWERS["list_payment_details"]).content
     with FarEnd([reply(200, answer)]) as far:
         clients = [connected(far.url), connected(far.url), Client(far.url, "another key".replace(" ", "-"))]
         keys = [payerkit.list_payment_details(client, "user-123")["account_key"].iloc[0] for client in clients]
@@ -470,7 +471,7 @@ def test_the_sandbox_serves_both_versions(api: Any) -> None:
     with payerkit.sandbox() as local:
         client = payerkit.connect(local.base_url, api_key=local.reveal_key(), api=api)
         results = [call(client) for _, call in VERSIONED.values()]
-        listed = payerkit.list_many(client, [PAYER["clientUserId"]], progress=False)
+        listed = payerkit.statuses.list_many(client, [PAYER["clientUserId"]], progress=False)
         client.close()
 
     assert 6 == len([result for result in results if result is not None])

@@ -11,17 +11,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from payerkit import (
-    Event,
-    EventsWarning,
-    InvalidInput,
-    InvalidSignature,
-    explain,
-    read_events,
-    reconcile,
-    verify_event,
-)
+from payerkit import InvalidInput, explain, read_events, reconcile
 from payerkit.checks.schema import MASK
+from payerkit.errors import EventsWarning, InvalidSignature
+from payerkit.events import Event, verify_event
 from payerkit.events.event_lines import Delivery
 from payerkit.payouts.payment_frame import payments_frame
 from payerkit.wire import our_name

@@ -297,7 +297,9 @@ def change_member(chance: random.Random, answer: Answer) -> None:
     holders = [answer, *answer["transactions"], *filter(None, [answer.get("metadata")])]
     holder = chance.choice(holders)
     name = chance.choice([*holder, "note", "network", "chainId", "requestId", "amount", "payee", "to", "data", "value"])
-    value = chance.choice([None, "", 0, 1, True, [], {}, OTHER, PAYEE, f"0x{REFERENCE.hex()}", "10", "0x0", "sepolia"])
+    value: Any = chance.choice(
+        [None, "", 0, 1, True, [], {}, OTHER, PAYEE, f"0x{REFERENCE.hex()}", "10", "0x0", "sepolia"]
+    )
     if chance.random() < 0.3:
         holder.pop(name, None)
     elif name != "transactions":

@@ -10,11 +10,12 @@ import pytest
 
 import payerkit
 from form_browser import Browser
-from payerkit import explain, statuses
+from payerkit import explain
 from payerkit.errors import InvalidInput
 from payerkit.explanations import account_group, explain_payer, is_compliant
 from payerkit.forms.advice import in_form
 from payerkit.models import PayerStatus, PaymentDetail
+from payerkit.reference import statuses
 from payerkit.service import accounts, payers
 from published import ANSWERS, PAYER
 
@@ -289,7 +290,7 @@ def test_explanations_are_shown_as_text_and_table() -> None:
     ]
 
 
-def test_the_form_says_whose_move_it_is(shared: payerkit.Client) -> None:
+def test_the_form_says_whose_move_it_is(shared: payerkit.client.Client) -> None:
     """After the status was read again, the form says what to do next."""
     form = payerkit.PayerForm(shared)
     form.fill({**PAYER, "clientUserId": "explained-form"})
@@ -304,7 +305,7 @@ def test_the_form_says_whose_move_it_is(shared: payerkit.Client) -> None:
 
 def test_a_form_asks_for_no_call() -> None:
     """What a form says to do next can be done in the form: no explanation of a payer's status names a function."""
-    table = payerkit.statuses()
+    table = payerkit.reference.statuses()
     words = [table.loc[table["of"] == of, "status"] for of in ("kyc", "agreement")]
     steps = [
         in_form(payerkit.explain({"kyc_status": kyc, "agreement_status": agreement}).next_step)

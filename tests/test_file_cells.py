@@ -12,6 +12,7 @@ import payerkit
 from payerkit.bulk.table import Table
 from payerkit.errors import InvalidInput
 from payerkit.findings import Severity
+from payerkit.onboarding import RunOptions
 from payerkit.tables.file_findings import file_finding
 from payerkit.tables.source_table import CellFinding, Origin, SourceTable
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
@@ -115,10 +116,15 @@ def test_a_doubt_about_a_cell_can_hold_its_row(monkeypatch: pytest.MonkeyPatch, 
     warning = replace(file_finding("became_date", "phone"), severity="warning")
     monkeypatch.setattr("payerkit.bulk.table.file_finding", lambda *_: warning)
 
-    assert held == payerkit.plan_onboarding(read((3, "phone"), severity="warning"), hold=hold).counts["held"]
+    assert (
+        held
+        == payerkit.plan_onboarding(read((3, "phone"), severity="warning"), options=RunOptions(hold=hold)).counts[
+            "held"
+        ]
+    )
 
 
 def test_the_code_of_damage_holds_nothing() -> None:
     """It blocks its row anyway."""
     with pytest.raises(InvalidInput, match="not the code of a warning: 'became_date'"):
-        payerkit.plan_onboarding(read((3, "phone")), hold="became_date")
+        payerkit.plan_onboarding(read((3, "phone")), options=RunOptions(hold="became_date"))

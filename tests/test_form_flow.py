@@ -14,7 +14,8 @@ import payerkit
 from far_end import Behaviour, FarEnd, Received, close, reply
 from form_browser import Browser
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
-from payerkit.client import Cancellation, Client
+from payerkit.client.cancellation import Cancellation
+from payerkit.client.client import Client
 from payerkit.errors import InvalidInput, NotSent, RateLimited, Refused, UnknownOutcome, WrongKey
 from payerkit.forms.account_search import AccountSearch
 from payerkit.forms.failures import failure_banner
@@ -374,7 +375,7 @@ def test_what_cannot_be_told_is_left_to_a_person(
 ) -> None:
     """The form says that it cannot tell, shows the accounts, and lets a person decide."""
     with FarEnd([before, close, after]) as far_end:
-        _, browser = bank_form(connected, far_end, retries=payerkit.Retries(attempts=1))
+        _, browser = bank_form(connected, far_end, retries=payerkit.client.Retries(attempts=1))
         browser.submit()
         looked = browser.press("look")
 
@@ -386,7 +387,7 @@ def test_what_cannot_be_told_is_left_to_a_person(
 def test_a_look_that_fails_leaves_the_outcome_unknown(connected: Callable[..., Client]) -> None:
     """A list that cannot be read proves nothing, and sending again stays out of reach."""
     with FarEnd([listed(), close, reply(500)]) as far_end:
-        _, browser = bank_form(connected, far_end, retries=payerkit.Retries(attempts=1))
+        _, browser = bank_form(connected, far_end, retries=payerkit.client.Retries(attempts=1))
         browser.submit()
         looked = browser.press("look")
 
@@ -396,7 +397,7 @@ def test_a_look_that_fails_leaves_the_outcome_unknown(connected: Callable[..., C
 
 def test_an_unreachable_service_is_not_asked_twice(connected: Callable[..., Client]) -> None:
     """If the accounts cannot be listed since nothing leaves this machine, the account is not tried, either."""
-    form = BankDetailsForm(connected("http://127.0.0.1:9", retries=payerkit.Retries(attempts=1)), "user-123")
+    form = BankDetailsForm(connected("http://127.0.0.1:9", retries=payerkit.client.Retries(attempts=1)), "user-123")
     form.fill(BANK_DETAILS)
     shown = Browser(form).submit()
 
@@ -407,7 +408,7 @@ def test_an_unreachable_service_is_not_asked_twice(connected: Callable[..., Clie
 def test_a_rate_limit_counts_down(connected: Callable[..., Client]) -> None:
     """The seconds to wait are in the banner, and the button is the same as before."""
     with FarEnd([reply(429, "{}", {"Retry-After": "60"})]) as far_end:
-        form = PaymentForm(connected(far_end.url, retries=payerkit.Retries(attempts=1)))
+        form = PaymentForm(connected(far_end.url, retries=payerkit.client.Retries(attempts=1)))
         form.fill(ORDER)
         shown = Browser(form).submit()
 

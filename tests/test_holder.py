@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from bulk_tables import run_arguments
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
@@ -54,7 +55,7 @@ def lacking(rows: pd.DataFrame, **options: Any) -> list[str]:
     return [problem.field for problem in caught.value.fields]
 
 
-def errors(found: payerkit.Plan) -> list[tuple[int, str, str, str]]:
+def errors(found: payerkit.onboarding.Plan) -> list[tuple[int, str, str, str]]:
     """Return the errors of a plan: row, step, field, code."""
     wrong = found.findings[found.findings["severity"] == "error"]
     return list(wrong[["row", "step", "field", "code"]].itertuples(index=False, name=None))
@@ -278,10 +279,10 @@ def test_the_callers_table_is_not_changed() -> None:
 def test_accounts_of_payers_on_board_keep_their_meaning(shared: Client, tmp_path: Path) -> None:
     """`add_bank_details` reads the same table as `onboard` does, and sends the same account."""
     rows = frame(TYPED_PAYER | ACCOUNT | {"client_user_id": "again"})
-    options: dict[str, Any] = {"progress": False, "holder_is_payer": True}
+    options = run_arguments(holder_is_payer=True)
     first = payerkit.onboard(shared, rows, journal=tmp_path / "first", **options)
     second = payerkit.add_bank_details(shared, rows, journal=tmp_path / "second", existing="send", **options)
-    listed = payerkit.list_many(shared, ["again"], progress=False)
+    listed = payerkit.statuses.list_many(shared, ["again"], progress=False)
 
     assert ["done", "done"] == [report.frame.loc[0, "state"] for report in (first, second)]
     assert 2 == len(listed)

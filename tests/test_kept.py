@@ -11,7 +11,8 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from payerkit import BankDetailsForm, Client, InvalidInput, PayerForm, PaymentForm, Walkthrough, sandbox
+from payerkit import BankDetailsForm, InvalidInput, PayerForm, PaymentForm, Walkthrough, sandbox
+from payerkit.client import Client
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 ORDER = {

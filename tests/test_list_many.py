@@ -35,7 +35,7 @@ def service() -> Iterator[Client]:
 
 def read(client: Client, ids: Any, **options: Any) -> pd.DataFrame:
     """List without a progress bar."""
-    return payerkit.list_many(client, ids, progress=False, **options)
+    return payerkit.statuses.list_many(client, ids, progress=False, **options)
 
 
 def whose(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
@@ -151,4 +151,4 @@ def test_invalid_arguments_are_refused(
 def test_the_first_argument_is_a_client() -> None:
     """Anything else is refused."""
     with pytest.raises(InvalidInput, match="got a str"):
-        payerkit.list_many("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point
+        payerkit.statuses.list_many("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point

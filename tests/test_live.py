@@ -14,8 +14,10 @@ import pytest
 
 import payerkit
 from far_end import FarEnd, Received, close, drip, message, raw, reply, reset, tunnel
-from payerkit.client import Client, RequestBody, Timeout
 from payerkit.client import deadline_adapter as pool
+from payerkit.client.call import RequestBody
+from payerkit.client.client import Client
+from payerkit.client.transport import Timeout
 from payerkit.errors import (
     InvalidInput,
     NotSent,

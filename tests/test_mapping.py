@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit import InvalidInput, Mapping
+from payerkit import InvalidInput
+from payerkit.tables import Mapping
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 HEADERS = ["Vorname", "E-Mail", "Konto", "Notiz", "Notiz"]
@@ -117,7 +118,7 @@ def test_mappings_differ_by_what_is_decided(change: dict[str, str]) -> None:
 
 def test_the_file_has_names_and_no_values(tmp_path: Path) -> None:
     """The file of a mapping holds names of columns; a name that may be personal data is written as its letter."""
-    payerkit.propose_mapping(PEOPLE.assign(**{"Tel 0301234567": "x"})).save(tmp_path / "mapping.json")
+    payerkit.tables.propose_mapping(PEOPLE.assign(**{"Tel 0301234567": "x"})).save(tmp_path / "mapping.json")
     text = (tmp_path / "mapping.json").read_text("utf-8")
 
     assert [] == [value for value in PERSONAL if value in text]
@@ -177,7 +178,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 def test_a_mapping_shows_masked_values() -> None:
     """The first values are shown as their shape where they are personal, and as they are where they are not."""
-    mapping = payerkit.propose_mapping(PEOPLE)
+    mapping = payerkit.tables.propose_mapping(PEOPLE)
     expected = {
         "Kundennummer": ("xxxxx@xxxxxxx.xxx", "user-2"),
         "Vorname": ("Xxxxxx", "Xxx"),
@@ -206,7 +207,7 @@ def test_a_file_is_proposed_with_its_header_row(tmp_path: Path) -> None:
     """A mapping of a file knows the row of names; read_payers takes it."""
     path = tmp_path / "table.csv"
     path.write_text("Payers,,\n,,\nE-Mail,Kto,Nr\na@example.com,12345678,7\n", "utf-8")
-    mapping = payerkit.propose_mapping(path)
+    mapping = payerkit.tables.propose_mapping(path)
     mapping["Nr"] = "client_user_id"
 
     assert (3, "account_number") == (mapping.header_row, mapping["Kto"])
@@ -217,11 +218,13 @@ def test_a_file_is_proposed_with_its_header_row(tmp_path: Path) -> None:
 def test_a_row_of_data_is_no_mapping(body: dict[str, str]) -> None:
     """A file without a header is refused, and its first row is not shown."""
     with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
-        payerkit.propose_mapping(pd.DataFrame(columns=list(body.values())))
+        payerkit.tables.propose_mapping(pd.DataFrame(columns=list(body.values())))
 
     assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]
 
 
 def test_unknown_headers_can_be_mapped() -> None:
     """Headers in another language, of which none is known, are shown, so that a person can map them."""
-    assert ["Imię", "Nazwisko"] == list(payerkit.propose_mapping(pd.DataFrame(columns=["Imię", "Nazwisko"])).open)
+    assert ["Imię", "Nazwisko"] == list(
+        payerkit.tables.propose_mapping(pd.DataFrame(columns=["Imię", "Nazwisko"])).open
+    )

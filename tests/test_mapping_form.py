@@ -9,7 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from payerkit import InvalidInput, Mapping, MappingForm, read_payers
+from payerkit import InvalidInput, read_payers
+from payerkit.forms import MappingForm
+from payerkit.tables import Mapping
 
 PAYERS = (
     "Customer ID;Vorname;Nachname;Konto;Notiz;Geburtsdatum;Land\n"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from bulk_tables import run_arguments
 from payerkit.bulk import other_rows
 from payerkit.bulk.other_rows import OtherRows
 from payerkit.checks.table_findings import table_finding
@@ -25,13 +26,13 @@ def row(place: int, **changes: Any) -> Row:
     return TYPED_PAYER | account | own(place) | {ID: f"user-{place}"} | changes
 
 
-def plan(*rows: Row, **options: Any) -> payerkit.Plan:
+def plan(*rows: Row, **options: Any) -> payerkit.onboarding.Plan:
     """Return the plan of a table with these rows, numbered as in a file, from 2."""
     table = pd.DataFrame(rows, index=pd.RangeIndex(2, 2 + len(rows), name="row"), dtype="object")
-    return payerkit.plan_onboarding(table, **options)
+    return payerkit.plan_onboarding(table, **run_arguments(**options))
 
 
-def told(found: payerkit.Plan) -> list[tuple[int, str, str]]:
+def told(found: payerkit.onboarding.Plan) -> list[tuple[int, str, str]]:
     """Return the row, code and message of each finding about several rows."""
     chosen = found.findings[found.findings["code"].str.contains("shared|twice|near_duplicate|no_account")]
     return list(chosen[["row", "code", "message"]].itertuples(index=False, name=None))
@@ -114,7 +115,7 @@ def test_what_is_twice_names_the_other_row(rows: list[Row], expected: list[tuple
 
 def test_an_example_shares_nothing() -> None:
     """The rows of a template have one number, which is nobody's."""
-    rows = payerkit.template("usd-local", "usd-wire").splitlines()
+    rows = payerkit.tables.template("usd-local", "usd-wire").splitlines()
     table = pd.DataFrame([line.split(",") for line in rows[1:]], columns=rows[0].split(","))
 
     assert {"example_row"} == set(payerkit.plan_onboarding(table).findings["code"])

@@ -18,9 +18,12 @@ from far_end import FarEnd, hang, reply, reset
 from payerkit.bulk.list_many import request_lists
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, RunStopped, StopSignal
-from payerkit.client import Client, RequestBody, Timeout
+from payerkit.client.call import RequestBody
+from payerkit.client.client import Client
 from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
+from payerkit.client.transport import Timeout
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, ServiceError
+from payerkit.onboarding import RunOptions
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
@@ -34,7 +37,7 @@ def payers(count: int) -> pd.DataFrame:
     return pd.DataFrame([{**PAYER, "clientUserId": f"row-{place}"} for place in range(count)])
 
 
-def status(client: Client) -> payerkit.PayerStatus:
+def status(client: Client) -> payerkit.models.PayerStatus:
     """Make a read."""
     return payerkit.get_payer_status(client, "user-123")
 
@@ -97,7 +100,7 @@ def test_retries_keep_the_pace(connected: Connect) -> None:
     """An attempt that failed counts as a call, too."""
     clock = HandClock()
     with FarEnd([reset, GOOD]) as far:
-        status(connected(far.url, rate=0.01, retries=payerkit.Retries(backoff=0), **clock.options()))
+        status(connected(far.url, rate=0.01, retries=payerkit.client.Retries(backoff=0), **clock.options()))
 
     assert 100 == sum(clock.waits)
 
@@ -150,10 +153,12 @@ def test_a_run_may_lower_the_rate() -> None:
 def test_a_run_may_not_raise_the_rate(function: str, tmp_path: Path) -> None:
     """A rate above the client's is refused before anything is sent or written; the error says where to set it."""
     client = payerkit.connect("https://api.example.com", api_key="key")
-    journal = {"journal": tmp_path / "run.journal"} if function in {"onboard", "add_bank_details"} else {}
-    rows = pd.DataFrame([PAYER | as_columns(BANK_DETAILS)]) if journal else ["user-123"]
+    is_run = function in {"onboard", "add_bank_details"}
+    rows = pd.DataFrame([PAYER | as_columns(BANK_DETAILS)]) if is_run else ["user-123"]
+    own = {"journal": tmp_path / "run.journal", "options": RunOptions(rate=6)} if is_run else {"rate": 6}
+    call: Any = payerkit.statuses.list_many if function == "list_many" else getattr(payerkit, function)
     with pytest.raises(InvalidInput, match=r"at most 5 calls per second.*connect\(rate=\.\.\.\)"):
-        getattr(payerkit, function)(client, rows, rate=6, progress=False, **journal)
+        call(client, rows, **own)
 
     assert [] == list(tmp_path.iterdir())
 
@@ -196,7 +201,7 @@ def test_a_wait_that_the_service_requests_counts_against_the_deadline(connected:
     """Waits for Retry-After are made within the time of a call, however often the service requests them."""
     clock = HandClock()
     with FarEnd([reply(429, headers={"Retry-After": "20"})]) as far:
-        error = failure(connected(far.url, timeout=30, retries=payerkit.Retries(attempts=10), **clock.options()))
+        error = failure(connected(far.url, timeout=30, retries=payerkit.client.Retries(attempts=10), **clock.options()))
 
         assert (RateLimited, 20, [20], 2) == (type(error), error.retry_after, clock.waits, len(far.ledger))
 
@@ -205,7 +210,7 @@ def test_retry_after_pauses_all_calls(connected: Connect) -> None:
     """The next call of the client waits, too; a copy for a run has the same pause."""
     clock = HandClock()
     with FarEnd([reply(429, headers={"Retry-After": "20"}), GOOD]) as far:
-        client = connected(far.url, retries=payerkit.Retries(attempts=1), **clock.options())
+        client = connected(far.url, retries=payerkit.client.Retries(attempts=1), **clock.options())
         failure(client)
         left = client.without_retries(pool_size=1).pace.pause_left()
         status(client)
@@ -229,7 +234,7 @@ def test_the_controls_of_a_sandbox_wait_as_requested(connected: Connect) -> None
     clock = HandClock()
     with FarEnd([reply(503, "{}", {"Retry-After": "2"}), reply(200, '{"usd": "1"}')]) as far:
         client = connected(far.url, **clock.options())
-        payerkit.SandboxControls(client).rate("USD")
+        payerkit.client.SandboxControls(client).rate("USD")
 
     assert ([2], 0) == (clock.waits, client.pace.pause_left())
 
@@ -431,7 +436,9 @@ def test_a_refused_run_reports_rows_for_later(connected: Connect, tmp_path: Path
     with FarEnd([reply(404), LIMITED]) as far:
         client = connected(far.url)
         client.pace = pace
-        report = payerkit.onboard(client, payers(3), journal=tmp_path / "run.journal", workers=1, progress=False)
+        report = payerkit.onboard(
+            client, payers(3), journal=tmp_path / "run.journal", options=RunOptions(workers=1, progress=False)
+        )
 
     assert (3, 3) == (report.counts["not_sent"], len(report.retryable))
     assert "as too frequent" in report.stopped

@@ -67,7 +67,7 @@ def answering(*bodies: object, status: int = 200) -> FarEnd:
 
 def client_of(service: FarEnd, **options: Any) -> Client:
     """Return a client that tries each call once."""
-    return Client(service.url, "key-of-a-test", retries=payerkit.Retries(attempts=1), **options)
+    return Client(service.url, "key-of-a-test", retries=payerkit.client.Retries(attempts=1), **options)
 
 
 def queries(service: FarEnd) -> list[dict[str, str]]:

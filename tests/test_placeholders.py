@@ -15,6 +15,7 @@ from payerkit.checks.places import countries, fiat_currencies, states
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onboarding import RunOptions
 from payerkit.tables.text_damage import text_damage
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
@@ -104,7 +105,7 @@ def test_what_may_be_cleared(field: str, text: str, expected: bool) -> None:
     assert expected is is_clearable(PAYER, field, text)
 
 
-def found(plan: payerkit.Plan) -> list[tuple[Any, ...]]:
+def found(plan: payerkit.onboarding.Plan) -> list[tuple[Any, ...]]:
     """Return row, field and code of the errors of a plan."""
     errors = plan.findings[plan.findings["severity"] == "error"]
     return list(errors[["row", "field", "code"]].itertuples(index=False, name=None))
@@ -150,7 +151,9 @@ def test_placeholders_are_kept_if_a_person_says_so(shared: Client, tmp_path: Any
     """With placeholders="keep", a surname Null is sent; without, its row is not."""
     table = pd.DataFrame([TYPED_PAYER | {"client_user_id": "null-1", "last_name": "Null"}])
     reports = [
-        payerkit.onboard(shared, table, journal=tmp_path / "journal", progress=False, placeholders=each)
+        payerkit.onboard(
+            shared, table, journal=tmp_path / "journal", options=RunOptions(progress=False), placeholders=each
+        )
         for each in get_args(Placeholders)
     ]
 
@@ -161,7 +164,7 @@ def test_placeholders_are_kept_if_a_person_says_so(shared: Client, tmp_path: Any
 def test_add_bank_details_takes_the_argument(shared: Client, tmp_path: Any) -> None:
     """Accounts alone are checked in the same way."""
     table = pd.DataFrame([TYPED_ACCOUNT | {"client_user_id": "acc-1", "address_line2": "n/a"}])
-    report = payerkit.add_bank_details(shared, table, journal=tmp_path / "journal", progress=False)
+    report = payerkit.add_bank_details(shared, table, journal=tmp_path / "journal", options=RunOptions(progress=False))
 
     assert "placeholder" in report.frame["reason"].iloc[0]
 

@@ -13,7 +13,7 @@ import pytest
 import payerkit
 from conftest import KEY
 from far_end import FarEnd, reply
-from payerkit.client import RequestBody
+from payerkit.client.call import RequestBody
 from payerkit.client.pace import DEFAULT_RATE
 from payerkit.errors import InvalidInput
 from payerkit.profiles import profiles_file
@@ -96,7 +96,7 @@ def refusal(name: str, **options: Any) -> str:
     return str(caught.value)
 
 
-def settings(client: payerkit.Client) -> tuple[object, ...]:
+def settings(client: payerkit.client.Client) -> tuple[object, ...]:
     """Return what a profile can set."""
     return (client.base_url, client.header, client.pace.rate, client.api, client.timeout.total)
 
@@ -225,7 +225,7 @@ def test_a_key_in_the_file_is_refused(profiles: WriteFile, name: str, place: str
     assert (True, False) == (str(file) in message, KEY in message)
 
 
-def sent_key(client: payerkit.Client) -> str:
+def sent_key(client: payerkit.client.Client) -> str:
     """Return the key of a client."""
     return client.reveal_key()
 

@@ -14,6 +14,7 @@ from payerkit.bulk.progress import Progress
 from payerkit.bulk.row_states import RowStates
 from payerkit.bulk.run_display import RunDisplay, TimeLeft
 from payerkit.bulk.table import Step, Table
+from payerkit.onboarding import RunOptions
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 Told = list[tuple[Step, int, str]]
@@ -90,7 +91,11 @@ def test_a_run_counts_as_its_report_does(tmp_path: Path, monkeypatch: pytest.Mon
     with payerkit.sandbox(seed=2) as client:
         client.sandbox.set_faults(FAULTS)
         payerkit.onboard(
-            client, table, journal=tmp_path / "run.journal", holder_is_payer=True, reconcile_after=0.1, stop_after=None
+            client,
+            table,
+            journal=tmp_path / "run.journal",
+            holder_is_payer=True,
+            options=RunOptions(reconcile_after=0.1, stop_after=None),
         )
 
     assert seen[0] == seen[1]

@@ -140,7 +140,7 @@ class World:
     path: Path
     service: Script = field(default_factory=Script)
     clock: Clock = field(default_factory=Clock)
-    report: payerkit.Report | None = None
+    report: payerkit.onboarding.Report | None = None
 
     def run(
         self,
@@ -154,9 +154,9 @@ class World:
         steps: tuple[Step, ...] = ("bank_details",) if accounts_only else ("payer", "bank_details")
         table = make_table(rows or [ROW], steps)
         limiter = RateLimiter(Pace(None, clock=self.clock.now), StopSignal(), wait=self.clock.wait)
-        chosen = Options(1, reconcile_after=DELAY, **options)
+        chosen = Options(workers=1, reconcile_after=DELAY, progress=progress, **options)
         client = ScriptedClient(self.service, self.clock)
-        self.report = run_table(client, table, self.path, chosen, progress=progress, limiter=limiter)
+        self.report = run_table(client, table, self.path, chosen, limiter=limiter)
 
     def entry(self, step: Step, row: dict[str, str] | None = None) -> Entry:
         """Return the journal's record of a row's task."""

@@ -106,7 +106,7 @@ def test_a_payment_to_a_wallet_ends_there() -> None:
 
 def test_every_documented_word_has_a_state() -> None:
     """A new off-ramp status in the table of statuses is decided here, too."""
-    statuses = payerkit.statuses()
+    statuses = payerkit.reference.statuses()
 
     assert set(statuses[statuses["of"] == "payment"]["status"]) == set(STATE_OF_WORD)
 
@@ -727,7 +727,7 @@ def test_ids_stay_as_the_service_writes_them() -> None:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[payerkit.SandboxClient]:
+def client() -> Iterator[payerkit.client.SandboxClient]:
     """Give a sandbox with a compliant payer and an approved account."""
     with payerkit.sandbox(seed=1, clock="manual", decide_after=0, payouts_after=60) as client:
         payerkit.create_payer(client, PAYER)
@@ -737,7 +737,7 @@ def client() -> Iterator[payerkit.SandboxClient]:
         yield client
 
 
-def test_the_sandbox_is_reconciled(client: payerkit.SandboxClient) -> None:
+def test_the_sandbox_is_reconciled(client: payerkit.client.SandboxClient) -> None:
     """One request paid, one paid twice, one never, and one of somebody else: all pages, and one row an order."""
     user = PAYER["clientUserId"]
     account = payerkit.list_payment_details(client, user)["id"][0]

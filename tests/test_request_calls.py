@@ -67,7 +67,7 @@ def answering(*bodies: object, status: int = 200) -> FarEnd:
 
 def client_of(service: FarEnd) -> Client:
     """Return a client that tries each call once."""
-    return Client(service.url, KEY, retries=payerkit.Retries(attempts=1))
+    return Client(service.url, KEY, retries=payerkit.client.Retries(attempts=1))
 
 
 def created() -> PaymentRequest:
@@ -86,7 +86,7 @@ def query_of(service: FarEnd, place: int) -> dict[str, str]:
 def test_a_request_shows_its_reference_and_its_order() -> None:
     """A reference that payerkit made is seen nowhere else; one that holds an e-mail address is masked."""
     request = created()
-    shown = payerkit.PaymentRequest.read(CREATED, order=PayoutOrder(**PAYOUT, reference="john.doe@example.com"))
+    shown = payerkit.models.PaymentRequest.read(CREATED, order=PayoutOrder(**PAYOUT, reference="john.doe@example.com"))
 
     assert "reference='invoice-001'" in repr(request)
     assert ("Reference", "invoice-001") in request.rows()

@@ -522,7 +522,7 @@ def test_a_client_asks_for_one_request(body: str, paid: bool | None) -> None:
 )
 def test_a_question_that_fails_raises_from_the_client_and_is_a_look(end: Behaviour, kind: type[PayerkitError]) -> None:
     """The client says what happened; a check goes on, since a person can ask otherwise."""
-    once = payerkit.Retries(attempts=1)
+    once = payerkit.client.Retries(attempts=1)
     with FarEnd([end]) as service, Client(service.url, KEY, retries=once) as client:
         with pytest.raises(kind):
             client.has_been_paid(REQUEST_ID)
@@ -620,7 +620,7 @@ def test_a_paid_request_is_not_handed_to_a_safe(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="is paid already"):
         paying().to_safe(tmp_path / "safe.json", safe=safe, policy=AGREED, client=Says(paid=True))
     with pytest.raises(InvalidInput, match="is paid already"):
-        payerkit.write_safe_files([paying()], tmp_path, safe=safe, policy=AGREED, client=Says(paid=True))
+        payerkit.signing.write_safe_files([paying()], tmp_path, safe=safe, policy=AGREED, client=Says(paid=True))
     assert [] == [*tmp_path.iterdir()]
 
 

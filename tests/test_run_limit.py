@@ -13,6 +13,7 @@ from bulk_model import LOST_BEFORE, Killed, ModelService, api_error, breaches, r
 from bulk_tables import Row, payer_row
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
+from payerkit.onboarding import RunOptions
 
 LEFT = "Not tried yet, because of limit: this call tried the first 2 rows that were not sent before."
 
@@ -34,7 +35,7 @@ def rows_of(count: int) -> list[Row]:
     return [payer_row(place) for place in range(count)]
 
 
-def done(report: payerkit.Report) -> list[int]:
+def done(report: payerkit.onboarding.Report) -> list[int]:
     """Return the rows that are done."""
     return [row for row, state in enumerate(row_states(report)) if state == "done"]
 
@@ -152,20 +153,19 @@ def test_a_larger_limit_than_the_table_sends_all(service: ModelService, path: Pa
 
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, True, "3"])
-def test_a_limit_is_a_number_of_rows(shared: Client, path: Path, limit: Any) -> None:
+def test_a_limit_is_a_number_of_rows(limit: Any) -> None:
     """A mistake is told before anything is sent."""
-    for send in (payerkit.onboard, payerkit.add_bank_details):
-        with pytest.raises(InvalidInput, match="limit: expected a whole number of rows, 1 or more"):
-            send(shared, pd.DataFrame(rows_of(1)), journal=path, limit=limit)
+    with pytest.raises(InvalidInput, match="limit: expected a whole number of rows, 1 or more"):
+        RunOptions(limit=limit)
 
 
 def test_accounts_are_tried_first_too(shared: Client, path: Path) -> None:
     """Of payers who are on board."""
     rows = pd.DataFrame([payer_row(0), *ACCOUNTS]).assign(client_user_id="limited-accounts")
-    payerkit.onboard(shared, rows[:1], journal=path, progress=False, holder_is_payer=True)
+    payerkit.onboard(shared, rows[:1], journal=path, options=RunOptions(progress=False), holder_is_payer=True)
     accounts = rows.drop(columns=["email", "phone", "ssn", "nationality", "first_name", "last_name"])
     report = payerkit.add_bank_details(
-        shared, accounts[1:], journal=path, progress=False, limit=3, holder_is_payer=True
+        shared, accounts[1:], journal=path, options=RunOptions(progress=False, limit=3), holder_is_payer=True
     )
 
     assert {"done": 3, "not_sent": 1} == {state: count for state, count in report.counts.items() if count}

@@ -12,7 +12,9 @@ from eth_abi import encode
 from eth_hash.auto import keccak
 
 from example_payments import DEAD, GOOD, PAYEE, SWAPPED, data, payment
-from payerkit import InvalidInput, Payment, read_payment, write_safe_files
+from payerkit import InvalidInput, read_payment
+from payerkit.models import Payment
+from payerkit.signing import write_safe_files
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
 AT = datetime.fromtimestamp(1763769600, UTC)

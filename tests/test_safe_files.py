@@ -11,7 +11,8 @@ import pytest
 
 from example_payments import MAIN, MAIN_PAYMENT, SWAPPED
 from example_payments import payment as response
-from payerkit import InvalidInput, write_safe_files
+from payerkit import InvalidInput
+from payerkit.signing import write_safe_files
 from test_check_payments import payment
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"

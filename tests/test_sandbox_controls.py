@@ -183,7 +183,7 @@ def test_floats_are_refused(client: SandboxClient) -> None:
 def test_a_sandbox_elsewhere_can_be_controlled(client: SandboxClient) -> None:
     """A client of a sandbox elsewhere has no controls; SandboxControls makes them from it."""
     elsewhere = payerkit.connect(client.base_url, api_key=client.sandbox.reveal_key())
-    payerkit.SandboxControls(elsewhere).complete_kyc("user-123")
+    payerkit.client.SandboxControls(elsewhere).complete_kyc("user-123")
 
     assert (None, "approved") == (elsewhere.sandbox, payerkit.get_payer_status(elsewhere, "user-123").kyc_status)
     elsewhere.close()

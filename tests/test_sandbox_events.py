@@ -19,23 +19,23 @@ from test_service_payouts import USER, account_of, new_payment, on_board
 
 
 @pytest.fixture
-def client() -> Iterator[payerkit.SandboxClient]:
+def client() -> Iterator[payerkit.client.SandboxClient]:
     """Give a sandbox whose clock stands still: accounts take a minute, payouts two."""
     with payerkit.sandbox(seed=1, clock="manual", kyc_after=60, accounts_after=60, payouts_after=120) as client:
         yield client
 
 
-def fired(client: payerkit.SandboxClient) -> list[dict[str, Any]]:
+def fired(client: payerkit.client.SandboxClient) -> list[dict[str, Any]]:
     """Return the bodies of all events."""
     return [json.loads(each["body"]) for each in client.sandbox.events()]
 
 
-def words(client: payerkit.SandboxClient, *names: str) -> list[tuple[Any, ...]]:
+def words(client: payerkit.client.SandboxClient, *names: str) -> list[tuple[Any, ...]]:
     """Return some members of each event, by its name first."""
     return [(each["event"], *(each.get(name) for name in names)) for each in fired(client)]
 
 
-def test_a_payer_who_only_registered_fires_nothing(client: payerkit.SandboxClient) -> None:
+def test_a_payer_who_only_registered_fires_nothing(client: payerkit.client.SandboxClient) -> None:
     """What the caller was told in a response is no event."""
     payerkit.create_payer(client, PAYER)
     payerkit.create_payment_detail(client, USER, BANK_DETAILS)
@@ -43,7 +43,7 @@ def test_a_payer_who_only_registered_fires_nothing(client: payerkit.SandboxClien
     assert [] == fired(client)
 
 
-def test_an_identity_check_follows_the_clock(client: payerkit.SandboxClient) -> None:
+def test_an_identity_check_follows_the_clock(client: payerkit.client.SandboxClient) -> None:
     """Pending when it is submitted, approved when its time has come; each once, at its own time."""
     payerkit.create_payer(client, PAYER)
     client.sandbox.submit_kyc(USER)
@@ -59,7 +59,7 @@ def test_an_identity_check_follows_the_clock(client: payerkit.SandboxClient) -> 
     assert found == fired(client)
 
 
-def test_what_the_clock_decides_is_told_before_it_is_changed_by_hand(client: payerkit.SandboxClient) -> None:
+def test_what_the_clock_decides_is_told_before_it_is_changed_by_hand(client: payerkit.client.SandboxClient) -> None:
     """Nothing that was due is lost, although nobody asked for events."""
     payerkit.create_payer(client, PAYER)
     client.sandbox.submit_kyc(USER)
@@ -73,7 +73,7 @@ def test_what_the_clock_decides_is_told_before_it_is_changed_by_hand(client: pay
     ]
 
 
-def test_states_set_by_hand_are_told(client: payerkit.SandboxClient) -> None:
+def test_states_set_by_hand_are_told(client: payerkit.client.SandboxClient) -> None:
     """Each of them, also if nobody asks for events meanwhile."""
     payerkit.create_payer(client, PAYER)
     for status in ("pending", "rejected"):
@@ -91,7 +91,7 @@ def test_states_set_by_hand_are_told(client: payerkit.SandboxClient) -> None:
     ("bank", "status", "has_reason"), [("Chase", "approved", False), ("Example Bank failed", "failed", True)]
 )
 def test_an_account_is_told_when_it_is_decided(
-    client: payerkit.SandboxClient, bank: str, status: str, has_reason: bool
+    client: payerkit.client.SandboxClient, bank: str, status: str, has_reason: bool
 ) -> None:
     """With the reason where it is refused, since no call tells it."""
     payerkit.create_payer(client, PAYER)
@@ -109,7 +109,7 @@ def test_an_account_is_told_when_it_is_decided(
     )
 
 
-def paid(client: payerkit.SandboxClient, bank: str = "Chase") -> str:
+def paid(client: payerkit.client.SandboxClient, bank: str = "Chase") -> str:
     """Pay a request out to an account at a bank; return the request's id."""
     on_board(client)
     if bank != "Chase":
@@ -133,7 +133,7 @@ PAYOUTS = {
 
 
 @pytest.mark.parametrize("bank", PAYOUTS)
-def test_a_payout_follows_the_clock(client: payerkit.SandboxClient, bank: str) -> None:
+def test_a_payout_follows_the_clock(client: payerkit.client.SandboxClient, bank: str) -> None:
     """Confirmed when it is paid, then a step at a time; a failure has its reason, and the money goes back."""
     request_id = paid(client, bank)
     before = len(fired(client))
@@ -152,7 +152,7 @@ def test_a_payout_follows_the_clock(client: payerkit.SandboxClient, bank: str) -
     assert {request_id} == {each["requestId"] for each in told}
 
 
-def test_a_payout_that_is_decided_by_hand_is_told(client: payerkit.SandboxClient) -> None:
+def test_a_payout_that_is_decided_by_hand_is_told(client: payerkit.client.SandboxClient) -> None:
     """With the reason that was given."""
     request_id = paid(client)
     client.sandbox.decide_payout(request_id, status="bounced", reason="The name does not match.")
@@ -166,7 +166,7 @@ def test_a_payout_that_is_decided_by_hand_is_told(client: payerkit.SandboxClient
     )
 
 
-def test_each_state_set_by_hand_is_told(client: payerkit.SandboxClient) -> None:
+def test_each_state_set_by_hand_is_told(client: payerkit.client.SandboxClient) -> None:
     """One after the other, at one moment and later; what would have come by itself no longer does."""
     request_id = paid(client)
     words_by_hand = ["ongoing_checks", "bounced", "fiat_sent", "failed", "fiat_sent"]
@@ -182,7 +182,7 @@ def test_each_state_set_by_hand_is_told(client: payerkit.SandboxClient) -> None:
     assert 1 == sum(each["event"] == "payment.refunded" for each in told)
 
 
-def test_what_waits_for_its_time_keeps_nothing_back(client: payerkit.SandboxClient) -> None:
+def test_what_waits_for_its_time_keeps_nothing_back(client: payerkit.client.SandboxClient) -> None:
     """Payments that wait for their payouts, and those after them, are confirmed at once."""
     paid(client)
     for _ in range(4):
@@ -191,7 +191,7 @@ def test_what_waits_for_its_time_keeps_nothing_back(client: payerkit.SandboxClie
     assert 5 == sum(each["event"] == "payment.confirmed" for each in fired(client))
 
 
-def test_changes_at_the_same_moment_are_all_told(client: payerkit.SandboxClient) -> None:
+def test_changes_at_the_same_moment_are_all_told(client: payerkit.client.SandboxClient) -> None:
     """A clock that stands still, and a payer who is changed by several callers at once."""
     payerkit.create_payer(client, PAYER)
     with ThreadPoolExecutor(4) as pool:
@@ -202,7 +202,7 @@ def test_changes_at_the_same_moment_are_all_told(client: payerkit.SandboxClient)
     assert told[-1] == payerkit.get_payer_status(client, USER).agreement_status
 
 
-def test_paying_less_is_partial(client: payerkit.SandboxClient) -> None:
+def test_paying_less_is_partial(client: payerkit.client.SandboxClient) -> None:
     """Two payments, the first of which is not enough, add up."""
     on_board(client)
     client.sandbox.advance(minutes=1)
@@ -210,7 +210,7 @@ def test_paying_less_is_partial(client: payerkit.SandboxClient) -> None:
     content = payment.to_dict(reveal=True)
     whole, half = f"{25_500_000:064x}", f"{12_750_000:064x}"
     content["transactions"][1]["data"] = content["transactions"][1]["data"].replace(whole, half)
-    less = payerkit.Payment.read(content, order=payment.order, payout=payment.payout)
+    less = payerkit.models.Payment.read(content, order=payment.order, payout=payment.payout)
     for _ in range(2):
         client.sandbox.pay(less)
     told = [each for each in fired(client) if each["event"] in {"payment.partial", "payment.confirmed"}]
@@ -220,7 +220,7 @@ def test_paying_less_is_partial(client: payerkit.SandboxClient) -> None:
     ]
 
 
-def test_events_are_signed_as_published(client: payerkit.SandboxClient) -> None:
+def test_events_are_signed_as_published(client: payerkit.client.SandboxClient) -> None:
     """With the secret that the control tells; a changed body is not."""
     paid(client)
     secret = client.sandbox.reveal_events_secret()
@@ -228,12 +228,12 @@ def test_events_are_signed_as_published(client: payerkit.SandboxClient) -> None:
 
     assert ["valid"] * len(lines) == payerkit.read_events(lines, secret=secret)["signature"].to_list()
     body, signature = lines[-1]["body"].encode(), lines[-1]["headers"][SIGNATURE]
-    assert payerkit.verify_event(body, signature, secret).kind == "payment.processing"
+    assert payerkit.events.verify_event(body, signature, secret).kind == "payment.processing"
     with pytest.raises(InvalidInput):
-        payerkit.verify_event(body + b" ", signature, secret)
+        payerkit.events.verify_event(body + b" ", signature, secret)
 
 
-def test_with_a_seed_everything_is_the_same(client: payerkit.SandboxClient) -> None:
+def test_with_a_seed_everything_is_the_same(client: payerkit.client.SandboxClient) -> None:
     """Delivery ids, too; each delivery has an id of its own."""
     payerkit.create_payer(client, PAYER)
     payerkit.update_agreement(client, USER)
@@ -257,13 +257,13 @@ def test_other_keys_have_other_events() -> None:
     with payerkit.sandbox(api_keys=keys) as alice, payerkit.connect(alice.base_url, api_key=keys["bob"]) as bob:
         payerkit.create_payer(alice, PAYER)
         payerkit.update_agreement(alice, USER)
-        of_bob = payerkit.SandboxControls(bob)
+        of_bob = payerkit.client.SandboxControls(bob)
 
         assert (1, []) == (len(alice.sandbox.events()), of_bob.events())
         assert alice.sandbox.reveal_events_secret() != of_bob.reveal_events_secret()
 
 
-def test_a_file_gets_what_it_does_not_have(client: payerkit.SandboxClient, tmp_path: Path) -> None:
+def test_a_file_gets_what_it_does_not_have(client: payerkit.client.SandboxClient, tmp_path: Path) -> None:
     """As often as it is asked for."""
     file = tmp_path / "events.jsonl"
     request_id = paid(client)
@@ -276,7 +276,9 @@ def test_a_file_gets_what_it_does_not_have(client: payerkit.SandboxClient, tmp_p
     assert "fiat_sent" == frame[frame["request_id"] == request_id]["sub_status"].iloc[-1]
 
 
-def test_a_damaged_line_of_a_file_stays_and_hinders_nothing(client: payerkit.SandboxClient, tmp_path: Path) -> None:
+def test_a_damaged_line_of_a_file_stays_and_hinders_nothing(
+    client: payerkit.client.SandboxClient, tmp_path: Path
+) -> None:
     """What others wrote into the file is not lost, and nothing is appended twice."""
     file = tmp_path / "events.jsonl"
     paid(client)

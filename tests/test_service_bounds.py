@@ -183,7 +183,7 @@ def test_a_sandbox_works_below_a_path(strips: bool) -> None:
     """Behind a proxy that strips the path, or leaves it there, links, pages, forms and the documentation work."""
     with proxy("/pay/box", strips=strips) as (url, forward_to), payerkit.sandbox(public_url=url) as direct:
         forward_to(direct.base_url)
-        with payerkit.Client(url, direct.reveal_key()) as client:
+        with payerkit.client.Client(url, direct.reveal_key()) as client:
             payer = payerkit.create_payer(client, PAYER)
             links = str(payer.kyc_url), str(payer.agreement_url)
             payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)

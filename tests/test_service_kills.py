@@ -55,8 +55,11 @@ class Serving:
 
 def work(url: str, worker: int, done: list[tuple[str, str]], stop: threading.Event) -> None:
     """Register, order, request and pay until told to stop or until a call fails; note each id that was acknowledged."""
-    with payerkit.connect(url, api_key=KEY, retries=payerkit.Retries(attempts=1)) as client, suppress(PayerkitError):
-        controls = payerkit.SandboxControls(client)
+    with (
+        payerkit.connect(url, api_key=KEY, retries=payerkit.client.Retries(attempts=1)) as client,
+        suppress(PayerkitError),
+    ):
+        controls = payerkit.client.SandboxControls(client)
         for place in range(10_000):
             if stop.is_set():
                 return

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import payerkit
-from payerkit.client import Call, Client, RequestBody
+from payerkit.client.call import Call, RequestBody
+from payerkit.client.client import Client
 from payerkit.errors import InvalidInput, NotFound, Refused
 from payerkit.models import Payment, PaymentRequest
 from payerkit.service.money import Rates, in_usd
@@ -25,7 +26,7 @@ WALLET = ORDER["payee"]
 
 
 @pytest.fixture(scope="module")
-def module_client() -> Iterator[payerkit.SandboxClient]:
+def module_client() -> Iterator[payerkit.client.SandboxClient]:
     """Give a sandbox with a compliant payer and an approved account, for tests that change nothing but by paying."""
     with payerkit.sandbox(seed=1, clock="manual", decide_after=0) as client:
         on_board(client)
@@ -33,14 +34,14 @@ def module_client() -> Iterator[payerkit.SandboxClient]:
 
 
 @pytest.fixture
-def client() -> Iterator[payerkit.SandboxClient]:
+def client() -> Iterator[payerkit.client.SandboxClient]:
     """Give a sandbox of its own with a compliant payer and an approved account."""
     with payerkit.sandbox(seed=1, clock="manual", accounts_after=0, payouts_after=60) as client:
         on_board(client)
         yield client
 
 
-def on_board(client: payerkit.SandboxClient) -> None:
+def on_board(client: payerkit.client.SandboxClient) -> None:
     """Register a payer who is compliant, and store an account."""
     payerkit.create_payer(client, PAYER)
     payerkit.update_agreement(client, USER)
@@ -80,7 +81,7 @@ def payments(client: Client, **query: str) -> dict[str, Any]:
     return dict(call(client, "GET", "/v2/payments", **query))
 
 
-def test_the_whole_journey(client: payerkit.SandboxClient) -> None:
+def test_the_whole_journey(client: payerkit.client.SandboxClient) -> None:
     """A request is paid by the wallet, seen by its reference, and sent to the bank."""
     before = client.sandbox.wallet("fUSDC-sepolia")["balance"]
     request = new_request(client, reference="invoice-001")
@@ -105,7 +106,7 @@ def test_the_whole_journey(client: payerkit.SandboxClient) -> None:
     assert before - Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]  # with the fee of 0.1 %
 
 
-def test_the_operator_is_paid(module_client: payerkit.SandboxClient) -> None:
+def test_the_operator_is_paid(module_client: payerkit.client.SandboxClient) -> None:
     """The calldata names one address for all payouts, which only a control of the sandbox tells."""
     row = payerkit.decode_transactions(new_payment(module_client)).iloc[-1]
 
@@ -113,7 +114,7 @@ def test_the_operator_is_paid(module_client: payerkit.SandboxClient) -> None:
     assert str(row["amount"]) == "25.500000"
 
 
-def test_a_payment_to_a_wallet_can_be_paid_too(module_client: payerkit.SandboxClient) -> None:
+def test_a_payment_to_a_wallet_can_be_paid_too(module_client: payerkit.client.SandboxClient) -> None:
     """POST /v1/pay: native coins, without a payout."""
     payment = payerkit.initiate_payment(module_client, ORDER)
     transaction = module_client.sandbox.pay(payment)
@@ -122,7 +123,7 @@ def test_a_payment_to_a_wallet_can_be_paid_too(module_client: payerkit.SandboxCl
     assert (True, False, transaction) == (state.has_been_paid, state.is_crypto_to_fiat_available, state.tx_hash)
 
 
-def test_who_pays_twice_pays_twice(client: payerkit.SandboxClient) -> None:
+def test_who_pays_twice_pays_twice(client: payerkit.client.SandboxClient) -> None:
     """As on a blockchain: the contracts do not prevent it."""
     payment = new_payment(client)
     hashes = {client.sandbox.pay(payment) for _ in range(2)}
@@ -132,7 +133,7 @@ def test_who_pays_twice_pays_twice(client: payerkit.SandboxClient) -> None:
     assert Decimal("51.00") == payerkit.get_request(client, str(payment.request_id)).paid_amount
 
 
-def test_a_wallet_without_enough_pays_nothing(client: payerkit.SandboxClient) -> None:
+def test_a_wallet_without_enough_pays_nothing(client: payerkit.client.SandboxClient) -> None:
     """All transactions are made, or none."""
     payment = new_payment(client)
     client.sandbox.set_wallet("fUSDC-sepolia", balance="25.5254")
@@ -147,7 +148,7 @@ def test_a_wallet_without_enough_pays_nothing(client: payerkit.SandboxClient) ->
     assert not payerkit.get_request(client, str(payment.request_id)).has_been_paid
 
 
-def test_an_allowance_is_used_up(client: payerkit.SandboxClient) -> None:
+def test_an_allowance_is_used_up(client: payerkit.client.SandboxClient) -> None:
     """With an allowance no approval is asked for; without it, the payment alone fails."""
     client.sandbox.set_wallet("fUSDC-sepolia", allowance="25.5255")
     payment = new_payment(client)
@@ -190,7 +191,7 @@ WRONG: dict[str, tuple[Callable[[Payment], Payment], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_transactions_that_were_changed_pay_nothing(module_client: payerkit.SandboxClient, name: str) -> None:
+def test_transactions_that_were_changed_pay_nothing(module_client: payerkit.client.SandboxClient, name: str) -> None:
     """What would pay somebody else, or would not be detected, is refused, and nothing is spent."""
     change, words = WRONG[name]
     payment = new_payment(module_client)
@@ -203,7 +204,7 @@ def test_transactions_that_were_changed_pay_nothing(module_client: payerkit.Sand
 
 
 @pytest.mark.parametrize("bad", [None, 5, "payment.json", {}])
-def test_only_a_payment_is_paid(module_client: payerkit.SandboxClient, bad: Any) -> None:
+def test_only_a_payment_is_paid(module_client: payerkit.client.SandboxClient, bad: Any) -> None:
     """Anything else is refused before anything is sent."""
     with pytest.raises(InvalidInput, match="payment: give a Payment"):
         module_client.sandbox.pay(bad)
@@ -222,7 +223,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("changes", "field"), REFUSED)
 def test_a_request_that_cannot_be_paid_out_is_refused(
-    module_client: payerkit.SandboxClient, changes: dict[str, Any], field: str
+    module_client: payerkit.client.SandboxClient, changes: dict[str, Any], field: str
 ) -> None:
     """With the field and the reason."""
     post = Call(operation="x", method="POST", route="/v2/request", body=RequestBody(BODY | changes), read=lambda _: 0)
@@ -232,7 +233,7 @@ def test_a_request_that_cannot_be_paid_out_is_refused(
     assert [field] == [payerkit.wire.wire_name(problem.field) for problem in caught.value.fields]
 
 
-def test_what_is_missing_is_named(client: payerkit.SandboxClient) -> None:
+def test_what_is_missing_is_named(client: payerkit.client.SandboxClient) -> None:
     """An unknown request, payer or account; an account that is not approved; a payer who is not compliant."""
     request_id, account = str(new_request(client).request_id), account_of(client)
     pay = f"/v2/request/{request_id}/pay"
@@ -270,7 +271,7 @@ def test_what_is_missing_is_named(client: payerkit.SandboxClient) -> None:
     ],
 )
 def test_the_least_amount_is_that_of_the_account(
-    module_client: payerkit.SandboxClient, currency: str, rails: str, amount: str, is_enough: bool
+    module_client: payerkit.client.SandboxClient, currency: str, rails: str, amount: str, is_enough: bool
 ) -> None:
     """Compared in the account's currency, by its rails."""
     detail = payerkit.create_payment_detail(module_client, USER, BANK_DETAILS | {"currency": currency, "rails": rails})
@@ -284,7 +285,7 @@ def test_the_least_amount_is_that_of_the_account(
     assert ["below_currency_limit"] == [problem.code for problem in caught.value.fields]
 
 
-def test_without_a_wallet_nothing_is_said_of_it(module_client: payerkit.SandboxClient) -> None:
+def test_without_a_wallet_nothing_is_said_of_it(module_client: payerkit.client.SandboxClient) -> None:
     """Balance and allowance are those of a wallet."""
     query = {"clientUserId": USER, "paymentDetailsId": account_of(module_client)}
     route = f"/v2/request/{new_request(module_client).request_id}/pay"
@@ -307,7 +308,7 @@ def test_a_quote_ends_by_a_wall_clock() -> None:
     assert 880 < left.total_seconds() <= 900
 
 
-def test_payments_are_filtered_and_paged(client: payerkit.SandboxClient) -> None:
+def test_payments_are_filtered_and_paged(client: payerkit.client.SandboxClient) -> None:
     """Every documented filter restricts the list; pages do not overlap."""
     paid = {}
     for number in range(5):
@@ -354,7 +355,7 @@ def test_payments_are_filtered_and_paged(client: payerkit.SandboxClient) -> None
     ],
 )
 def test_a_list_without_a_filter_is_refused(
-    module_client: payerkit.SandboxClient, query: dict[str, str], words: str
+    module_client: payerkit.client.SandboxClient, query: dict[str, str], words: str
 ) -> None:
     """At least one filter is needed, and a time has its zone."""
     with pytest.raises(Refused, match=words):
@@ -383,7 +384,7 @@ def test_payouts_follow_the_clock() -> None:
     assert [(5.0, "pending_internal_assessment"), (5.0, "failed")] == payout_steps("failed", 5.0, 0)
 
 
-def test_payouts_are_decided_by_hand(client: payerkit.SandboxClient) -> None:
+def test_payouts_are_decided_by_hand(client: payerkit.client.SandboxClient) -> None:
     """Once something is paid; the words are those of the operator."""
     payment = new_payment(client)
     with pytest.raises(NotFound, match="has no payout; pay it first"):
@@ -412,7 +413,7 @@ def test_other_keys_see_no_requests() -> None:
 
 
 @pytest.mark.slow
-def test_payments_at_once_spend_what_is_there(client: payerkit.SandboxClient) -> None:
+def test_payments_at_once_spend_what_is_there(client: payerkit.client.SandboxClient) -> None:
     """Of two payments that the wallet can pay only once, one is made."""
     client.sandbox.set_wallet("fUSDC-sepolia", balance="60")
     pending = [new_payment(client) for _ in range(6)]

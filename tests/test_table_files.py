@@ -70,7 +70,7 @@ def _titles() -> dict[str, str]:
 def _unambiguous(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that are taken without a mapping, and the column of the others."""
     repeated = [header for header in headers.values() if list(headers.values()).count(header) > 1]
-    mapping = payerkit.Mapping(list(headers.values())) if not repeated else {}
+    mapping = payerkit.tables.Mapping(list(headers.values())) if not repeated else {}
     return {
         name: header if header not in repeated and mapping.get(header) == name else name
         for name, header in headers.items()

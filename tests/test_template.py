@@ -16,7 +16,8 @@ from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
-from payerkit.tables.template import DEFAULT_ROUTES, _examples
+from payerkit.onboarding import RunOptions
+from payerkit.tables.templates import DEFAULT_ROUTES, _examples
 
 ROUTES = tuple(_examples())
 EACH_ROUTE = [pytest.param(route, marks=() if route in DEFAULT_ROUTES else pytest.mark.slow) for route in ROUTES]
@@ -35,7 +36,7 @@ def test_every_route_whose_needs_are_published_has_a_template() -> None:
     assert {route for route, needs in NEEDS.items() if needs is not None} == set(ROUTES)
 
 
-ONE_OF_EACH = {payerkit.template(route).partition("\n")[0]: route for route in ROUTES}
+ONE_OF_EACH = {payerkit.tables.template(route).partition("\n")[0]: route for route in ROUTES}
 """One route of all whose templates have the same columns, by their header."""
 
 
@@ -50,7 +51,7 @@ ONE_OF_EACH = {payerkit.template(route).partition("\n")[0]: route for route in R
 )
 def test_a_template_has_no_finding(routes: tuple[str, ...]) -> None:
     """Together with others, and with the columns of its own alone, a sandbox takes an example, without even an info."""
-    table = Table(read(payerkit.template(*routes)), takes_examples=True)
+    table = Table(read(payerkit.tables.template(*routes)), takes_examples=True)
 
     assert [] == table.findings[["field", "message"]].to_numpy().tolist()
     assert {len(routes)} == {int(table.rows_to_send(step).sum()) for step in table.steps}
@@ -58,7 +59,7 @@ def test_a_template_has_no_finding(routes: tuple[str, ...]) -> None:
 
 def test_the_example_rows_cannot_be_sent_by_accident() -> None:
     """They are errors, and nothing else; a row that somebody wrote over is none, whatever is left of the example."""
-    rows = read(payerkit.template()).copy()
+    rows = read(payerkit.tables.template()).copy()
     rows.loc[rows.index[1], "client_user_id"] = "mine"
     rows.loc[rows.index[2], "client_user_id"] = "EXAMPLE-payer-003"
     plan = payerkit.plan_onboarding(rows)
@@ -69,9 +70,9 @@ def test_the_example_rows_cannot_be_sent_by_accident() -> None:
 
 def test_a_live_service_gets_no_example(tmp_path: Path) -> None:
     """Nothing leaves this machine; a sandbox takes the rows, so that a first try takes one line."""
-    rows = read(payerkit.template())
+    rows = read(payerkit.tables.template())
     with payerkit.connect("https://api.example.com", api_key="example-key") as client:
-        report = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", progress=False)
+        report = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
 
     assert (3, {0}) == (report.counts["not_sent"], set(report.frame["attempts"]))
     assert report.frame["reason"].str.contains("The example row of the template.").all()
@@ -80,7 +81,7 @@ def test_a_live_service_gets_no_example(tmp_path: Path) -> None:
 @pytest.mark.parametrize("route", EACH_ROUTE)
 def test_a_template_has_only_what_its_route_needs(route: str) -> None:
     """Required fields, those that the currency needs on its rails, the account number, and a state where it counts."""
-    table = read(payerkit.template(route))
+    table = read(payerkit.tables.template(route))
     required = {name for name, field in BANK_DETAILS.fields.items() if field.required} | {"rails"}
     shared = {name for name in required if name in PAYER.fields} | {"postal_code"}
     account = {f"bank_{name}" if name in shared else name for name in required}
@@ -100,7 +101,7 @@ def test_a_template_has_only_what_its_route_needs(route: str) -> None:
 @pytest.mark.parametrize("route", EACH_ROUTE)
 def test_payer_and_payee_are_two(route: str) -> None:
     """The examples teach that the account is somebody else's, in the currency and on the rails of the route."""
-    row = read(payerkit.template(route)).loc[2]
+    row = read(payerkit.tables.template(route)).loc[2]
     same = [name for name in PAYER.fields if f"bank_{name}" in row and row[name] == row[f"bank_{name}"]]
 
     assert set(same) <= {"beneficiary_type", "country"}
@@ -110,7 +111,7 @@ def test_payer_and_payee_are_two(route: str) -> None:
 
 def test_people_and_banks_are_plainly_examples() -> None:
     """No real person is in them, and no two payers are one."""
-    table = read(payerkit.template(*ROUTES))
+    table = read(payerkit.tables.template(*ROUTES))
 
     assert {"Example Bank"} == set(table["bank_name"])
     assert table["email"].str.endswith("@example.com").all()
@@ -120,7 +121,7 @@ def test_people_and_banks_are_plainly_examples() -> None:
 
 def test_a_template_without_routes_is_for_the_usual_ones() -> None:
     """Dollars, euros and pounds with local rails, each route once."""
-    assert payerkit.template() == payerkit.template(*DEFAULT_ROUTES, "USD-Local")
+    assert payerkit.tables.template() == payerkit.tables.template(*DEFAULT_ROUTES, "USD-Local")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_a_template_without_routes_is_for_the_usual_ones() -> None:
 def test_an_unknown_route_is_told(route: str, words: str) -> None:
     """With what was probably meant, and with all routes."""
     with pytest.raises(InvalidInput) as caught:
-        payerkit.template("eur-local", route)
+        payerkit.tables.template("eur-local", route)
 
     assert words in str(caught.value)
 
@@ -147,13 +148,13 @@ def test_an_unknown_route_is_told(route: str, words: str) -> None:
 def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
     """Before anything is written, by its name."""
     with pytest.raises(InvalidInput, match=r"path: there is no folder .*missing"):
-        payerkit.template("eur-local", path=tmp_path / "missing" / "accounts.csv")
+        payerkit.tables.template("eur-local", path=tmp_path / "missing" / "accounts.csv")
 
 
 @pytest.mark.parametrize("name", ["accounts.csv", "accounts.xlsx", "ACCOUNTS.XLSX"])
 def test_a_file_is_read_as_it_is_printed(name: str, tmp_path: Path) -> None:
     """CSV and Excel hold what the text says, and stay text: zeros, dates and letters of the world."""
-    text = payerkit.template("usd-local", "jpy-swift", "eur-local", path=tmp_path / name)
+    text = payerkit.tables.template("usd-local", "jpy-swift", "eur-local", path=tmp_path / name)
 
     pd.testing.assert_frame_equal(read(text), payerkit.read_payers(tmp_path / name))
 
@@ -163,14 +164,19 @@ def test_a_file_is_not_overwritten(name: str, words: str, tmp_path: Path) -> Non
     """It may be filled in already."""
     (tmp_path / "a.csv").write_text("filled in")
     with pytest.raises(InvalidInput, match=words):
-        payerkit.template(path=str(tmp_path / name))
+        payerkit.tables.template(path=str(tmp_path / name))
 
     assert ["filled in"] == [file.read_text() for file in tmp_path.iterdir()]
 
 
 def test_the_examples_are_sent(shared: Client, tmp_path: Path) -> None:
     """The sandbox accepts the example of every route."""
-    report = payerkit.onboard(shared, read(payerkit.template(*ROUTES)), journal=tmp_path / "journal", progress=False)
+    report = payerkit.onboard(
+        shared,
+        read(payerkit.tables.template(*ROUTES)),
+        journal=tmp_path / "journal",
+        options=RunOptions(progress=False),
+    )
 
     assert len(ROUTES) == report.counts["done"]
 
@@ -182,7 +188,7 @@ def test_the_examples_are_sent(shared: Client, tmp_path: Path) -> None:
 def book(tmp_path_factory: pytest.TempPathFactory) -> openpyxl.Workbook:
     """Write a template as workbook, and open it."""
     path = tmp_path_factory.mktemp("template") / "accounts.xlsx"
-    payerkit.template("usd-local", "brl-local", path=path)
+    payerkit.tables.template("usd-local", "brl-local", path=path)
     return openpyxl.load_workbook(path)
 
 

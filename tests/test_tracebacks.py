@@ -106,7 +106,7 @@ def test_an_interrupted_write_leaves_no_trace(connected: Callable[..., Client]) 
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         connection.recv(1)
 
-    with FarEnd([interrupt]) as far, pytest.raises(payerkit.InterruptedCall) as caught:
+    with FarEnd([interrupt]) as far, pytest.raises(payerkit.errors.InterruptedCall) as caught:
         payerkit.create_payer(connected(far.url), PAYER)
 
     assert [] == [secret for secret in SECRETS if secret in variables(caught.value) + str(caught.value)]
@@ -114,7 +114,7 @@ def test_an_interrupted_write_leaves_no_trace(connected: Callable[..., Client]) 
 
 def test_a_traceback_is_short(connected: Callable[..., Client]) -> None:
     """A person sees the line that called, one of the package's, and the message."""
-    with FarEnd([reply(404)]) as far, pytest.raises(payerkit.NotFound) as caught:
+    with FarEnd([reply(404)]) as far, pytest.raises(payerkit.errors.NotFound) as caught:
         payerkit.get_payer_status(connected(far.url), "user-123")
 
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]

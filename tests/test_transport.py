@@ -24,8 +24,10 @@ from urllib3.util import Retry
 import payerkit
 from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, drip, join_sockets, message, raw, reply, reset, tunnel
-from payerkit.client import Call, Client, RequestBody, Timeout
+from payerkit.client.call import Call, RequestBody
+from payerkit.client.client import Client
 from payerkit.client.deadline_adapter import Attempt, HttpRequest, running, running_attempt
+from payerkit.client.transport import Timeout
 from payerkit.errors import (
     InterruptedCall,
     InvalidInput,
@@ -88,7 +90,7 @@ def test_no_truncated_response_is_taken_for_complete(name: str, connected: Conne
         connection.sendall(whole[:end])
 
     with FarEnd([cut]) as far:
-        client = connected(far.url, retries=payerkit.Retries(attempts=1))
+        client = connected(far.url, retries=payerkit.client.Retries(attempts=1))
         for end in range(0, len(whole), 3):  # noqa: B007 - the far end reads it
             assert failure(status, client).__class__ in {ServiceError, UnreadableAnswer}
 
@@ -132,7 +134,7 @@ def echoing() -> Iterator[Client]:
 
     with (
         FarEnd([behave]) as far,
-        Client(far.url, KEY, retries=payerkit.Retries(attempts=1), max_response=9000) as client,
+        Client(far.url, KEY, retries=payerkit.client.Retries(attempts=1), max_response=9000) as client,
     ):
         yield client
 
@@ -150,7 +152,7 @@ def test_broken_bytes_end_as_an_error_or_a_response(echoing: Client, data: st.Da
     except PayerkitError as error:
         result = error
 
-    assert isinstance(result, payerkit.PayerStatus | PayerkitError)
+    assert isinstance(result, payerkit.models.PayerStatus | PayerkitError)
 
 
 def test_a_first_address_that_swallows_packets_leaves_time_for_the_second(
@@ -439,7 +441,7 @@ def test_no_response_goes_to_another_call(connected: Connect, new_session: NewSe
 
     with FarEnd([hint_first]) as far:
         session = new_session() if with_session else None
-        client = connected(far.url, session=session, retries=payerkit.Retries(attempts=1))
+        client = connected(far.url, session=session, retries=payerkit.client.Retries(attempts=1))
         if with_session:
             assert [ServiceError] * 2 == [type(failure(status, client)) for _ in range(2)]
             assert (2, 2) == (len(far.ledger), far.connections)
@@ -563,7 +565,7 @@ def test_a_socks_proxy_for_other_addresses_is_no_obstacle(monkeypatch: pytest.Mo
 
 def test_a_late_attempt_has_a_bounded_wait() -> None:
     """The doubling bound of the waits is no number that is too large, however often a call is tried."""
-    retries = payerkit.Retries(attempts=5000)
+    retries = payerkit.client.Retries(attempts=5000)
 
     assert 0 <= retries.wait_after(ServiceError("failed"), 4000) <= retries.max_backoff
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import payerkit
-from payerkit import WaitReport
 from payerkit.bulk.wait_for import _WaitBar
 from payerkit.client import Client
 from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.statuses import WaitReport
 from published import BANK_DETAILS, PAYER
 from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
 

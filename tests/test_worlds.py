@@ -45,7 +45,7 @@ def test_each_key_has_payers_and_accounts_of_its_own(two: tuple[Client, Client])
     payerkit.update_agreement(alice, "user-123")
     counts = [len(payerkit.list_payment_details(client, "user-123")) for client in two]
     statuses = [payerkit.get_payer_status(client, "user-123").agreement_status for client in two]
-    with pytest.raises(payerkit.NotFound):
+    with pytest.raises(payerkit.errors.NotFound):
         SandboxControls(bob).decide(str(detail.id), status="failed")
 
     assert ([1, 0], ["completed", "not_started"]) == (counts, statuses)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from payerkit import html
-from payerkit.client import Client, Timeout
 from payerkit.client.call import ApiVersion
-from payerkit.client.client import PREVIOUS_API_KEY, Header
+from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
 from payerkit.client.pace import DEFAULT_RATE, Rate
+from payerkit.client.transport import Timeout
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
 from payerkit.retry import Retries

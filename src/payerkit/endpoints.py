@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from payerkit.client import Call, Client, RequestBody, check_client
+from payerkit.client.call import Call, RequestBody
+from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, without_internal_frames
 from payerkit.models import (
     AgreementUpdate,

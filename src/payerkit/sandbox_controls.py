@@ -10,7 +10,8 @@ from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from payerkit.client import Call, Client, RequestBody
+from payerkit.client.call import Call, RequestBody
+from payerkit.client.client import Client
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.sandbox_events import fetch_events, save_deliveries
 from payerkit.wire import check_id, wire_name

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from payerkit.client import Call, Client, RequestBody
+from payerkit.client.call import Call, RequestBody
+from payerkit.client.client import Client
 from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery
 from payerkit.events.event_sources import read_lines
 from payerkit.events.events_file import EventsFile

@@ -27,6 +27,7 @@ from rounds import report
 
 import payerkit
 from payerkit.client import Client
+from payerkit.onboarding import RunOptions
 from published import ANSWERS, PAYER
 from thin_server import thin_server
 
@@ -80,7 +81,9 @@ def run(url: str, rows: pd.DataFrame) -> float:
     """Return the rows that `onboard` sends in a second, everything included: checks, journal, report."""
     with TemporaryDirectory() as folder, Client(url, "key") as client:
         start = time.perf_counter()
-        result = payerkit.onboard(client, rows, journal=Path(folder) / "run", workers=WORKERS, progress=False)
+        result = payerkit.onboard(
+            client, rows, journal=Path(folder) / "run", options=RunOptions(workers=WORKERS, progress=False)
+        )
         assert result.counts["done"] == len(rows)
         return len(rows) / (time.perf_counter() - start)
 

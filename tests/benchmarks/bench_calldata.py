@@ -62,7 +62,7 @@ def main() -> int:
     """Print the ratio; return 1 if the gate is missed."""
     series = calls(CALLS)
     found = ratios(
-        lambda: seconds(lambda: payerkit.decode_calldata(series)),
+        lambda: seconds(lambda: payerkit.payment.decode_calldata(series)),
         lambda: seconds(lambda: one_by_one(series)),
         rounds=ROUNDS,
     )

@@ -14,8 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rounds import ratios, report
 
-from payerkit import AgreedFee, Payment, PaymentPolicy, check_payment, read_payment
+from payerkit import PaymentPolicy, check_payment, read_payment
+from payerkit.models import Payment
 from payerkit.onchain.functions import functions
+from payerkit.policy import AgreedFee
 
 CHECKS, ROUNDS = 300, 11
 PAYEE, FEE_WALLET = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "0xfeE5000000000000000000000000000000000001"

@@ -22,7 +22,7 @@ from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.tables.columns import columns_by_field, field_of, own_columns
 from payerkit.tables.header_mapping import name_columns
-from payerkit.tables.template import is_example
+from payerkit.tables.templates import is_example
 
 Placeholders = Literal["error", "keep"]
 """What texts such as N/A are: errors, or values as any other."""

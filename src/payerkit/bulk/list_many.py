@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from payerkit.bulk.options import Options
+from payerkit.bulk.options import RunOptions
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.sending import list_accounts
 from payerkit.bulk.workers import INTERRUPTED, run_workers
-from payerkit.client import Client, check_client
+from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.frames import payment_details_frame
@@ -64,7 +64,7 @@ def list_many(
         [<NA>, True]
     """
     check_client(client)
-    options = Options(workers, rate)
+    options = RunOptions(workers=workers, rate=rate)
     limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
     results = request_lists(client, distinct_ids(ids), options, limiter, progress=progress)
     return accounts_frame(results, client.account_secret, reveal=reveal is True)
@@ -80,7 +80,7 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
 def request_lists(
     client: Client,
     ids: Sequence[str],
-    options: Options,
+    options: RunOptions,
     limiter: RateLimiter,
     *,
     progress: bool,
@@ -109,7 +109,7 @@ def request_each(
     client: Client,
     ids: Sequence[str],
     request: Callable[[Client, str], tuple[T, bool]],
-    options: Options,
+    options: RunOptions,
     limiter: RateLimiter,
     *,
     progress: bool,

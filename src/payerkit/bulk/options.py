@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, get_args
 
 from payerkit.client.pace import checked_rate
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, kind_of
 from payerkit.retry import RECONCILE_AFTER, STOP_AFTER, is_non_negative
 
 Accounts = Literal["now", "when_compliant"]
@@ -22,18 +22,46 @@ Retry = Literal["refused", "unknown"]
 MAX_WORKERS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a run. Raises InvalidInput for values out of range."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run goes on. The defaults are right for most runs.
 
-    workers: int
-    rate: float | None = None
-    reconcile_after: float = RECONCILE_AFTER
-    accounts: Accounts = "now"
-    existing: Existing = "skip"
+    Args:
+        limit: Rows to try, at most: the first ones that can be sent and no run has sent yet, those of a payer one after
+            the other. A row brings along its payer, if another row describes it; a row that sends the same as one of
+            these does not count. The others are not sent, and the same call without `limit` sends them. What an earlier
+            run left unknown is reconciled all the same.
+        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
+        retry: States that are tried again though they are final, such as `["refused", "unknown"]`. With
+            `existing="send"`, an account whose outcome is unknown is sent without being looked for.
+        stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
+            on.
+        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
+            is longer, one that timed out included, but at most the time limit of a call. It must exceed the service's
+            slowest write.
+        workers: Calls at the same time, 1 to 256.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
+            `Retry-After` of the service pauses all calls of the client.
+        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
+
+    Raises:
+        InvalidInput: For values out of range.
+
+    Example:
+        >>> options = RunOptions(limit=1, progress=False)
+        >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2"}])
+        >>> onboard(client, rows, journal="first.journal", options=options).counts["not_sent"]
+        1
+    """
+
+    limit: int | None = None
+    hold: str | Collection[str] = ()
     retry: Collection[Retry] = ()
     stop_after: int | None = STOP_AFTER
-    limit: int | None = None
+    reconcile_after: float = RECONCILE_AFTER
+    workers: int = 32
+    rate: float | None = None
+    progress: bool = True
 
     def __post_init__(self) -> None:
         if not (is_count(self.workers) and self.workers <= MAX_WORKERS):
@@ -42,17 +70,32 @@ class Options:
             checked_rate(self.rate)
         if not is_non_negative(self.reconcile_after):
             raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
-        if self.accounts not in get_args(Accounts):
-            raise InvalidInput('accounts: expected "now" or "when_compliant".')
-        if self.existing not in get_args(Existing):
-            raise InvalidInput('existing: expected "skip" or "send".')
         if isinstance(self.retry, str) or not _are_in(self.retry, get_args(Retry)):
             raise InvalidInput('retry: expected a list of "refused" and "unknown", such as retry=["refused"].')
         if not (self.stop_after is None or is_count(self.stop_after)):
             raise InvalidInput("stop_after: expected a whole number of rows, 1 or more, or None not to stop.")
-
         if not (self.limit is None or is_count(self.limit)):
             raise InvalidInput("limit: expected a whole number of rows, 1 or more, or None for all.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RunOptions):
+    """All options of a run. Raises InvalidInput for values out of range."""
+
+    accounts: Accounts = "now"
+    existing: Existing = "skip"
+
+    @classmethod
+    def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
+        """Return the options of a caller. Raises InvalidInput for anything else."""
+        if not isinstance(options, RunOptions):
+            raise InvalidInput(f"options: expected RunOptions, got {kind_of(options)}.")
+        if accounts not in get_args(Accounts):
+            raise InvalidInput('accounts: expected "now" or "when_compliant".')
+        if existing not in get_args(Existing):
+            raise InvalidInput('existing: expected "skip" or "send".')
+        own = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
+        return cls(**own, accounts=accounts, existing=existing)
 
 
 def is_count(value: object) -> bool:
@@ -63,3 +106,6 @@ def is_count(value: object) -> bool:
 def _are_in(values: Any, allowed: Collection[str]) -> bool:
     """Return True for a collection of allowed words."""
     return isinstance(values, Collection) and all(isinstance(each, str) and each in allowed for each in values)
+
+
+DEFAULTS = RunOptions()

@@ -9,12 +9,12 @@ from typing import Any, Final
 import pandas as pd
 
 from payerkit.bulk.list_many import distinct_ids
-from payerkit.bulk.options import Options
+from payerkit.bulk.options import RunOptions
 from payerkit.bulk.payer_events import PayerEvents
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.snapshots import Snapshot, take_snapshots
 from payerkit.bulk.workers import INTERRUPTED
-from payerkit.client import Client, check_client
+from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.masking import mask
 
@@ -100,7 +100,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         [<NA>, True]
     """
     check_client(client)
-    options = Options(workers, rate)
+    options = RunOptions(workers=workers, rate=rate)
     if not isinstance(accounts, bool):
         raise InvalidInput("accounts: expected True or False.")
     known, said, wanted = earlier_times(previous), PayerEvents.read(events), distinct_ids(ids)

@@ -17,6 +17,7 @@ from payerkit.bulk.finding_texts import FindingTexts, findings_frame
 from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import shown_id
+from payerkit.bulk.options import DEFAULTS, RunOptions
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
 from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
 from payerkit.bulk.reasons import Reason, Reasons
@@ -49,16 +50,16 @@ def plan_onboarding(
     rows: Any,
     *,
     holder_is_payer: bool = False,
-    hold: str | Collection[str] = (),
     placeholders: Placeholders = "error",
+    options: RunOptions = DEFAULTS,
 ) -> Plan:
     """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 
     Args:
         rows: The table, as for `onboard`.
         holder_is_payer: As for `onboard`.
-        hold: As for `onboard`.
         placeholders: As for `onboard`.
+        options: As for `onboard`; a plan needs `hold` alone.
 
     Returns:
         A `Plan`: counts, findings, and what would be sent for each row.
@@ -74,7 +75,7 @@ def plan_onboarding(
         1 row would not be sent: errors in the row or in its payer.
           1 row   error    email: Not an e-mail address. Write it as name@example.com. (row 1)
     """
-    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders), rows)
+    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=options.hold, placeholders=placeholders), rows)
 
 
 class Plan:

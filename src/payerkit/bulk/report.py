@@ -40,9 +40,10 @@ _ADVICE = {
     "left": "{rows} {are} left to a later call: call again with the same journal, without limit (--limit).",
     "look": "{rows} {wait} for a last look: call again with the same journal.",
     "waiting": "{rows} {wait} until the payer is compliant: call again later, see reason.",
-    "refused": '{rows} {were} refused: correct what reason says, or send as before with retry=["refused"] '
-    "(--retry refused).",
-    "unknown": '{rows} {stay} unknown: check as reason says, or look again with retry=["unknown"] (--retry unknown).',
+    "refused": "{rows} {were} refused: correct what reason says, or send as before with "
+    'RunOptions(retry=["refused"]) (--retry refused).',
+    "unknown": "{rows} {stay} unknown: check as reason says, or look again with "
+    'RunOptions(retry=["unknown"]) (--retry unknown).',
     "duplicate": "{rows} {are} stored twice: ask the service to deactivate the extra accounts, see reason and "
     "other_ids.",
     "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
@@ -132,7 +133,7 @@ class Report:
         stopped: Why the run stopped before all rows were tried; "" if it did not.
 
     Example:
-        >>> report = onboard(client, pd.DataFrame([payer]), journal="run.journal", progress=False)
+        >>> report = onboard(client, pd.DataFrame([payer]), journal="run.journal")
         >>> report
         1 row: 1 done.
         ██████████████████████████████████████████████████
@@ -191,7 +192,7 @@ class Report:
         other texts.
 
         Example:
-            >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal", progress=False).browse()
+            >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal").browse()
             <RowBrowser: 1 row>
         """
         from payerkit.bulk.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
@@ -222,7 +223,7 @@ class Report:
 
         Example:
             >>> rows = pd.DataFrame([payer])
-            >>> report = onboard(client, rows, journal="links.journal", progress=False)
+            >>> report = onboard(client, rows, journal="links.journal")
             >>> report.save_links("links.csv", rows)
             {'written': 1, 'without_links': 0}
         """
@@ -255,7 +256,7 @@ class Report:
 
         Example:
             >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}])
-            >>> report = onboard(client, rows, journal="twice.journal", progress=False)
+            >>> report = onboard(client, rows, journal="twice.journal")
             >>> report.save_corrections("twice-to-correct.csv", rows)
             1
         """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.journal import Journal, digest
-from payerkit.bulk.options import Accounts, Existing, Options, Retry
+from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.run_display import RunDisplay
@@ -18,29 +18,22 @@ from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer
 from payerkit.bulk.workers import INTERRUPTED
-from payerkit.client import Client, check_client
-from payerkit.errors import InterruptedRun, PayerkitError, without_internal_frames
-from payerkit.retry import RECONCILE_AFTER, STOP_AFTER
+from payerkit.client.client import Client, check_client
+from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
+from payerkit.tables.source_table import origin_of
 
 
 @without_internal_frames
-def onboard(  # noqa: PLR0913 - the options of a run, each by name
+def onboard(  # noqa: PLR0913 - what a run is about, each by name
     client: Client,
     rows: Any,
     *,
-    journal: str | Path,
-    workers: int = 32,
-    rate: float | None = None,
-    progress: bool = True,
-    reconcile_after: float = RECONCILE_AFTER,
+    journal: str | Path | None = None,
     accounts: Accounts = "now",
     existing: Existing = "skip",
-    retry: Collection[Retry] = (),
-    stop_after: int | None = STOP_AFTER,
-    hold: str | Collection[str] = (),
     holder_is_payer: bool = False,
     placeholders: Placeholders = "error",
-    limit: int | None = None,
+    options: RunOptions = DEFAULTS,
 ) -> Report:
     """Send the payers of a table, then their bank details, and report the outcome of every row.
 
@@ -71,35 +64,21 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
         client: From `connect()` or `sandbox()`.
         rows: From `read_payers`, or any DataFrame with columns by field name or wire name. Rows that differ only in
             blanks, case or Unicode form are sent as one.
-        journal: A file that records the state of each row, without personal data. It is made for the first run, and
-            serves all tables of one service and API key. It is written before each request leaves. If the key was
-            replaced, the journal goes on with the previous key in the environment variable PAYERKIT_PREVIOUS_API_KEY.
-        workers: Calls at the same time, 1 to 256.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
-            `Retry-After` of the service pauses all calls of the client.
-        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
-        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
-            is longer, one that timed out included, but at most the time limit of a call. It must exceed the service's
-            slowest write.
+        journal: A file that records the state of each row, without personal data; for rows of a file, by default, the
+            one beside it, such as payers.csv.journal. It is made for the first run, and serves all tables of one
+            service and API key. It is on the disk before each request leaves. If the key was replaced, the journal goes
+            on with the previous key in the environment variable PAYERKIT_PREVIOUS_API_KEY.
         accounts: "now": send them once their payer is registered; the service decides whether they wait.
             "when_compliant": read the status of each payer first, which is beyond the specification, and send the
             accounts of compliant payers only; those of the others are waiting, and were not sent.
         existing: "skip": an account that is listed before it is sent is done, and not sent. "send": it is sent, and
             so is one that may be there (`perhaps_there`), or is there and failed (`there_failed`).
-        retry: States that are tried again though they are final, such as `["refused", "unknown"]`. With
-            `existing="send"`, an account whose outcome is unknown is sent without being looked for.
-        stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
-            on.
-        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
         holder_is_payer: The account holders are the payers: birth date, type and address of the holder come from the
             payer's columns. By default they do not: the holder has columns of their own, with `bank_` in front where a
             payer has the field, too (`bank_country`). A column `holder_is_payer` (yes, no) says it for each row.
         placeholders: What cells are that stand for no value, such as N/A, - or none: "error", they block their row;
             "keep", they are sent as they are, such as the surname Null. NA as a country is always Namibia.
-        limit: Rows to try, at most: the first ones that can be sent and no run has sent yet, those of a payer one after
-            the other. A row brings along its payer, if another row describes it; a row that sends the same as one of
-            these does not count. The others are not sent, and the same call without `limit` sends them. What an earlier
-            run left unknown is reconciled all the same.
+        options: A limit, which rows to hold back or to try again, and how fast, as `RunOptions`.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table. What fails for single rows is in it.
@@ -112,35 +91,32 @@ def onboard(  # noqa: PLR0913 - the options of a run, each by name
 
     Example:
         >>> text = template("usd-local", "eur-local", path="accounts.csv")
-        >>> report = onboard(client, read_payers("accounts.csv"), journal="run.journal", progress=False)
+        >>> report = onboard(client, read_payers("accounts.csv"))  # with the journal accounts.csv.journal
         >>> report.counts
         {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0, 'duplicate': 0}
     """
-    options = Options(workers, rate, reconcile_after, accounts, existing, retry, stop_after, limit)
+    chosen = Options.of(options, accounts, existing)
     table = Table(
-        rows, holder_is_payer=holder_is_payer, hold=hold, placeholders=placeholders, takes_examples=_is_sandbox(client)
+        rows,
+        holder_is_payer=holder_is_payer,
+        hold=chosen.hold,
+        placeholders=placeholders,
+        takes_examples=_is_sandbox(client),
     )
-    return run_table(client, table, journal, options, progress=progress)
+    return run_table(client, table, _journal_of(rows) if journal is None else journal, chosen)
 
 
 @without_internal_frames
-def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
+def add_bank_details(  # noqa: PLR0913 - what a run is about, each by name
     client: Client,
     rows: Any,
     *,
-    journal: str | Path,
-    workers: int = 32,
-    rate: float | None = None,
-    progress: bool = True,
-    reconcile_after: float = RECONCILE_AFTER,
+    journal: str | Path | None = None,
     accounts: Accounts = "now",
     existing: Existing = "skip",
-    retry: Collection[Retry] = (),
-    stop_after: int | None = STOP_AFTER,
-    hold: str | Collection[str] = (),
     holder_is_payer: bool = False,
     placeholders: Placeholders = "error",
-    limit: int | None = None,
+    options: RunOptions = DEFAULTS,
 ) -> Report:
     """Send the bank details of a table, for payers who are already registered, and report the outcome of every row.
 
@@ -149,21 +125,13 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
     Args:
         client: From `connect()` or `sandbox()`.
         rows: From `read_bank_details`, or any DataFrame, one account per row; `client_user_id` names its payer.
-        journal: A file that records the state of each row, without personal data; the same one to resume.
-        workers: Calls at the same time, 1 to 256.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
-        progress: Show a progress bar.
-        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or accounts that were sent more
-            than once are looked for the last time.
+        journal: As for `onboard`; the same one to resume.
         accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
             waiting, and the same call on another day sends them.
         existing: "skip", or "send" to send accounts that are listed already, or may be.
-        retry: States that are tried again though they are final: "refused", "unknown".
-        stop_after: Rows with the same refusal after which the run stops; None to go on.
-        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
         holder_is_payer: As for `onboard`; it matters only if the table has columns of payers, too.
         placeholders: As for `onboard`.
-        limit: Rows to try, at most: the first ones that no run has sent yet; None for all.
+        options: As for `onboard`.
 
     Returns:
         A `Report`, whose `frame` has one row for each row of the table.
@@ -176,19 +144,26 @@ def add_bank_details(  # noqa: PLR0913 - the options of a run, each by name
 
     Example:
         >>> rows = pd.DataFrame([{"client_user_id": "user-123"} | details])
-        >>> add_bank_details(client, rows, journal="accounts.journal", progress=False).frame["status"].tolist()
+        >>> add_bank_details(client, rows, journal="accounts.journal").frame["status"].tolist()
         ['approved']
     """
-    options = Options(workers, rate, reconcile_after, accounts, existing, retry, stop_after, limit)
+    chosen = Options.of(options, accounts, existing)
     table = Table(
         rows,
         ("bank_details",),
         holder_is_payer=holder_is_payer,
-        hold=hold,
+        hold=chosen.hold,
         placeholders=placeholders,
         takes_examples=_is_sandbox(client),
     )
-    return run_table(client, table, journal, options, progress=progress)
+    return run_table(client, table, _journal_of(rows) if journal is None else journal, chosen)
+
+
+def _journal_of(rows: Any) -> Path:
+    """Return the journal beside the file of a table. Raises InvalidInput for rows that are from no file."""
+    if (file := origin_of(rows).path) is None:
+        raise InvalidInput('journal: give a file, such as journal="run.journal", since these rows are from none.')
+    return file.with_name(f"{file.name}.journal")
 
 
 def _is_sandbox(client: Client) -> bool:
@@ -197,13 +172,12 @@ def _is_sandbox(client: Client) -> bool:
     return client.environment == "sandbox"
 
 
-def run_table(  # noqa: PLR0913 - two of them for tests
+def run_table(
     client: Client,
     table: Table,
     path: str | Path,
     options: Options,
     *,
-    progress: bool,
     limiter: RateLimiter | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Report:
@@ -230,7 +204,7 @@ def run_table(  # noqa: PLR0913 - two of them for tests
         tasks = Tasks(table, journal.secret)
         journal.begin_run()
         with RunDisplay(
-            table, shown=progress, where=client.environment, pace=client.pace, clock=journal.now
+            table, shown=options.progress, where=client.environment, pace=client.pace, clock=journal.now
         ) as display:
             table_run = TableRun(own, tasks, journal, options, limiter, display)
             try:

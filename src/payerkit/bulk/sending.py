@@ -17,7 +17,7 @@ from payerkit.bulk.matching import compare, is_dead
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
-from payerkit.client import Client
+from payerkit.client.client import Client
 from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call, payment_details_call
 from payerkit.errors import (
     InvalidInput,
@@ -339,8 +339,8 @@ class EqualRefusals:
         if times >= self._stop_after:
             self._stop.set(
                 f"{times} rows were refused with the same response: {reason} Correct the rows and call again: changed "
-                'rows are sent again, and unchanged ones with retry=["refused"] (--retry refused). To go on, '
-                "use stop_after=None (--stop-after none)."
+                'rows are sent again, and unchanged ones with RunOptions(retry=["refused"]) (--retry refused). To '
+                "go on, use RunOptions(stop_after=None) (--stop-after none)."
             )
 
 

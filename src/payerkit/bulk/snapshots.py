@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from payerkit.bulk.list_many import Records, request_each
-from payerkit.bulk.options import Options
+from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter
 from payerkit.bulk.sending import list_accounts
-from payerkit.client import Client
+from payerkit.client.client import Client
 from payerkit.endpoints import payer_status_call
 from payerkit.errors import PayerkitError
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
@@ -106,7 +106,7 @@ class Snapshot:
 def take_snapshots(
     client: Client,
     ids: Sequence[str],
-    options: Options,
+    options: RunOptions,
     limiter: RateLimiter,
     *,
     accounts: bool = True,

@@ -20,7 +20,7 @@ from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
-from payerkit.client import Client
+from payerkit.client.client import Client
 from payerkit.errors import PayerkitError
 from payerkit.wording import count_of, in_words
 

@@ -11,7 +11,7 @@ import numpy as np
 from payerkit.bulk.identity import account_identity
 from payerkit.bulk.journal import KEY_SIZE, Journal, digest
 from payerkit.bulk.table import Step, Table
-from payerkit.client import RequestBody
+from payerkit.client.call import RequestBody
 from payerkit.models import BankDetails, Payer
 
 _NO_KEY = bytes(KEY_SIZE)

@@ -13,14 +13,14 @@ from payerkit.bulk.list_many import request_lists
 from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
 from payerkit.bulk.matching import is_dead
 from payerkit.bulk.naming import shown_id
-from payerkit.bulk.options import Options
+from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks, knows_payer
-from payerkit.client import Client, RequestBody, check_client
+from payerkit.client.call import RequestBody
+from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 
-_WORKERS = 32
 _COLUMNS = ("state", "reason", "client_user_id", "row", "payment_details_id", "other_ids", "status")
 _COMPARE = "Compare them with list_payment_details()."
 _REASONS = {
@@ -78,8 +78,6 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
     if not Path(journal).is_file():
         raise InvalidInput(f"journal: there is no file {Path(journal).name}. Leave it out to compare without one.")
     with Journal(Path(journal), client.account_secret, previous_secret=client.previous_account_secret) as opened:
-        if opened.needs_upgrade:
-            raise InvalidInput("journal: payerkit 0.1.0 made it. Call onboard() with it first, which upgrades it.")
         opened.require_same("service", digest(opened.salt, client.service_name()), "service")
         table.prefer_ids(lambda client_user_id: knows_payer(opened, client_user_id))
         return _verify(client, table, opened)
@@ -89,7 +87,7 @@ def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFra
     tasks = Tasks(table, journal.secret if journal else b"")  # without a journal, the keys are compared here alone
     payers = {str(table.client_user_id(rows[0])): rows.tolist() for rows in table.rows_by_payer()}
     limiter, found = RateLimiter(client.pace, StopSignal()), list[dict[str, Any]]()
-    lists = request_lists(client, list(payers), Options(_WORKERS), limiter, progress=True, may_be_unknown=True)
+    lists = request_lists(client, list(payers), RunOptions(), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
         accounts = dict(_tasks(tasks, payers[client_user_id]))
         entries = journal.entries_of(tasks.payer_key(payers[client_user_id][0])) if journal else {}

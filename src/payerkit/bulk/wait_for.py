@@ -12,12 +12,12 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.list_many import distinct_ids
-from payerkit.bulk.options import Options
+from payerkit.bulk.options import RunOptions
 from payerkit.bulk.payer_statuses import earlier_times, snapshots_frame, with_earlier_times
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.snapshots import Snapshot, take_snapshots
 from payerkit.bulk.workers import INTERRUPTED
-from payerkit.client import Client, check_client
+from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
 from payerkit.retry import is_non_negative
 from payerkit.wording import count_of, in_words
@@ -139,7 +139,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         1 payer: 1 approved.
     """
     check_client(client)
-    options = Options(workers, rate)
+    options = RunOptions(workers=workers, rate=rate)
     if until not in get_args(Until):
         raise InvalidInput('until: expected "compliant" or "approved".')
     if not (is_non_negative(every) and every >= 1):
@@ -162,7 +162,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
 class _Wait:
     """Looks at payers again and again, each time only at those whom waiting can help."""
 
-    def __init__(self, client: Client, ids: list[str], until: Until, options: Options, limiter: RateLimiter) -> None:
+    def __init__(self, client: Client, ids: list[str], until: Until, options: RunOptions, limiter: RateLimiter) -> None:
         self.ids, self.until, self.stop = ids, until, limiter.stop
         self.seconds = 0.0
         self._client, self._options, self._limiter = client, options, limiter

@@ -53,7 +53,7 @@ def run(_: Namespace) -> int:
     return 0
 
 
-def _pay_account(client: payerkit.SandboxClient, client_user_id: str, payment_details_id: str | None) -> None:
+def _pay_account(client: payerkit.client.SandboxClient, client_user_id: str, payment_details_id: str | None) -> None:
     """Pay the stored account, and print how the money reaches the bank."""
     client.sandbox.complete_kyc(client_user_id)
     request = payerkit.create_request(client, PAYOUT)

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import pandas as pd
 
+from payerkit.bulk.options import RunOptions
 from payerkit.bulk.plan import Plan, plan_onboarding
 from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
@@ -23,7 +24,7 @@ from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
 from payerkit.tables.mapping import Mapping, propose_mapping
 from payerkit.tables.read import read_payers
 from payerkit.tables.spreadsheets import write_rows
-from payerkit.tables.template import template
+from payerkit.tables.templates import template
 from payerkit.wording import count_of, in_words
 
 _TRIED = 3
@@ -107,7 +108,10 @@ def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -
 def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
     plan = plan_onboarding(
-        rows, holder_is_payer=options.holder_is_payer, hold=options.hold, placeholders=options.placeholders
+        rows,
+        holder_is_payer=options.holder_is_payer,
+        placeholders=options.placeholders,
+        options=_run_options(options),
     )
     print(plan.describe().replace("normalise=True", "--normalise"), end="\n\n")
     is_written = _write_report(plan.save_report, target)
@@ -148,15 +152,11 @@ def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report
                 client,
                 rows,
                 journal=journal,
-                workers=options.workers,
                 accounts=options.accounts.replace("-", "_"),
                 holder_is_payer=options.holder_is_payer,
                 existing=options.existing,
-                retry=options.retry,
-                stop_after=options.stop_after,
-                hold=options.hold,
                 placeholders=options.placeholders,
-                limit=options.limit,
+                options=_run_options(options),
             )
         except InterruptedRun as error:
             return error.report, False
@@ -172,6 +172,12 @@ def _verify(rows: pd.DataFrame, options: Namespace, journal: Path, target: Path)
     print(f"{count_of(len(found), 'account')}: {states}." if states else "The file has no accounts.")
     is_written = _write_report(partial(write_rows, found.set_index("row")), target)
     return 1 if not is_written else 0 if set(found["state"]) <= {"stored"} else 3
+
+
+def _run_options(options: Namespace) -> RunOptions:
+    """Return the options that a run and its plan have in common."""
+    names = ("limit", "hold", "retry", "stop_after", "workers")
+    return RunOptions(**{name: getattr(options, name) for name in names})
 
 
 def _write_report(save: Callable[[Path], None], target: Path) -> bool:

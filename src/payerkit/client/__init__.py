@@ -3,9 +3,6 @@
 A call goes from `client.Client.send` through `transport` to `deadline_adapter`; nothing else touches the network.
 """
 
-from payerkit.client.call import Call, RequestBody
-from payerkit.client.cancellation import Cancellation
-from payerkit.client.client import Client, check_client
-from payerkit.client.transport import Timeout
+from payerkit._lazy import load_lazily
 
-__all__ = ["Call", "Cancellation", "Client", "RequestBody", "Timeout", "check_client"]
+__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

@@ -1,8 +1,5 @@
 """Forms for notebooks. Values stay in the kernel; the saved widget state holds none."""
 
-from payerkit.forms.bank_details import BankDetailsForm
-from payerkit.forms.payer import PayerForm
-from payerkit.forms.payment import PaymentForm
-from payerkit.forms.walkthrough import Walkthrough
+from payerkit._lazy import load_lazily
 
-__all__ = ["BankDetailsForm", "PayerForm", "PaymentForm", "Walkthrough"]
+__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

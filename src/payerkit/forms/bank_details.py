@@ -10,7 +10,8 @@ from payerkit import html
 from payerkit.checks.needs import asked_fields, fields_without_alternative, needs_text
 from payerkit.checks.one import check_bank_details
 from payerkit.checks.requirements import listed_rails
-from payerkit.client import Client, RequestBody
+from payerkit.client.call import RequestBody
+from payerkit.client.client import Client
 from payerkit.endpoints import payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited
 from payerkit.explanations import explain_word, status_chip

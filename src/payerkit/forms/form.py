@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from payerkit.client import Client, check_client
+from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms import lookups

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from payerkit import html
 from payerkit.checks.one import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
-from payerkit.client import RequestBody
+from payerkit.client.call import RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import NotFound
 from payerkit.explanations import Explanation, status_chip

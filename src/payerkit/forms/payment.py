@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, cast
 
 from payerkit import html
-from payerkit.client import Client
+from payerkit.client.client import Client
 from payerkit.endpoints import order_warnings, payment_call, payment_details_call
 from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings

@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from payerkit.client import Client
+from payerkit.client.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import forms_code
 from payerkit.forms.kept import display_widget

@@ -1,31 +1,5 @@
 """The objects in requests and responses: snake_case here, the service's names on the wire."""
 
-from payerkit.models.payment_requests import PaymentRequest, RequestStatus
-from payerkit.models.payouts import Payout
-from payerkit.models.requests import BankDetails, Payer, PaymentOrder, PayoutOrder
-from payerkit.models.responses import (
-    AgreementUpdate,
-    DeclaredFee,
-    PayerStatus,
-    Payment,
-    PaymentDetail,
-    PaymentMetadata,
-    Transaction,
-)
+from payerkit._lazy import load_lazily
 
-__all__ = [
-    "AgreementUpdate",
-    "BankDetails",
-    "DeclaredFee",
-    "Payer",
-    "PayerStatus",
-    "Payment",
-    "PaymentDetail",
-    "PaymentMetadata",
-    "PaymentOrder",
-    "PaymentRequest",
-    "Payout",
-    "PayoutOrder",
-    "RequestStatus",
-    "Transaction",
-]
+__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from payerkit.client import Call, Client
+from payerkit.client.call import Call
+from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
 from payerkit.wire import check_id, first, wire_name

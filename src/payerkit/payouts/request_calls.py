@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from payerkit.client import Call, Client, RequestBody
+from payerkit.client.call import Call, RequestBody
+from payerkit.client.client import Client
 from payerkit.endpoints import endpoint, payment_details_call
 from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
 from payerkit.explanations import explain_word

@@ -1,1 +1,5 @@
 """What a person who signs sees and hands over."""
+
+from payerkit._lazy import load_lazily
+
+__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

@@ -1,0 +1,24 @@
+# The public names, listed once: for type checkers and editors, and loaded lazily by `__init__.py`.
+# ruff: noqa: I001 - by subject, not by module
+from payerkit.models.requests import (
+    Payer as Payer,
+    BankDetails as BankDetails,
+    PaymentOrder as PaymentOrder,
+    PayoutOrder as PayoutOrder,
+)
+from payerkit.models.responses import (
+    PayerStatus as PayerStatus,
+    AgreementUpdate as AgreementUpdate,
+    PaymentDetail as PaymentDetail,
+    Payment as Payment,
+    PaymentMetadata as PaymentMetadata,
+    DeclaredFee as DeclaredFee,
+    Transaction as Transaction,
+)
+from payerkit.models.payouts import Payout as Payout
+from payerkit.models.payment_requests import (
+    PaymentRequest as PaymentRequest,
+    RequestStatus as RequestStatus,
+)
+
+__all__: list[str]  # noqa: PYI035 - made from these names

@@ -1,0 +1,5 @@
+"""An order before it is sent, and calldata by itself."""
+
+from payerkit._lazy import load_lazily
+
+__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

@@ -1,0 +1,5 @@
+"""What statuses mean, for many payers."""
+
+from payerkit._lazy import load_lazily
+
+__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)
