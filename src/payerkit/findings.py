@@ -161,7 +161,7 @@ class PaymentFindings(Findings):
     __slots__ = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> str:
         """Whether to sign: "ok", "look" or "stop"."""
         return "stop" if self.errors else "look" if self.warnings else "ok"
 

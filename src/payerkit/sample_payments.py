@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from payerkit import html
-from payerkit.findings import Verdict
 from payerkit.models import Payment, PaymentOrder
 from payerkit.review.check_payment import check_payment
 
@@ -177,7 +176,7 @@ class SamplePayments(Mapping[str, Payment]):
 
         return pd.DataFrame(self._rows(), columns=["name", "shows", "verdict"], dtype="string")
 
-    def _rows(self) -> list[tuple[str, str, Verdict]]:
+    def _rows(self) -> list[tuple[str, str, str]]:
         return [(name, _SAMPLES[name].shows, check_payment(payment).verdict) for name, payment in self.items()]
 
     def __repr__(self) -> str:

@@ -242,8 +242,23 @@ class Client:
         """The `account_secret` of the key that this one replaced, or None."""
         return None if self._previous_key is None else _account_secret(self._previous_key)
 
+    def __dir__(self) -> list[str]:
+        """Return what a user needs, as Tab shows it; the rest is for other parts of payerkit."""
+        return [
+            "api",
+            "base_url",
+            "close",
+            "environment",
+            "header",
+            "pace",
+            "retries",
+            "reveal_key",
+            "sandbox",
+            "timeout",
+        ]
+
     @property
-    def environment(self) -> Environment:
+    def environment(self) -> str:
         """Where the calls go, by the address: "sandbox" on this machine, "staging", or "live" for any other."""
         if self._is_local:
             return "sandbox"

@@ -74,6 +74,7 @@ class BankDetailsForm(Form):
     """
 
     name = "bank_details"
+    members = ("client_user_id", "holder_is_payer")
     model = BankDetails
     check = staticmethod(check_bank_details)
     title = "Bank details"

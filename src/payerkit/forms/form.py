@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -113,8 +113,14 @@ class Form(PageWidget):
     """A sentence that says what is unknown if no response came."""
     unknown_outcome_advice: ClassVar[str]
     """What to do then."""
+    members: ClassVar[Sequence[str]] = ()
+    """What this form has beside what all have, for users."""
     field_actions: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """The buttons beside fields, by the name of the field: the label and the action of each."""
+
+    def __dir__(self) -> list[str]:
+        """Return what a user needs, as Tab shows it: not what widgets have besides."""
+        return ["clear", "done", "error", "fill", "findings", "keep", "observe", "result", "submit", *self.members]
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)

@@ -55,6 +55,7 @@ class PayerForm(Form):
     """
 
     name = "payer"
+    members = ("client_user_id",)
     model = Payer
     check = staticmethod(check_payer)
     title = "Payer"

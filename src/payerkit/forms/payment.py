@@ -82,6 +82,7 @@ class PaymentForm(Form):
     """
 
     name = "payment"
+    members = ("check_again",)
     model = PaymentEntry
     title = "Payment"
     submit_label = "Initiate payment"

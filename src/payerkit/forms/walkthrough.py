@@ -49,6 +49,10 @@ class Walkthrough(PageWidget):
     spec = traitlets.Dict(read_only=True).tag(sync=True)
     step = traitlets.Enum(("payer", "bank_details", "payment"), "payer").tag(sync=True)
 
+    def __dir__(self) -> list[str]:
+        """Return what a user needs, as Tab shows it."""
+        return ["bank_details", "payer", "payment", "step"]
+
     def __init__(
         self,
         client: Client,

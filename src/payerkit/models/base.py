@@ -39,6 +39,11 @@ class AccountNumber(Secret[Text]):
         return mask_account(self.get_secret_value())
 
 
+_INNER = {"masked", "odd", "of", "origin", "present_fields", "private_values"}
+_INNER |= {"read", "read_fields", "rows", "unwrap", "whole"}
+"""What models offer to other parts of payerkit alone."""
+
+
 class ApiModel(BaseModel):
     """Base of all models: snake_case here, camelCase on the wire, frozen, no values in pydantic's errors.
 
@@ -52,6 +57,12 @@ class ApiModel(BaseModel):
         frozen=True,
         hide_input_in_errors=True,
     )
+
+    def __dir__(self) -> list[str]:
+        """Return what a user needs, as Tab shows it: fields, and what payerkit's classes add to them."""
+        own = {name for base in type(self).__mro__ if issubclass(base, ApiModel) for name in vars(base)}
+        names = own - _INNER | type(self).model_fields.keys()
+        return sorted(name for name in names if not name.startswith(("_", "model_")))
 
     def present_fields(self) -> Iterator[tuple[str, FieldInfo, Any]]:
         """Yield name, definition and value of every field that has a value."""

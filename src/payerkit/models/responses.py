@@ -559,7 +559,7 @@ class Payment(Response):
         return self._payout
 
     @property
-    def order_source(self) -> OrderSource | None:
+    def order_source(self) -> str | None:
         """Where the order comes from: "sent" with the payment, its "file", or "given" to `read_payment`."""
         return self._order_source
 

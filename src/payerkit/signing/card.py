@@ -9,10 +9,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from payerkit import html
-from payerkit.findings import PaymentFindings, Verdict
+from payerkit.findings import PaymentFindings
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.protocols import OrderSource
 from payerkit.signing.card_content import (
     CardContent,
     Compared,
@@ -60,15 +59,15 @@ class PaymentCard:
         cls,
         review: PaymentReview,
         *,
-        order_source: OrderSource | None = None,
-        sources: Mapping[str, OrderSource] | None = None,
+        order_source: str | None = None,
+        sources: Mapping[str, str] | None = None,
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `card_content`."""
         findings = review_findings(review)
         return cls(card_content(review, findings, order_source=order_source, sources=sources or {}), findings)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> str:
         """Whether to sign: "ok", "look" or "stop"."""
         return self.content.verdict
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import islice
 
-from payerkit.findings import Finding, PaymentFindings, Severity, Verdict
+from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
@@ -20,7 +20,6 @@ from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
-from payerkit.review.protocols import OrderSource
 from payerkit.review.transactions import DecodedTransaction, contract_name
 from payerkit.signing.calldata_digest import digest_of
 from payerkit.signing.device import device_lines
@@ -49,7 +48,7 @@ AFTER_STOP = (
 )
 """What to do instead of signing."""
 
-_SOURCES: Mapping[OrderSource, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
+_SOURCES: Mapping[str, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
 """Where an order comes from, in words."""
 
 _ACCOUNT = "bank account"
@@ -134,7 +133,7 @@ class CardContent:
     else there is to sign, which nobody should because of this card.
     """
 
-    verdict: Verdict
+    verdict: str
     headline: str
     sentence: str
     environment: str | None
@@ -156,8 +155,8 @@ def card_content(
     review: PaymentReview,
     findings: PaymentFindings,
     *,
-    order_source: OrderSource | None,
-    sources: Mapping[str, OrderSource],
+    order_source: str | None,
+    sources: Mapping[str, str],
 ) -> CardContent:
     """Return what a card says about a payment.
 
@@ -201,7 +200,7 @@ def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
     return (*points[:_MOST_POINTS], Point(points[-1].severity, "", words, ""))
 
 
-def _headline(verdict: Verdict, count: int, *, is_unchecked: bool) -> str:
+def _headline(verdict: str, count: int, *, is_unchecked: bool) -> str:
     """Return what to do. is_unchecked: there is nothing but what could not be checked."""
     if verdict == "ok":
         return "Everything that can be checked matches."
@@ -275,9 +274,7 @@ def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
     return f"Compared with {orders} ({', otherwise '.join(sources)})"
 
 
-def _compared(
-    review: PaymentReview, order_source: OrderSource | None, sources: Mapping[str, OrderSource]
-) -> Iterator[Compared]:
+def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[str, str]) -> Iterator[Compared]:
     source = _SOURCES[order_source or "given"]
     if len(review.orders) == 1:
         for name, value in _members(review, review.ordered[0]).items():
