@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,7 +15,6 @@ from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
-from payerkit.bulk.text_column import text_column
 from payerkit.wording import count_of
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
@@ -350,29 +348,3 @@ def test_rows_of_a_payer_may_stand_apart(report: Callable[..., Report]) -> None:
 
     assert [f"id-{row}" for row in range(6)] == found.frame["payment_details_id"].tolist()
     assert ["user-0", "user-1", "user-2"] * 2 == found.frame["client_user_id"].tolist()
-
-
-@pytest.mark.parametrize("order", [np.arange(40_000), np.random.default_rng(1).permutation(40_000)])
-@pytest.mark.parametrize(
-    "text",
-    [
-        str,
-        lambda _: "",  # in one chunk for all
-        lambda place: None if place % 3 else f"{place}\N{EURO SIGN}",
-        lambda place: "a" if place < 30_000 else "b",
-    ],
-)
-def test_a_column_is_built_in_chunks(order: Any, text: Callable[[int], str | None]) -> None:
-    """It has each text in its place, whatever the order in which the texts come."""
-    cells = [text(place) for place in range(len(order))]
-    column = text_column(lambda rows: [cells[row] for row in rows], order)
-
-    pd.testing.assert_extension_array_equal(pd.array(cells, dtype="string"), column)
-
-
-def test_equal_chunks_are_kept_once() -> None:
-    """A column of empty texts takes no memory for each of its rows."""
-    pytest.importorskip("pyarrow")
-    column: Any = text_column(lambda rows: [""] * len(rows), np.arange(2**14 * 3))
-
-    assert 1 == len({chunk.buffers()[1].address for chunk in column.__arrow_array__().chunks})

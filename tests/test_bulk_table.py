@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -234,15 +233,6 @@ def test_a_row_that_was_changed_is_not_read() -> None:
     with pytest.raises(PayerkitError, match="not those that the run began with") as caught:
         found.values("payer", 0)
     assert "call again with the same journal" in str(caught.value)
-
-
-def test_a_table_holds_no_second_copy_of_its_rows() -> None:
-    """What it keeps for each row is numbers, and the id."""
-    rows = pd.DataFrame([TYPED_PAYER | {ID: f"user-{place}"} for place in range(2000)])
-    found = Table(rows)
-    kept = [value for value in vars(found).values() if isinstance(value, np.ndarray)]
-
-    assert sum(array.nbytes for array in kept) + len(found._ids.content) + found._ids.bounds.nbytes < 60 * len(rows)
 
 
 @pytest.mark.parametrize("value", ["user-1", "", "\ud800", "Zo\u00eb", "\U0001f600"])

@@ -195,8 +195,8 @@ def test_an_empty_sheet_is_read(tmp_path: Path) -> None:
     assert {} == texts_of(read_sheet(tmp_path / "table.xlsx", "Sheet"))
 
 
-def test_rows_beyond_a_block_stay_in_order(tmp_path: Path) -> None:
-    """Rows are collected in blocks, of which the later may be wider."""
+def test_many_rows_stay_in_order(tmp_path: Path) -> None:
+    """Later ones may be wider."""
     write_xlsx(tmp_path / "table.xlsx", [*([str(row)] for row in range(4200)), ["last", "wider"]])
     cells = read_sheet(tmp_path / "table.xlsx", "Payers").cells
 

@@ -12,7 +12,6 @@ import pandas as pd
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags, fill_holder, read_holder, require_holder
 from payerkit.bulk.row_hashes import ID, RowHashes, hash_rows
-from payerkit.bulk.text_column import IdColumn
 from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.many import find_in_rows
 from payerkit.checks.placeholders import is_placeholder
@@ -52,7 +51,7 @@ class CheckedRows:
     """
 
     labels: pd.Index[Any]
-    ids: IdColumn
+    ids: Sequence[str]
     columns: Mapping[Step, Mapping[str, str]]
     filled: Mapping[Step, Flags]
     hashes: RowHashes
@@ -73,7 +72,7 @@ def check_rows(rows: Any, steps: Sequence[Step], *, holder_is_payer: bool, place
     found = FindingsByRow.join(
         [prepared.found, *checked, _check_rest(frame, filled, placeholders), _find_examples(frame)]
     )
-    ids = IdColumn.of("" if is_blank(value) else str(value) for value in frame[ID].tolist())
+    ids = ["" if is_blank(value) else str(value) for value in frame[ID].tolist()]
     return CheckedRows(rows.index, ids, columns, filled, hash_rows(frame, columns), found)
 
 

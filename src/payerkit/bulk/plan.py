@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from functools import partial
+from collections.abc import Collection
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
 from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
 from payerkit.bulk.reasons import Reason, Reasons
 from payerkit.bulk.table import Step, Table
-from payerkit.bulk.text_column import text_column
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.tables.source_table import changes_frame
@@ -169,9 +167,11 @@ class Plan:
 
     def _with_findings(self) -> pd.DataFrame:
         """Return the frame with the warnings and infos of each row as text."""
-        findings = text_column(self._notes().of, np.arange(len(self.frame)))
+        findings = self._notes().of(range(len(self.frame)))
         first = ["state", "reason", "findings"]
-        return self.frame.assign(findings=findings)[[*first, *self.frame.columns.drop(first[:2])]]
+        return self.frame.assign(findings=pd.array(findings, dtype="string"))[
+            [*first, *self.frame.columns.drop(first[:2])]
+        ]
 
     @without_internal_frames
     def save(self, path: str | Path, *, rows: Which = "problems") -> int:
@@ -292,31 +292,27 @@ def _rows_to_send(table: Table) -> Flags:
 
 
 def _plan_rows(table: Table) -> pd.DataFrame:
-    rows, errors = np.arange(len(table)), FindingTexts(table.found.of_severity("error"), table.naming)
-    held = np.asarray(table.held & ~table.blocked)
-    states = np.where(_rows_to_send(table), "to_send", np.where(held, "held", "not_sent"))
+    rows, held = range(len(table)), np.asarray(table.held & ~table.blocked)
+    errors = FindingTexts(table.found.of_severity("error"), table.naming).of(rows)
     columns = {
-        "state": text_column(lambda some: states[some].tolist(), rows),
-        "reason": text_column(lambda some: map(_reason, repeat(table), some, errors.of(some)), rows),
-        "client_user_id": text_column(lambda some: (shown_id(table.client_user_id(row)) for row in some), table.order),
-        "payer": text_column(_planner(table, "payer"), rows),
-        "bank_details": text_column(_planner(table, "bank_details"), rows),
+        "state": np.where(_rows_to_send(table), "to_send", np.where(held, "held", "not_sent")).tolist(),
+        "reason": list(map(_reason, repeat(table), rows, errors)),
+        "client_user_id": [shown_id(table.client_user_id(row)) for row in rows],
+        "payer": _planned(table, "payer"),
+        "bank_details": _planned(table, "bank_details"),
     }
-    return pd.DataFrame(columns, index=table.labels)
+    return pd.DataFrame(columns, index=table.labels, dtype="string")
 
 
-def _planner(table: Table, step: Step) -> Callable[[list[int]], Iterable[str]]:
-    """Return a function that says of some rows "send", "as row ..." if another row sends the same, or ""."""
+def _planned(table: Table, step: Step) -> list[str]:
+    """Return for each row "send", "as row ..." if another row sends the same, or ""."""
     is_sent = table.rows_to_send(step) & _rows_to_send(table)
     source_of = table.payer_row if step == "payer" else table.account_row
-
-    def planned(row: int) -> str:
-        if not is_sent[row]:
-            return ""
-        source = source_of(row)
-        return "send" if source == row else f"as row {shown_id(table.labels[source])}"
-
-    return partial(map, planned)
+    sources = [source_of(row) if is_sent[row] else -1 for row in range(len(table))]
+    return [
+        "" if source < 0 else "send" if source == row else f"as row {shown_id(table.labels[source])}"
+        for row, source in enumerate(sources)
+    ]
 
 
 def _reason(table: Table, row: int, errors: str) -> str:

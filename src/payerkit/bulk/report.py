@@ -25,7 +25,6 @@ from payerkit.bulk.reasons import Reasons
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
-from payerkit.bulk.text_column import TextColumn, chunks, text_column
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
@@ -401,22 +400,14 @@ def _html_bar(counts: Mapping[str, int]) -> str:
 def make_report(tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None = None) -> Report:
     """Return the report of a table, from its journal."""
     table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped, limit)
-    columns: dict[str, Any] = {name: TextColumn() for name in RowOutcome._fields}
-    columns |= {name: np.zeros(len(table), dtype) for name, dtype in _NOT_TEXT.items()}
-    for rows in chunks(table.order):
-        ids = [table.client_user_id(row) for row in rows]
-        row_ids.add(rows, ids)
-        found = zip(*outcomes.of(rows, ids), strict=True)
-        for name, cells in zip(RowOutcome._fields, found, strict=True):
-            if name in _NOT_TEXT:
-                columns[name][rows] = cells
-            else:
-                columns[name].add(cells)
-    for name in columns.keys() - _NOT_TEXT:  # one by one, since a column may take its memory twice here
-        columns[name] = columns[name].array(table.order)
+    order = table.order.tolist()  # in which cells are read fast
+    ids = [table.client_user_id(row) for row in order]
+    row_ids.add(order, ids)
+    frame = pd.DataFrame(outcomes.of(order, ids), index=order, columns=list(RowOutcome._fields)).sort_index()
     findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
     warnings_first = FindingsByRow.join([findings.of_severity("warning"), findings.of_severity("info")])
-    columns["findings"] = text_column(FindingTexts(warnings_first, table.naming).of, np.arange(len(table)))
+    frame["findings"] = FindingTexts(warnings_first, table.naming).of(range(len(table)))
+    frame = frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns}).set_axis(table.labels)
+    first = ["state", "reason"]
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays(), outcomes.without_links)
-    first = {name: columns.pop(name) for name in ("state", "reason")}
-    return Report(pd.DataFrame(first | columns, index=table.labels), findings, sums, row_ids, table.naming)
+    return Report(frame[[*first, *frame.columns.drop(first)]], findings, sums, row_ids, table.naming)

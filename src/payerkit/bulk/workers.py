@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -14,7 +13,6 @@ from payerkit.bulk.rate_limit import RunStopped, StopSignal
 T = TypeVar("T")
 
 _TICK = 0.1
-_SWITCH_INTERVAL = 0.1
 _END: Any = object()
 
 INTERRUPTED = "Interrupted by the user."
@@ -60,35 +58,20 @@ def run_workers(
     # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
     ends = [threading.Event() for _ in first]
     threads = [threading.Thread(target=worker, args=[ended], daemon=True) for ended in ends]
-    with longer_switch_interval():
-        try:
-            for thread in threads:
-                thread.start()
-            _wait(ends, on_tick)
-        except KeyboardInterrupt:
-            stop.set(INTERRUPTED)  # a worker that begins from now on ends at once
-            with suppress(KeyboardInterrupt):  # the second one: calls under way stand in the journal as sent
-                _wait(begun, on_tick)
-        except BaseException:
-            stop.set(_INTERNAL_ERROR)
-            _wait(begun, lambda: None)  # the workers use the client and the journal, which the caller closes next
-            raise
+    try:
+        for thread in threads:
+            thread.start()
+        _wait(ends, on_tick)
+    except KeyboardInterrupt:
+        stop.set(INTERRUPTED)  # a worker that begins from now on ends at once
+        with suppress(KeyboardInterrupt):  # the second one: calls under way stand in the journal as sent
+            _wait(begun, on_tick)
+    except BaseException:
+        stop.set(_INTERNAL_ERROR)
+        _wait(begun, lambda: None)  # the workers use the client and the journal, which the caller closes next
+        raise
     if errors:
         raise errors[0]
-
-
-@contextmanager
-def longer_switch_interval() -> Iterator[None]:
-    """Let threads hand over the interpreter where they wait for the network, not every 5 ms.
-
-    On several cores a hundred threads would otherwise spend as much time competing for the interpreter as working.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_INTERVAL)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:

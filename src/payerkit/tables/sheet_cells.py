@@ -1,4 +1,4 @@
-"""Cells of a workbook, collected row by row, which become columns of text block by block, to need little memory."""
+"""Cells of a workbook, collected row by row."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from payerkit.tables.sheet import CellNote, Sheet
-
-_BLOCK = 4096
-"""Rows that are Python objects at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,6 @@ class SheetCells:
 
     notes: list[CellNote] = field(default_factory=list)
     last_row: int = 0
-    _blocks: list[pd.DataFrame] = field(default_factory=list)
     _rows: list[list[str | None]] = field(default_factory=list)
     _numbers: list[int] = field(default_factory=list)
 
@@ -44,15 +40,12 @@ class SheetCells:
             self.notes.append(CellNote(number, -1, "hidden_row"))
         self._numbers.append(number)
         self._rows.append(texts)
-        if len(self._rows) >= _BLOCK:
-            self._close_block()
 
     def sheet(
         self, name: str, merged: Iterable[tuple[int, int, int, int]] = (), hidden_columns: Collection[int] = ()
     ) -> Sheet:
         """Return the sheet. merged: first and last row, first and last column."""
-        self._close_block()
-        cells = pd.concat(self._blocks) if self._blocks else _frame([], [])
+        cells = _frame(self._rows, self._numbers)
         return Sheet(
             cells=cells,
             notes=tuple(self.notes),
@@ -68,11 +61,6 @@ class SheetCells:
             if last > first
             for row in range(top, min(bottom, self.last_row) + 1)
         )
-
-    def _close_block(self) -> None:
-        if self._rows:
-            self._blocks.append(_frame(self._rows, self._numbers))
-            self._rows, self._numbers = [], []
 
 
 def _frame(rows: list[list[str | None]], numbers: list[int]) -> pd.DataFrame:
