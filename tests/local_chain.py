@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ from eth_utils import keccak, to_canonical_address
 from payerkit.onchain.currencies import currency_hash, find_currency, native_currency
 from payerkit.onchain.deployments import deployments
 from payerkit.onchain.effects import NATIVE
+
+sys.setrecursionlimit(1000)  # py-evm raises it on import, and deeply nested values of other tests would end the process
 
 PAYER, OWNER = f"0x{'a1' * 20}", f"0x{'a2' * 20}"
 ROUTER, LARGEST = f"0x{'a3' * 20}", 2**256 - 1
