@@ -1054,6 +1054,14 @@ def test_a_list_that_cannot_be_read_or_is_long_tells_nothing(service: ModelServi
     assert ("0", "unknown", "") == verified(service, rows[:1])[0]
 
 
+def test_a_long_list_of_the_table_shows_what_is_missing(service: ModelService, path: Path) -> None:
+    """All that it shows are rows of the table, so that none can be behind its end."""
+    rows = accounts_of_one(9)
+    run(service, rows[:8], path)
+
+    assert ["stored"] * 8 + ["missing"] == [state for _, state, _ in verified(service, rows)]
+
+
 def test_a_look_refuses_a_journal_that_is_not_there(service: ModelService, path: Path) -> None:
     """A name with a slip would compare without it, and nobody would know."""
     with pytest.raises(InvalidInput, match=r"there is no file run\.journal"):

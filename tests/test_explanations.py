@@ -117,7 +117,7 @@ def test_an_unknown_word_is_said_to_be_unknown() -> None:
     [
         (PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"}), ("payer", "service")),
         (PaymentDetail.read({"payment_detail": {"status": "failed"}}), ("account", "payee")),
-        (PaymentDetail.read({"payment_detail": {}}), ("account", "you")),  # the response has no status
+        (PaymentDetail.read({"payment_detail": {"id": "pd-1"}}), ("account", "you")),  # the response has no status
         ({"kycStatus": "pending", "agreementStatus": "signed"}, ("payer", "service")),  # the API's names
         (pd.Series({"kyc_status": "approved", "agreement_status": pd.NA, "compliant": pd.NA}), ("payer", "you")),
         (pd.DataFrame({"bank_name": ["Example"], "status": ["failed"]}).iloc[0], ("account", "payee")),

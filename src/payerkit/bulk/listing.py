@@ -43,11 +43,10 @@ class Listing:
         """The ids of all accounts that are known to be there."""
         return self.baseline.union(*(entry.account_ids for entry in self.entries.values()))
 
-    @property
-    def may_be_cut(self) -> bool:
-        """True if the service may have more accounts than it lists."""
+    def may_be_cut(self, found: Iterable[Matches] = ()) -> bool:
+        """Return True if the service may have more accounts than it lists. found: as for `may_leave_out_others`."""
         is_page = len(self.records) >= _PAGE and len(self.records) % 5 == 0
-        return is_page or self.may_leave_out_others()
+        return is_page or self.may_leave_out_others(found)
 
     def may_leave_out_others(self, found: Iterable[Matches] = ()) -> bool:
         """Return True if the list is so long that it may leave out accounts, and shows some that are not of the tasks.
@@ -62,7 +61,7 @@ class Listing:
     @property
     def is_whole(self) -> bool:
         """True if all accounts that are known to be there are listed: then what is missing may count as absent."""
-        return not self.may_be_cut and all(map(id_of, self.records)) and self.known.issubset(self.ids)
+        return not self.may_be_cut() and all(map(id_of, self.records)) and self.known.issubset(self.ids)
 
     def was_sent(self, key: bytes) -> bool:
         """Return True if a task was sent before, and the outcome was unknown."""

@@ -114,9 +114,9 @@ def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, A
     """Yield what a payer's list says of each account of the table, and the accounts that no row explains."""
     tasks = list({task.key: task for task in rows.values()}.values())
     matches = match_tasks(tasks, {task.key: listing.unexplained(task.key) for task in tasks})
-    explained: list[Record] = []
+    explained, is_cut = list[Record](), listing.may_be_cut(matches)
     for task, found in zip(tasks, matches, strict=True):
-        said, records = _judge(listing, found, listing.entries.get(task.key))
+        said, records = _judge(listing, found, listing.entries.get(task.key), is_cut=is_cut)
         yield from (_describe(said, records) | {"row": row} for row, each in rows.items() if each.key == task.key)
         explained += records
     of_journal = {each for entry in listing.entries.values() for each in entry.account_ids}
@@ -125,7 +125,7 @@ def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, A
             yield _describe("of_journal" if id_of(record) in of_journal else "nobodys", [record])
 
 
-def _judge(listing: Listing, found: Matches, entry: Entry | None) -> tuple[str, list[Record]]:
+def _judge(listing: Listing, found: Matches, entry: Entry | None, *, is_cut: bool) -> tuple[str, list[Record]]:
     """Return what a list says of an account, and the records that are it, or may be. entry: of the journal."""
     ids = entry.account_ids if entry else []
     own = [record for record in listing.records if id_of(record) in ids]
@@ -140,7 +140,7 @@ def _judge(listing: Listing, found: Matches, entry: Entry | None) -> tuple[str, 
         return "perhaps_duplicate" if alive else "perhaps_there", [*stored, *perhaps]
     if stored:
         return "stored" if alive else "failed", alive or stored
-    return "cut" if listing.may_be_cut else "lost" if ids else "missing", []
+    return "cut" if is_cut else "lost" if ids else "missing", []
 
 
 def _describe(said: str, records: list[Record]) -> dict[str, Any]:

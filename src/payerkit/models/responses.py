@@ -128,10 +128,11 @@ class Created(Response):
     def read_fields(cls, content: Any) -> dict[str, Any]:
         """Return the fields in parsed JSON as received. Raises ValueError if it has none that the API documents.
 
-        A status alone does not count: any message may have one.
+        A status at the top does not count: any message may have one.
         """
         fields = super().read_fields(content)
-        names = {each for name, field in cls.model_fields.items() for each in (name, field.alias or name)} - {"status"}
+        names = {each for name, field in cls.model_fields.items() for each in (name, field.alias or name)}
+        names -= {"status"} if fields is content else set()
         if all(fields.get(name) in (None, "") for name in names):
             raise ValueError("it has no id, and no other field that the API documents")
         return fields
