@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payerkit.client.call import Call, RequestBody
-from payerkit.client.error_body import read_error_body
+from payerkit.client.outcome import read_error_body
 from payerkit.errors import InvalidInput
 from payerkit.models import Payer
 from payerkit.wire import check_id, parse_json

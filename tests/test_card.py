@@ -35,9 +35,9 @@ from payerkit.errors import InvalidInput
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment
 from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.signing.calldata_digest import calldata_digest
 from payerkit.signing.card import PaymentCard
 from payerkit.signing.card_content import Point, _points
+from payerkit.signing.device import calldata_digest
 from published import ANSWERS
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia

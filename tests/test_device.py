@@ -22,8 +22,7 @@ from example_payments import (
     payment,
 )
 from payerkit.review.transactions import DecodedTransaction, decode_payment
-from payerkit.signing.calldata_digest import calldata_digest, digest_of
-from payerkit.signing.device import device_lines
+from payerkit.signing.device import calldata_digest, device_lines, digest_of
 
 
 def decoded(*transaction: Any) -> DecodedTransaction:

@@ -13,7 +13,7 @@ from form_browser import Browser
 from payerkit import explain
 from payerkit.errors import InvalidInput
 from payerkit.explanations import account_group, explain_payer, is_compliant
-from payerkit.forms.advice import in_form
+from payerkit.forms.failures import in_form
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.reference import statuses
 from payerkit.service import accounts, payers

@@ -14,7 +14,7 @@ import payerkit
 from far_end import Behaviour, FarEnd, Received, close, reply
 from form_browser import Browser
 from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
-from payerkit.client.cancellation import Cancellation
+from payerkit.client.call import Cancellation
 from payerkit.client.client import Client
 from payerkit.errors import InvalidInput, NotSent, RateLimited, Refused, UnknownOutcome, WrongKey
 from payerkit.forms.account_search import AccountSearch

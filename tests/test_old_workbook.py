@@ -12,8 +12,7 @@ from messy_workbooks import write_ods, write_xls
 from payerkit.errors import InvalidInput
 from payerkit.tables.file_kinds import kind_of_file
 from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
-from payerkit.tables.sheet import Sheet
-from payerkit.tables.sheet_cells import SheetInfo
+from payerkit.tables.sheet import Sheet, SheetInfo
 from test_workbook import texts_of
 
 Read = tuple[str | None, str | None]

@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 from eth_utils import is_checksum_address
 
-from payerkit.onchain.currencies import currency_aliases, find_currency, request_decimals, token_list
+from payerkit.onchain.currencies import (
+    currency_aliases,
+    find_currency,
+    real_money_note,
+    request_decimals,
+    token_list,
+)
 from payerkit.onchain.deployments import current_versions, deployments, find_deployment
 from payerkit.onchain.lookalikes import shape
 from payerkit.onchain.networks import network_in_id, networks
-from payerkit.onchain.real_money import real_money_note
 
 
 def test_list_is_complete() -> None:

@@ -10,9 +10,7 @@ import pytest
 
 import payerkit
 from clocks import HandClock
-from payerkit.bulk.progress import Progress
-from payerkit.bulk.row_states import RowStates
-from payerkit.bulk.run_display import RunDisplay, TimeLeft
+from payerkit.bulk.progress import Progress, RowStates, RunDisplay, TimeLeft
 from payerkit.bulk.table import Step, Table
 from payerkit.onboarding import RunOptions
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns

@@ -17,7 +17,7 @@ from example_payments import APPROVAL, DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE,
 from far_end import Behaviour, FarEnd, raw, reply
 from payerkit import PaymentPolicy, check_payment, check_payments
 from payerkit._tsv import rows
-from payerkit.checks.least_amounts import least_amount
+from payerkit.checks.requirements import least_amount
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, ServiceError
 from payerkit.findings import Finding, PaymentFindings

@@ -12,8 +12,7 @@ from openpyxl.workbook import Workbook
 
 from messy_workbooks import add_shared_texts, replace_in_part, write_cell, write_xlsx
 from payerkit.errors import InvalidInput
-from payerkit.tables.sheet import CellNote, Sheet
-from payerkit.tables.sheet_cells import SheetInfo
+from payerkit.tables.sheet import CellNote, Sheet, SheetInfo
 from payerkit.tables.workbook import list_sheets, read_sheet
 
 Notes = list[tuple[int, int, str]]

@@ -24,7 +24,7 @@ from payerkit.models import (
     PaymentDetail,
     PaymentOrder,
 )
-from payerkit.onchain.real_money import real_money_note
+from payerkit.onchain.currencies import real_money_note
 from payerkit.review.payees import payee_note
 from payerkit.wire import check_id, first
 

@@ -14,8 +14,7 @@ from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import shown_id
 from payerkit.html import visible
-from payerkit.widgets.page_widget import PageCode
-from payerkit.widgets.replying_widget import ReplyingWidget
+from payerkit.widgets.page_widget import PageCode, ReplyingWidget
 from payerkit.wording import count_of, in_words
 
 _PAGE = 50

@@ -11,9 +11,9 @@ from typing import Any
 from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
+from payerkit.bulk.progress import RunDisplay
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
-from payerkit.bulk.run_display import RunDisplay
 from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer

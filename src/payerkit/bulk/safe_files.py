@@ -17,8 +17,7 @@ from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid
-from payerkit.signing.builder_file import builder_file, write_builder_file
-from payerkit.signing.safe_calls import SafeCall, chain_id_of
+from payerkit.signing.safe_calls import SafeCall, builder_file, chain_id_of, write_builder_file
 from payerkit.signing.safe_payment import calls_of
 from payerkit.wording import count_of
 

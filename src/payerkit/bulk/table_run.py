@@ -13,9 +13,9 @@ from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.limit import Limit, choose_rows
 from payerkit.bulk.listing import Listing
 from payerkit.bulk.options import Options
+from payerkit.bulk.progress import RunDisplay
 from payerkit.bulk.rate_limit import RateLimiter
 from payerkit.bulk.reconcile import Reconciler, is_due
-from payerkit.bulk.run_display import RunDisplay
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Task, Tasks

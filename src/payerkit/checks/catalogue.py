@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from payerkit.checks.inputs import match_names, unknown_names
-from payerkit.checks.order_findings import all_order_findings
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, Schema, check_field
-from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
+from payerkit.checks.table_findings import TABLE_FINDING_CODES, all_order_findings, table_finding
 from payerkit.findings import Finding
 from payerkit.wire import MAX_ID, wire_name
 

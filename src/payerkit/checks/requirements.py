@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, lru_cache, partial
 from itertools import starmap
 
@@ -14,6 +15,19 @@ from payerkit.checks.places import fiat_currencies
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import RAILS
 from payerkit.checks.texts import compact, upper_code
+
+
+def least_amount(currency: str | None, rails: str | None) -> Decimal | None:
+    """Return the least amount that reaches an account, in its currency; None if none is known."""
+    known = _table()
+    code = (currency or "").upper()
+    return known.get((code, (rails or "").lower()), known.get((code, "")))
+
+
+@cache
+def _table() -> Mapping[tuple[str, str], Decimal]:
+    return {(row["currency"], row["rails"]): Decimal(row["least"]) for row in rows(__package__, "least_amounts")}
+
 
 _FORMAT = re.compile("([0-9]+)(?:-([0-9]+))? (digits|letters or digits)").fullmatch
 _CHARACTERS = {"digits": "[0-9]", "letters or digits": "[0-9A-Za-z]"}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar,
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Call
-from payerkit.client.cancellation import Cancellation
+from payerkit.client.call import ApiVersion, Call, Cancellation
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.outcome import Outcome
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate

@@ -29,8 +29,7 @@ from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms import lookups
-from payerkit.forms.answers import form_answers
-from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_sections
+from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_answers, form_sections
 from payerkit.forms.entries import Entries, FormModel
 from payerkit.forms.failures import attention_banner, failure_banner, review_banner
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from payerkit.client.call import Call
-from payerkit.client.cancellation import Cancellation
+from payerkit.client.call import Call, Cancellation
 from payerkit.client.client import Client
 
 T = TypeVar("T")

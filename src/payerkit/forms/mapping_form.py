@@ -18,8 +18,7 @@ from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.mapping import propose_mapping
 from payerkit.tables.read import read_payers
 from payerkit.tables.sheet import column_letters
-from payerkit.widgets.page_widget import PageCode
-from payerkit.widgets.replying_widget import ReplyingWidget
+from payerkit.widgets.page_widget import PageCode, ReplyingWidget
 from payerkit.wording import count_of, listed
 
 _TITLE = "Columns of the file"

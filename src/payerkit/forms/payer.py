@@ -14,8 +14,8 @@ from payerkit.client.call import RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import NotFound
 from payerkit.explanations import Explanation, status_chip
-from payerkit.forms.advice import in_form
 from payerkit.forms.drawn_fields import count_warnings
+from payerkit.forms.failures import in_form
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job

@@ -19,7 +19,7 @@ from payerkit.checks.schema import (
 )
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
-from payerkit.forms.advice import in_form
+from payerkit.forms.failures import in_form
 from payerkit.models import PaymentOrder, Payout, PayoutOrder
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.amounts import format_number

@@ -7,7 +7,14 @@ from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
-from payerkit.onchain.hashes import keccak
+
+
+def keccak(data: bytes) -> bytes:
+    """Return the keccak-256 of bytes, which is not the SHA3-256 of the standard library."""
+    from eth_hash.auto import keccak as digest  # noqa: PLC0415 - loaded when first needed
+
+    return bytes(digest(data))
+
 
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}").fullmatch
 

@@ -15,7 +15,7 @@ from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_
 from payerkit.explanations import explain_word
 from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.onchain.amounts import format_number
-from payerkit.onchain.real_money import real_money_note
+from payerkit.onchain.currencies import real_money_note
 from payerkit.review.review_payout import least_above
 from payerkit.wire import check_id
 

@@ -12,16 +12,15 @@ from typing import Any, Self
 from payerkit.checks.codes import meant_codes
 from payerkit.checks.inputs import by_field_name
 from payerkit.checks.one import as_mapping, check_record, in_order
-from payerkit.checks.order_findings import ignorable_order_codes, order_finding
 from payerkit.checks.schema import PAYMENT_ORDER
+from payerkit.checks.table_findings import ignorable_order_codes, order_finding
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, Findings
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import positive_number
-from payerkit.onchain.currencies import Currency, is_currency_id
+from payerkit.onchain.currencies import Currency, is_currency_id, real_money_note
 from payerkit.onchain.deployments import is_payable
 from payerkit.onchain.networks import Network, network_in_id, networks
-from payerkit.onchain.real_money import real_money_note
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.review.payees import burned_at, known_contract_at
 from payerkit.review.review_amounts import peg_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from payerkit.checks.least_amounts import least_amount
+from payerkit.checks.requirements import least_amount
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
 from payerkit.onchain.amounts import format_number, positive_number

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.addresses import keccak, with_checksum
 from payerkit.onchain.amounts import format_number, to_units
 from payerkit.onchain.currencies import Currency, native_currency
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.transactions import DecodedTransaction, resolve_currency
-from payerkit.signing.calldata_digest import digest_of
+
+_NOT_BYTES = {"missing", "not_hex", "elided", "odd", "too_long"}
+"""Codes of calldata that is not a sequence of bytes, so that it has no digest."""
+
+
+def calldata_digest(data: bytes) -> str:
+    """Return the keccak-256 of the length of calldata, as a 32-byte number, and the calldata (ERC-8213).
+
+    It covers neither the contract, nor the value, nor the chain: compare these, too.
+    """
+    return f"0x{keccak(len(data).to_bytes(32) + data).hex()}"
+
+
+def digest_of(transaction: DecodedTransaction) -> str | None:
+    """Return the calldata digest of a transaction; None if its calldata is missing or cannot be read."""
+    return None if transaction.call.code in _NOT_BYTES else calldata_digest(transaction.call.data)
+
 
 _UNLIMITED = 2**255
 """Devices call an allowance unlimited from here on (ERC-7730, descriptor of ERC-20 tokens: threshold 0x80...0)."""

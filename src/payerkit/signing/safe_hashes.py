@@ -8,9 +8,8 @@ from functools import cache
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
-from payerkit.onchain.addresses import is_same
-from payerkit.onchain.hashes import keccak
-from payerkit.signing.calldata_digest import calldata_digest
+from payerkit.onchain.addresses import is_same, keccak
+from payerkit.signing.device import calldata_digest
 from payerkit.signing.safe_calls import SafeCall, chain_id_of
 
 _MULTI_SEND = bytes.fromhex("8d80ff0a")

@@ -15,8 +15,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid, PaymentLike
-from payerkit.signing.builder_file import builder_file, write_builder_file
-from payerkit.signing.safe_calls import SafeCall, chain_id_of, safe_calls
+from payerkit.signing.safe_calls import SafeCall, builder_file, chain_id_of, safe_calls, write_builder_file
 from payerkit.signing.safe_hashes import SafeHashes, hash_calls
 
 if TYPE_CHECKING:

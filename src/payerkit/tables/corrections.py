@@ -20,8 +20,7 @@ from payerkit.tables.columns import field_of
 from payerkit.tables.corrections_workbook import write_corrections_workbook
 from payerkit.tables.file_findings import file_finding
 from payerkit.tables.header_mapping import name_columns
-from payerkit.tables.own_file import escaped, own_file
-from payerkit.tables.row_tokens import DamageMark, FileToken, RowToken, text_digest
+from payerkit.tables.own_file import DamageMark, FileToken, RowToken, escaped, own_file, text_digest
 from payerkit.tables.source_table import Origin, findings_in, origin_of
 from payerkit.tables.spreadsheets import new_file_for_owner, require_new_file
 

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from payerkit.errors import InvalidInput
 from payerkit.tables.cell_texts import Text, date_text, number_text
 from payerkit.tables.file_kinds import encrypted, kind_of_file, unreadable
-from payerkit.tables.sheet import CellNote, Sheet
-from payerkit.tables.sheet_cells import SheetCells, SheetInfo
+from payerkit.tables.sheet import CellNote, Sheet, SheetCells, SheetInfo
 
 _Read = TypeVar("_Read")
 

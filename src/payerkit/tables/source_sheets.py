@@ -13,8 +13,7 @@ from payerkit.tables.header import find_header
 from payerkit.tables.header_names import is_known_header
 from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
 from payerkit.tables.own_file import own_header
-from payerkit.tables.sheet import Sheet
-from payerkit.tables.sheet_cells import SheetInfo
+from payerkit.tables.sheet import Sheet, SheetInfo
 from payerkit.tables.workbook import list_sheets, read_sheet
 
 ReadSheet = Callable[[Path, str], Sheet]

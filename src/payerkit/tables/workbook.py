@@ -21,11 +21,9 @@ from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile, ZipFile
 
 from payerkit.errors import InvalidInput
-from payerkit.tables.cell_texts import Text, date_text, number_text
+from payerkit.tables.cell_texts import Text, date_text, number_text, shown_by
 from payerkit.tables.file_kinds import SAVE_AS, kind_of_file, unreadable
-from payerkit.tables.number_formats import shown_by
-from payerkit.tables.sheet import CellNote, NoteKind, Sheet
-from payerkit.tables.sheet_cells import SheetCells, SheetInfo
+from payerkit.tables.sheet import CellNote, NoteKind, Sheet, SheetCells, SheetInfo
 
 _Read = TypeVar("_Read")
 
