@@ -139,9 +139,6 @@ class Findings(tuple[Finding, ...]):
         return ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n) or "No findings"
 
 
-Verdict = Literal["ok", "look", "stop"]
-
-
 class PaymentFindings(Findings):
     """The findings about a payment's transactions, with a verdict. The `step` of each is its transaction's index.
 

@@ -1,12 +1,10 @@
-"""Contract ABI types, parsed from signatures, and a strict decoder for canonically encoded arguments."""
+"""Contract ABI types, parsed from signatures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 WORD = 32
 _TOKENS = re.compile(r"[(),]|\[\]| |[A-Za-z0-9_]+")
@@ -70,76 +68,6 @@ def _parse(left: list[str]) -> tuple[AbiType, list[str]]:
     if left and left[0].isidentifier():
         found, left = replace(found, name=left[0]), left[1:]
     return found, left
-
-
-class NotCanonicalError(ValueError):
-    """The data is not the canonical encoding of any value of the type."""
-
-
-def decode_canonical(arguments: AbiType, data: bytes) -> dict[str, Any]:
-    """Return the arguments by name if their encoding is exactly this data. Raises NotCanonicalError.
-
-    Each offset must point to the end of what was read so far, so every byte is read once and belongs to one value.
-    """
-    values, end = _decode(arguments, data, 0)
-    if end != len(data):
-        raise NotCanonicalError
-    return dict(values)
-
-
-def _decode(kind: AbiType, data: bytes, start: int) -> tuple[Any, int]:
-    """Return the value at a position, and the position after it."""
-    if kind.kind == "tuple":
-        values, end = _decode_parts(kind.parts, data, start, start + kind.head_size)
-        return {part.name: value for part, value in zip(kind.parts, values, strict=True)}, end
-    first = start + WORD
-    if first > len(data):
-        raise NotCanonicalError
-    word = data[start:first]
-    if kind.kind == "array":
-        length, (item,) = int.from_bytes(word), kind.parts
-        end = first + length * item.head_words * WORD
-        if end > len(data):
-            raise NotCanonicalError
-        return _decode_parts((item,) * length, data, first, end)
-    if kind.kind == "bytes":
-        last = first + int.from_bytes(word)
-        end = last + (first - last) % WORD
-        if end > len(data) or any(data[last:end]):
-            raise NotCanonicalError
-        return data[first:last], end
-    return _decode_word(kind.kind, word), first
-
-
-def _decode_parts(parts: Sequence[AbiType], data: bytes, start: int, end: int) -> tuple[list[Any], int]:
-    """Return the values whose head is between two positions, and the position after their tail."""
-    values, head = [], start
-    for part in parts:
-        if part.is_dynamic:
-            if int.from_bytes(data[head : head + WORD]) != end - start:
-                raise NotCanonicalError
-            value, end = _decode(part, data, end)
-            head += WORD
-        else:
-            value, head = _decode(part, data, head)
-        values.append(value)
-    return values, end
-
-
-def _decode_word(kind: str, word: bytes) -> Any:
-    value: Any
-    if kind == "address":
-        is_clean, value = not any(word[:12]), f"0x{word[12:].hex()}"
-    elif kind.startswith("bytes"):
-        size = int(kind[5:])
-        is_clean, value = not any(word[size:]), word[:size]
-    else:
-        number = int.from_bytes(word)
-        is_clean = not number >> (1 if kind == "bool" else int(kind[4:]))
-        value = bool(number) if kind == "bool" else number
-    if not is_clean:
-        raise NotCanonicalError
-    return value
 
 
 class OverlappingDataError(ValueError):

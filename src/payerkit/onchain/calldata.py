@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from payerkit.onchain.abi import AbiType, NotCanonicalError, OverlappingDataError, check_overlap, decode_canonical
+from payerkit.onchain.abi import AbiType, OverlappingDataError, check_overlap
 from payerkit.onchain.functions import Function, functions
 
 MAX_BYTES = 131_072
@@ -55,12 +54,8 @@ class DecodedCall:
         return None if self.arguments is None else self.code == ""
 
 
-def read_call(data: object, *, quick: bool = False) -> DecodedCall:
-    """Return the decoded calldata of a transaction; never raises.
-
-    quick: decode without eth-abi where the calldata is canonical, ten times as fast, for columns of calldata. What a
-    verdict stands on is decoded by eth-abi, encoded again and compared.
-    """
+def read_call(data: object) -> DecodedCall:
+    """Return the decoded calldata of a transaction; never raises."""
     if not isinstance(data, str):
         return DecodedCall(b"", "missing" if data is None else "not_hex")
     if len(data) > 2 * MAX_BYTES + 2:
@@ -70,16 +65,13 @@ def read_call(data: object, *, quick: bool = False) -> DecodedCall:
         return DecodedCall(b"", "elided" if re.search(r"\.\.|…", data) else "not_hex")
     if len(digits) % 2:
         return DecodedCall(bytes.fromhex(digits[:-1]), "odd")
-    return _read_bytes(bytes.fromhex(digits), quick=quick)
+    return _read_bytes(bytes.fromhex(digits))
 
 
-def _read_bytes(data: bytes, *, quick: bool) -> DecodedCall:
+def _read_bytes(data: bytes) -> DecodedCall:
     function = functions().get(data[:4])
     if function is None:
         return DecodedCall(data, _code_without_function(data))
-    if quick:
-        with suppress(NotCanonicalError):
-            return DecodedCall(data, "", function, decode_canonical(function.arguments, data[4:]))
     return _decode(function, data)
 
 

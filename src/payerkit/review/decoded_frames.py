@@ -214,7 +214,7 @@ def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
     """
     if not isinstance(calls, pd.Series):
         raise InvalidInput(f"Give a Series of calldata; got {kind_of(calls)}.")
-    decoded = [read_call(data, quick=True) for data in calls.tolist()]
+    decoded = [read_call(data) for data in calls.tolist()]
     found = [(position, row) for position, call in enumerate(decoded) for row in _calldata_rows(call)]
     frame = pd.DataFrame([row for _, row in found], columns=list(CALLDATA_COLUMNS), dtype="object")
     return frame.astype(CALLDATA_COLUMNS).set_axis(calls.index.take([position for position, _ in found]))
