@@ -29,11 +29,12 @@ def add_options(parser: ArgumentParser) -> None:
             parser.add_argument(flag, action="store_true", default=None, help=words)
             continue
         words += f" (default: {field.default})" if field.default not in {None, ""} else ""
-        extra = field.json_schema_extra
-        metavar = extra.get("metavar") if isinstance(extra, dict) else None
         choices = None if name != "clock" else get_args(field.annotation)
         parser.add_argument(
-            flag, metavar=None if choices else str(metavar or name.upper()), choices=choices, help=words
+            flag,
+            metavar=None if choices else "SECONDS" if name.endswith("_after") else name.rpartition("_")[2].upper(),
+            choices=choices,
+            help=words,
         )
     parser.add_argument(
         "--reset",

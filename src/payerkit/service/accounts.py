@@ -11,19 +11,9 @@ from pydantic import Field
 from sqlalchemy import bindparam, func, select
 from typing_extensions import TypedDict
 
+from payerkit.service import fields
 from payerkit.service.clock import format_time
-from payerkit.service.errors import WRITE, Problem, describe_refusals
-from payerkit.service.fields import (
-    AnyText,
-    Beneficiary,
-    ClientUserId,
-    CountryCode,
-    Date,
-    Id,
-    NonEmptyText,
-    PathId,
-    Uuid,
-)
+from payerkit.service.errors import Problem
 from payerkit.service.payers import find_payer, is_approved
 from payerkit.service.tables import AccountRow, PayerRow
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
@@ -44,46 +34,51 @@ Rails = Literal["local", "swift", "wire"]
 AccountType = Literal["checking", "savings"]
 
 
-class PaymentDetailRequest(TypedDict):
+class _DetailFields(TypedDict):
+    """The fields of bank details that are sent and listed."""
+
+    bankName: fields.NonEmptyText
+    accountName: fields.NonEmptyText
+    beneficiaryType: fields.Beneficiary
+    currency: CurrencyCode
+    addressLine1: fields.NonEmptyText
+    city: fields.NonEmptyText
+    country: fields.CountryCode
+    dateOfBirth: fields.Date
+    postalCode: fields.NonEmptyText
+    accountNumber: NotRequired[fields.AnyText]
+    routingNumber: NotRequired[fields.AnyText]
+    addressLine2: NotRequired[fields.AnyText]
+    state: NotRequired[fields.AnyText]
+    sortCode: NotRequired[fields.AnyText]
+    iban: NotRequired[fields.AnyText]
+    swiftBic: NotRequired[fields.AnyText]
+    documentType: NotRequired[fields.AnyText]
+    accountType: NotRequired[AccountType]
+    ribNumber: NotRequired[fields.AnyText]
+    bsbNumber: NotRequired[fields.AnyText]
+    ncc: NotRequired[fields.AnyText]
+    branchCode: NotRequired[fields.AnyText]
+    bankCode: NotRequired[fields.AnyText]
+    ifsc: NotRequired[fields.AnyText]
+
+
+class PaymentDetailRequest(_DetailFields):
     """Bank details of a payer."""
 
-    bankName: NonEmptyText
-    accountName: NonEmptyText
-    beneficiaryType: Beneficiary
-    currency: CurrencyCode
-    addressLine1: NonEmptyText
-    city: NonEmptyText
-    country: CountryCode
-    dateOfBirth: Date
-    postalCode: NonEmptyText
-    accountNumber: NotRequired[AnyText]
-    routingNumber: NotRequired[AnyText]
-    addressLine2: NotRequired[AnyText]
-    state: NotRequired[AnyText]
     rails: NotRequired[Rails]
-    sortCode: NotRequired[AnyText]
-    iban: NotRequired[AnyText]
-    swiftBic: NotRequired[AnyText]
-    documentNumber: NotRequired[AnyText]
-    documentType: NotRequired[AnyText]
-    accountType: NotRequired[AccountType]
-    ribNumber: NotRequired[AnyText]
-    bsbNumber: NotRequired[AnyText]
-    ncc: NotRequired[AnyText]
-    branchCode: NotRequired[AnyText]
-    bankCode: NotRequired[AnyText]
-    ifsc: NotRequired[AnyText]
+    documentNumber: NotRequired[fields.AnyText]
 
 
 class PaymentDetailSummary(TypedDict):
     """The main fields of stored bank details."""
 
-    id: Uuid
+    id: fields.Uuid
     clientUserId: str
     bankName: str
     accountName: str
     currency: str
-    beneficiaryType: Beneficiary
+    beneficiaryType: fields.Beneficiary
     status: DetailState
     rails: Rails
 
@@ -94,37 +89,13 @@ class PaymentDetailResponse(TypedDict):
     payment_detail: PaymentDetailSummary
 
 
-class ListedPaymentDetail(TypedDict):
+class ListedPaymentDetail(_DetailFields):
     """Stored bank details: every field that was sent, except document numbers."""
 
-    id: Uuid
-    userId: Uuid
+    id: fields.Uuid
+    userId: fields.Uuid
     status: DetailState
     rails: Rails
-    bankName: str
-    accountName: str
-    beneficiaryType: Beneficiary
-    currency: str
-    addressLine1: str
-    city: str
-    country: str
-    dateOfBirth: str
-    postalCode: str
-    accountNumber: NotRequired[str]
-    routingNumber: NotRequired[str]
-    addressLine2: NotRequired[str]
-    state: NotRequired[str]
-    sortCode: NotRequired[str]
-    iban: NotRequired[str]
-    swiftBic: NotRequired[str]
-    documentType: NotRequired[str]
-    accountType: NotRequired[AccountType]
-    ribNumber: NotRequired[str]
-    bsbNumber: NotRequired[str]
-    ncc: NotRequired[str]
-    branchCode: NotRequired[str]
-    bankCode: NotRequired[str]
-    ifsc: NotRequired[str]
 
 
 class PaymentDetailsResponse(TypedDict):
@@ -143,16 +114,12 @@ router = of_api()
 controls = of_sandbox()
 
 
-@router.in_both_versions(
-    "POST",
-    "/payer/{clientUserId}/payment-details",
-    operation_id="create_payment_detail",
-    summary="Add bank details",
-    status_code=201,
-    responses=describe_refusals(403, 404) | WRITE,
-)
+_PATH = "/payer/{clientUserId}/payment-details"
+
+
+@router.call(f"POST {_PATH}", "create_payment_detail", "Add bank details", 403, 404, status_code=201, both=True)
 def post_payment_detail(
-    client_user_id: ClientUserId, body: PaymentDetailRequest, session: WorldSession
+    client_user_id: fields.ClientUserId, body: PaymentDetailRequest, session: WorldSession
 ) -> PaymentDetailResponse:
     """Store bank details of a registered payer."""
     account = add_account(session, client_user_id, body)
@@ -162,18 +129,12 @@ def post_payment_detail(
     return {"payment_detail": summary}
 
 
-@router.in_both_versions(
-    "GET",
-    "/payer/{clientUserId}/payment-details",
-    operation_id="list_payment_details",
-    summary="List bank details",
-    responses=describe_refusals(404),
-)
+@router.call(f"GET {_PATH}", "list_payment_details", "List bank details", 404, both=True)
 def get_payment_details(
-    client_user_id: ClientUserId,
+    client_user_id: fields.ClientUserId,
     session: WorldSession,
     payment_details_id: Annotated[
-        Id | None,
+        fields.Id | None,
         Query(alias="paymentDetailsId", description="Return only the bank details with this id."),
     ] = None,
 ) -> PaymentDetailsResponse:
@@ -184,14 +145,9 @@ def get_payment_details(
     return {"paymentDetails": listed}
 
 
-@controls.put(
-    "/payment-details/{detailId}",
-    operation_id="sandbox_decide_detail",
-    summary="Set the state of bank details",
-    responses=describe_refusals(404) | WRITE,
-)
+@controls.call("PUT /sandbox/payment-details/{detailId}", "sandbox_decide_detail", "Set the state of bank details", 404)
 def put_detail_state(
-    detail_id: Annotated[PathId, Path(alias="detailId")], body: DetailStateRequest, session: WorldSession
+    detail_id: Annotated[fields.PathId, Path(alias="detailId")], body: DetailStateRequest, session: WorldSession
 ) -> DetailStateRequest:
     """Set the state, as if the bank had decided so."""
     there = (AccountRow.account_id == detail_id) & (AccountRow.world_id == session.world.id)
@@ -225,7 +181,7 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     session.record("payment_detail", client_user_id, body, account_id)
     if status != outcome:
         session.flush()  # which gives the row its id
-        session.change_later("account", account.id, outcome, session.now + session.settings.account_delay)
+        session.change_later("account", account.id, outcome, session.now + session.settings.accounts_after)
     return account
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import LATEST, ClockKind, format_time
-from payerkit.service.errors import WRITE, Problem
+from payerkit.service.errors import Problem
 from payerkit.service.fields import AnyText
 from payerkit.service.payers import EmptyRequest
 from payerkit.service.tables import EntryRow, EventRow, WorldRow
@@ -87,13 +87,13 @@ After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Return only what h
 controls = of_sandbox()
 
 
-@controls.get("/clock", operation_id="sandbox_get_clock", summary="Read the clock")
+@controls.call("GET /sandbox/clock", "sandbox_get_clock", "Read the clock")
 def get_clock(session: WorldSession) -> ClockResponse:
     """Return the time by which the service decides."""
     return {"clock": session.settings.clock, "now": format_time(session.now)}
 
 
-@controls.post("/clock/advance", operation_id="sandbox_advance_clock", summary="Advance the clock", responses=WRITE)
+@controls.call("POST /sandbox/clock/advance", "sandbox_advance_clock", "Advance the clock")
 def advance_clock(body: ClockRequest, session: WorldSession) -> ClockResponse:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
     if session.now + body["seconds"] > LATEST:
@@ -105,14 +105,14 @@ def advance_clock(body: ClockRequest, session: WorldSession) -> ClockResponse:
     return {"clock": session.settings.clock, "now": format_time(session.now)}
 
 
-@controls.put("/faults", operation_id="sandbox_set_faults", summary="Set the fault plan", responses=WRITE)
+@controls.call("PUT /sandbox/faults", "sandbox_set_faults", "Set the fault plan")
 async def put_faults(body: FaultsRequest, world: WorldDep) -> FaultsRequest:
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
     world.faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
     return body
 
 
-@controls.post("/events", operation_id="sandbox_fire_events", summary="Fire the events that are due", responses=WRITE)
+@controls.call("POST /sandbox/events", "sandbox_fire_events", "Fire the events that are due")
 def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) -> EventsResponse:
     """Fire what is due by the clock, and return the events, at most 1,000 per call."""
     there = (EventRow.world_id == session.world.id) & (EventRow.number > after)
@@ -132,7 +132,7 @@ def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) ->
     return {"events": events}
 
 
-@controls.get("/events/secret", operation_id="sandbox_get_events_secret", summary="Read the secret of the events")
+@controls.call("GET /sandbox/events/secret", "sandbox_get_events_secret", "Read the secret of the events")
 def get_events_secret(session: WorldSession) -> EventsSecretResponse:
     """Return the secret that signs the events of the world."""
     return {"secret": _events_secret(session)}
@@ -143,7 +143,7 @@ def _events_secret(session: WorldSession) -> str:
     return session.lookup_key("secret", "of events")
 
 
-@controls.get("/ledger", operation_id="sandbox_get_ledger", summary="Read what was stored")
+@controls.call("GET /sandbox/ledger", "sandbox_get_ledger", "Read what was stored")
 def get_ledger(session: WorldSession, after: After = 0) -> LedgerResponse:
     """Return the writes that were stored, at most 10,000 per call."""
     there = (EntryRow.world_id == session.world.id) & (EntryRow.number > after)

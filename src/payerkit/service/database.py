@@ -13,21 +13,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    Engine,
-    create_engine,
-    delete,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -59,11 +45,12 @@ class Database:
     no stuck write holds up a read.
     """
 
-    def __init__(self, engine: Engine, seal: Seal) -> None:
+    def __init__(self, engine: sa.Engine, seal: Seal) -> None:
         self.engine = engine
         self.seal = seal
         self.is_sqlite = engine.dialect.name == "sqlite"
-        self._own: Connection | None = None
+        self._own: sa.Connection | None = None
+        self._waiting = 0  # writes in threads, which no later one overtakes
         self._readers, self._writers = ThreadPoolExecutor(8), ThreadPoolExecutor(1 if self.is_sqlite else 16)
 
     def close(self) -> None:
@@ -79,7 +66,7 @@ class Database:
 
         Raises Problem (503) if those before it take too long.
         """
-        if self.is_sqlite:
+        if self.is_sqlite and not (write and self._waiting):
             try:
                 return work(False)
             except OperationalError as error:
@@ -92,10 +79,14 @@ class Database:
                 raise _unavailable()
             return work(True)
 
-        return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
+        self._waiting += write
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
+        finally:
+            self._waiting -= write
 
     @contextmanager
-    def transaction(self, *, write: bool, wait: bool = True) -> Iterator[Connection]:
+    def transaction(self, *, write: bool, wait: bool = True) -> Iterator[sa.Connection]:
         """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown.
 
         wait: False for a transaction in the event loop, which may not wait for a lock.
@@ -122,7 +113,7 @@ class Database:
                 message = "The database failed while storing this: see what is stored before you call again"
                 raise Problem(500, message) from error
 
-    def _open_own(self) -> Connection:
+    def _open_own(self) -> sa.Connection:
         """Open the connection of the event loop: to take one from the pool each time takes as long as to read a row."""
         self._own = self.engine.connect()
         driver: Any = self._own.connection.driver_connection
@@ -132,33 +123,33 @@ class Database:
     def sandbox_row(self, clock: str) -> SandboxRow:
         """Return the row of the database as a whole, with the kind of clock of the first service on it."""
         with self.transaction(write=True) as connection:
-            connection.execute(update(SandboxRow).where(SandboxRow.clock.is_(None)).values(clock=clock))
-            return Session(connection).scalars(select(SandboxRow)).one()
+            connection.execute(sa.update(SandboxRow).where(SandboxRow.clock.is_(None)).values(clock=clock))
+            return Session(connection).scalars(sa.select(SandboxRow)).one()
 
     def find_or_add_world(self, name: str) -> int:
         """Return the id of a world; add the world if it is new."""
         with self.transaction(write=True) as connection:
             if not self.is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
-            found = connection.scalar(select(WorldRow.id).where(WorldRow.name == name))
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+            found = connection.scalar(sa.select(WorldRow.id).where(WorldRow.name == name))
             if found is None:
-                found = connection.scalar(insert(WorldRow).values(name=name).returning(WorldRow.id))
+                found = connection.scalar(sa.insert(WorldRow).values(name=name).returning(WorldRow.id))
             return int(found or 0)
 
     def count_rows(self) -> dict[str, int]:
         """Return the number of rows of each table."""
         with self.transaction(write=False) as connection:
             tables = Base.metadata.tables.values()
-            return {each.name: connection.scalar(select(func.count()).select_from(each)) or 0 for each in tables}
+            return {each.name: connection.scalar(sa.select(sa.func.count()).select_from(each)) or 0 for each in tables}
 
     def delete_everything(self) -> None:
         """Delete the data of all worlds and the kind of clock, and change the identity; keys and worlds stay."""
         with self.transaction(write=True) as connection:
             for table in reversed(Base.metadata.sorted_tables):
                 if table.name not in {SandboxRow.__tablename__, WorldRow.__tablename__}:
-                    connection.execute(delete(table))
-            connection.execute(update(WorldRow).values(advanced=0.0))
-            connection.execute(update(SandboxRow).values(identity=_new_identity(), clock=None))
+                    connection.execute(sa.delete(table))
+            connection.execute(sa.update(WorldRow).values(advanced=0.0))
+            connection.execute(sa.update(SandboxRow).values(identity=_new_identity(), clock=None))
 
 
 def open_database(db: str | Path, seal: Seal) -> Database:
@@ -251,7 +242,7 @@ def _unavailable() -> Problem:
     return Problem(503, message, headers={"Retry-After": "1"})
 
 
-def _create_engine(url: URL, seal: Seal) -> Engine:
+def _create_engine(url: sa.URL, seal: Seal) -> sa.Engine:
     """Return an engine with a limit on each wait: for a connection, for a lock, for a statement."""
     options: dict[str, Any] = {"pool_size": 10, "max_overflow": 20, "pool_timeout": LOCK_SECONDS}
     if url.get_backend_name() == "postgresql":
@@ -263,10 +254,10 @@ def _create_engine(url: URL, seal: Seal) -> Engine:
         defaults |= {"tcp_user_timeout": int(_STATEMENT_SECONDS * 1000), "keepalives_idle": 10}
         options["connect_args"] = {name: value for name, value in defaults.items() if name not in url.query}
         options["pool_pre_ping"] = True  # a connection that broke while it was idle is replaced
-    engine = create_engine(url, hide_parameters=True, **options)
+    engine = sa.create_engine(url, hide_parameters=True, **options)
     engine.dialect.seal = seal  # type: ignore[attr-defined]  # where the type Encrypted finds it
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
+        sa.event.listen(engine, "connect", _prepare_sqlite)
     return engine
 
 
@@ -289,25 +280,25 @@ def _prepare_tables(database: Database) -> None:
         _use_write_ahead_log(database.engine)
     with database.transaction(write=True) as connection:
         if not database.is_sqlite:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
         if not _is_prepared(connection):
             Base.metadata.create_all(connection, checkfirst=False)
             row = {"version": VERSION, "api_key": new_api_key(), "identity": _new_identity()}
-            connection.execute(insert(SandboxRow), row)
+            connection.execute(sa.insert(SandboxRow), row)
 
 
-def _is_prepared(connection: Connection) -> bool:
+def _is_prepared(connection: sa.Connection) -> bool:
     """Return True if the tables are there, and False in a new database. Raises SetupError for any others."""
-    names = set(inspect(connection).get_table_names())
+    names = set(sa.inspect(connection).get_table_names())
     if not names & set(Base.metadata.tables):
         return False
-    version = connection.scalar(text("SELECT version FROM sandbox")) if SandboxRow.__tablename__ in names else None
+    version = connection.scalar(sa.text("SELECT version FROM sandbox")) if SandboxRow.__tablename__ in names else None
     if version == VERSION:
-        return connection.scalar(select(SandboxRow.api_key)) is not None  # which fails with another encryption key
+        return connection.scalar(sa.select(SandboxRow.api_key)) is not None  # which fails with another encryption key
     raise SetupError("db: the database is of another version of payerkit; use that version, or another database.")
 
 
-def _use_write_ahead_log(engine: Engine) -> None:
+def _use_write_ahead_log(engine: sa.Engine) -> None:
     """Let readers of a SQLite file not wait for its writer; repeat this while other services that start do the same."""
     last = time.monotonic() + LOCK_SECONDS
     while True:
@@ -328,13 +319,13 @@ def _new_identity() -> str:
     return str(uuid.uuid4())
 
 
-def _parse_url(db: str | Path) -> URL:
+def _parse_url(db: str | Path) -> sa.URL:
     if not isinstance(db, str | Path):
         raise SetupError("db: expected a path or an SQLAlchemy URL.")
     if isinstance(db, Path) or "://" not in db:
-        return URL.create("sqlite", database=str(db))
+        return sa.URL.create("sqlite", database=str(db))
     try:
-        url = make_url(db)
+        url = sa.make_url(db)
         url.get_dialect()
     except (ArgumentError, NoSuchModuleError, ValueError):  # the last for a port that is not a number
         raise SetupError("db: expected a path or an SQLAlchemy URL, such as postgresql+psycopg://host/name.") from None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Literal, NotRequired, ParamSpec, Self, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, ParamSpec, Self, TypeVar
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from typing_extensions import TypedDict
 
@@ -18,48 +19,19 @@ NO_JSON = "Content-Type must be application/json"
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FieldCode = Literal[
+# fmt: off
+FIELD_CODES = (
     # of pydantic, which checks the form of a body
-    "bool_type",
-    "dict_type",
-    "finite_number",
-    "float_type",
-    "greater_than",
-    "greater_than_equal",
-    "int_parsing",
-    "int_parsing_size",
-    "less_than_equal",
-    "list_type",
-    "literal_error",
-    "missing",
-    "string_pattern_mismatch",
-    "string_too_long",
-    "string_too_short",
-    "string_type",
-    "string_unicode",
-    "too_long",
-    "too_short",
-    # of the sandbox, which checks what it means
-    "account_not_approved",
-    "address_checksum",
-    "address_format",
-    "address_zero",
-    "amount_digits",
-    "amount_format",
-    "amount_range",
-    "below_currency_limit",
-    "clock_range",
-    "currency_kind",
-    "currency_network",
-    "currency_payout",
-    "currency_unknown",
-    "no_rate",
-    "plan",
-    "rate",
-    "time",
-    "transactions",
-]
-"""What is wrong with a field."""
+    "bool_type", "dict_type", "finite_number", "float_type", "greater_than", "greater_than_equal", "int_parsing",
+    "int_parsing_size", "less_than_equal", "list_type", "literal_error", "missing", "string_pattern_mismatch",
+    "string_too_long", "string_too_short", "string_type", "string_unicode", "too_long", "too_short",
+    # of the rules
+    "account_not_approved", "address_checksum", "address_format", "address_zero", "amount_digits", "amount_format",
+    "amount_range", "below_currency_limit", "clock_range", "currency_kind", "currency_network", "currency_payout",
+    "currency_unknown", "no_rate", "plan", "rate", "time", "transactions",
+)
+# fmt: on
+"""What may be wrong with a field."""
 
 
 class FieldError(TypedDict):
@@ -67,7 +39,7 @@ class FieldError(TypedDict):
 
     field: str
     message: str
-    code: FieldCode
+    code: Annotated[str, Field(json_schema_extra={"enum": list(FIELD_CODES)})]
 
 
 class ErrorResponse(TypedDict):

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, native_currency, token_list
 from payerkit.onchain.deployments import Deployment, find_deployment
-from payerkit.service.errors import WRITE, FieldErrors, Problem
+from payerkit.service.errors import FieldErrors, Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
 from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
 from payerkit.service.tables import BillRow
@@ -95,7 +95,7 @@ class PaymentResponse(TypedDict):
 router = of_api()
 
 
-@router.post("/v1/pay", operation_id="initiate_payment", summary="Initiate a payment", status_code=201, responses=WRITE)
+@router.call("POST /v1/pay", "initiate_payment", "Initiate a payment", status_code=201)
 def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
     """Return the transactions to sign."""
     order: Any = body

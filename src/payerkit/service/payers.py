@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
-from payerkit.service.errors import WRITE, Problem, describe_refusals
+from payerkit.service.errors import Problem
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText, Url, Uuid
 from payerkit.service.tables import PayerRow
@@ -154,15 +154,8 @@ class EmptyRequest(TypedDict):
 router = of_api()
 controls = of_sandbox()
 
-_CONTROL = describe_refusals(404) | WRITE
 
-
-@router.post(
-    "/v2/payer",
-    operation_id="create_payer",
-    summary="Register a payer, or read a registered one's status",
-    responses=describe_refusals(409) | WRITE,
-)
+@router.call("POST /v2/payer", "create_payer", "Register a payer, or read a registered one's status", 409)
 def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> PayerResponse:
     """Store compliance data; return the links to the pages that the payer completes, and the statuses.
 
@@ -181,12 +174,7 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
     }
 
 
-@router.get(
-    "/v2/payer/{clientUserId}",
-    operation_id="get_payer_status",
-    summary="Read a payer's status",
-    responses=describe_refusals(404),
-)
+@router.call("GET /v2/payer/{clientUserId}", "get_payer_status", "Read a payer's status", 404)
 def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
     payer = find_payer(session, client_user_id)
@@ -199,13 +187,7 @@ def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatu
     return status  # type: ignore[no-any-return]  # built field by field
 
 
-@router.in_both_versions(
-    "PATCH",
-    "/payer/{clientUserId}",
-    operation_id="update_agreement",
-    summary="Record the agreement",
-    responses=describe_refusals(404) | WRITE,
-)
+@router.call("PATCH /payer/{clientUserId}", "update_agreement", "Record the agreement", 404, both=True)
 def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: WorldSession) -> AgreementResponse:
     """Set the agreement to completed, or back to not started."""
     payer = find_payer(session, client_user_id)
@@ -214,24 +196,14 @@ def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: W
     return {"success": True}
 
 
-@controls.put(
-    "/kyc/{clientUserId}",
-    operation_id="sandbox_set_kyc",
-    summary="Set the state of an identity check",
-    responses=_CONTROL,
-)
+@controls.call("PUT /sandbox/kyc/{clientUserId}", "sandbox_set_kyc", "Set the state of an identity check", 404)
 def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldSession) -> KycStateRequest:
     """Set the state, as if the check had ended so."""
     set_payer(session, find_payer(session, client_user_id), kyc=body["status"])
     return body
 
 
-@controls.post(
-    "/kyc/{clientUserId}/submit",
-    operation_id="sandbox_submit_kyc",
-    summary="Submit an identity check",
-    responses=_CONTROL | describe_refusals(409),
-)
+@controls.call("POST /sandbox/kyc/{clientUserId}/submit", "sandbox_submit_kyc", "Submit an identity check", 404, 409)
 def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: WorldSession) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     payer = find_payer(session, client_user_id)
@@ -240,12 +212,7 @@ def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: 
     return {"status": "pending"}
 
 
-@controls.put(
-    "/agreement/{clientUserId}",
-    operation_id="sandbox_set_agreement",
-    summary="Set the state of an agreement",
-    responses=_CONTROL,
-)
+@controls.call("PUT /sandbox/agreement/{clientUserId}", "sandbox_set_agreement", "Set the state of an agreement", 404)
 def put_agreement(
     client_user_id: ClientUserId, body: AgreementStateRequest, session: WorldSession
 ) -> AgreementStateRequest:
@@ -327,7 +294,7 @@ def submit_kyc(session: WorldSession, payer: PayerRow) -> bool:
     is_open = payer.kyc in _KYC_OPEN
     if is_open:
         set_payer(session, payer, kyc="pending")
-        session.change_later("kyc", payer.id, "approved", session.now + session.settings.kyc_delay)
+        session.change_later("kyc", payer.id, "approved", session.now + session.settings.kyc_after)
     return is_open
 
 

@@ -16,32 +16,11 @@ from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, native_currency
+from payerkit.service import fields, payouts
 from payerkit.service.clock import format_time
-from payerkit.service.errors import WRITE, Problem, describe_refusals
-from payerkit.service.fields import (
-    Address,
-    AnyText,
-    Hex,
-    Id,
-    PaymentReference,
-    RequestId,
-    RequestPathId,
-    Time,
-    TransactionHash,
-    Uuid,
-)
+from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, format_units, in_usd, whole_units
 from payerkit.service.pay import APPROVE, PAY_NATIVE, Order, check_order, decode_call, find_bill
-from payerkit.service.payouts import (
-    CustomerOfRequest,
-    check_wallet,
-    find_payable_account,
-    listed_id,
-    order_of,
-    payments_of,
-    payout_outcome,
-    payout_steps,
-)
 from payerkit.service.tables import BillRow, PaymentRow
 from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates, save_holding
 from payerkit.service.world import WorldSession, of_api, of_sandbox
@@ -61,30 +40,30 @@ class PaidFee(TypedDict):
     amount: str
     amountInUSD: str
     currency: str
-    receiverAddress: Address
+    receiverAddress: fields.Address
     network: str
 
 
 class PaidRequest(TypedDict):
     """The request of a payment."""
 
-    requestId: RequestId
-    paymentReference: PaymentReference
+    requestId: fields.RequestId
+    paymentReference: fields.PaymentReference
     hasBeenPaid: bool
-    customerInfo: CustomerOfRequest | None
+    customerInfo: payouts.CustomerOfRequest | None
     reference: str | None
 
 
 class PaidPayment(TypedDict):
     """A payment that was seen on the blockchain."""
 
-    id: Uuid
+    id: fields.Uuid
     amount: str
     sourceNetwork: str
     destinationNetwork: str
-    sourceTxHash: TransactionHash
-    destinationTxHash: TransactionHash | None
-    timestamp: Time
+    sourceTxHash: fields.TransactionHash
+    destinationTxHash: fields.TransactionHash | None
+    timestamp: fields.Time
     type: Literal["direct"]
     currency: str
     paymentCurrency: str
@@ -111,44 +90,44 @@ class PaidPayments(TypedDict):
 class RequestState(TypedDict):
     """What is known of a request."""
 
-    requestId: RequestId
-    paymentReference: PaymentReference
+    requestId: fields.RequestId
+    paymentReference: fields.PaymentReference
     reference: str | None
     hasBeenPaid: bool
     status: Literal["pending", "partially_paid", "paid"]
     isListening: bool
     isCryptoToFiatAvailable: bool
-    txHash: TransactionHash | None
+    txHash: fields.TransactionHash | None
     requestAmount: str
     paidAmount: str
     amountInUsd: str
     conversionRate: str | None
     payments: list[PaidPayment]
     fees: list[PaidFee]
-    customerInfo: CustomerOfRequest | None
+    customerInfo: payouts.CustomerOfRequest | None
 
 
 class SignedTransaction(TypedDict):
     """A transaction as a wallet sends it; the value in wei."""
 
-    to: Address
-    data: Hex
-    value: Annotated[AnyText, Field(json_schema_extra={"pattern": "^[0-9]{1,78}$"}, examples=["0"])]
+    to: fields.Address
+    data: fields.Hex
+    value: Annotated[fields.AnyText, Field(json_schema_extra={"pattern": "^[0-9]{1,78}$"}, examples=["0"])]
 
 
 class ExecutionRequest(TypedDict):
     """The transactions of a payment, and the account that it pays out to, if it does."""
 
     transactions: Annotated[list[SignedTransaction], Field(min_length=1, max_length=10)]
-    wallet: NotRequired[Address]
-    clientUserId: NotRequired[Id]
-    paymentDetailsId: NotRequired[Id]
+    wallet: NotRequired[fields.Address]
+    clientUserId: NotRequired[fields.Id]
+    paymentDetailsId: NotRequired[fields.Id]
 
 
 class ExecutionResponse(TypedDict):
     """The transaction that paid."""
 
-    transactionHash: TransactionHash
+    transactionHash: fields.TransactionHash
 
 
 PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
@@ -157,19 +136,14 @@ router = of_api()
 controls = of_sandbox()
 
 
-@router.get(
-    "/v2/request/{requestId}",
-    operation_id="get_request",
-    summary="Read a request",
-    responses=describe_refusals(404),
-)
-def get_request(request_id: RequestPathId, session: WorldSession) -> RequestState:
+@router.call("GET /v2/request/{requestId}", "get_request", "Read a request", 404)
+def get_request(request_id: fields.RequestPathId, session: WorldSession) -> RequestState:
     """Return whether the request is paid, and its payments."""
     bill = find_bill(session, BillRow.request_id == request_id)
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
-    rates, found = read_rates(session), payments_of(session, bill)
-    order, is_paid = order_of(bill.body), _is_paid(found)
+    rates, found = read_rates(session), payouts.payments_of(session, bill)
+    order, is_paid = payouts.order_of(bill.body), _is_paid(found)
     payments = [_listed(each, rates, has_been_paid=is_paid) for each in found]
     amount, invoice = order["amount"], currency_of(order["invoiceCurrency"])
     state: Any = {
@@ -192,19 +166,19 @@ def get_request(request_id: RequestPathId, session: WorldSession) -> RequestStat
     return state  # type: ignore[no-any-return]  # built field by field
 
 
-@router.get("/v2/payments", operation_id="list_payments", summary="List payments")
+@router.call("GET /v2/payments", "list_payments", "List payments")
 def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     session: WorldSession,
-    tx_hash: Annotated[Id | None, Query(alias="txHash")] = None,
-    wallet: Annotated[Id | None, Query(alias="walletAddress")] = None,
-    payment_reference: Annotated[Id | None, Query(alias="paymentReference")] = None,
-    request_id: Annotated[Id | None, Query(alias="requestId")] = None,
-    reference: Annotated[Id | None, Query()] = None,
+    tx_hash: Annotated[fields.Id | None, Query(alias="txHash")] = None,
+    wallet: Annotated[fields.Id | None, Query(alias="walletAddress")] = None,
+    payment_reference: Annotated[fields.Id | None, Query(alias="paymentReference")] = None,
+    request_id: Annotated[fields.Id | None, Query(alias="requestId")] = None,
+    reference: Annotated[fields.Id | None, Query()] = None,
     payment_type: Annotated[PaymentType | None, Query(alias="type")] = None,
-    invoice_currency: Annotated[Id | None, Query(alias="invoiceCurrency")] = None,
-    payment_currency: Annotated[Id | None, Query(alias="paymentCurrency")] = None,
-    from_date: Annotated[Id | None, Query(alias="fromDate", examples=["2026-01-01T00:00:00Z"])] = None,
-    to_date: Annotated[Id | None, Query(alias="toDate", examples=["2026-01-02T00:00:00Z"])] = None,
+    invoice_currency: Annotated[fields.Id | None, Query(alias="invoiceCurrency")] = None,
+    payment_currency: Annotated[fields.Id | None, Query(alias="paymentCurrency")] = None,
+    from_date: Annotated[fields.Id | None, Query(alias="fromDate", examples=["2026-01-01T00:00:00Z"])] = None,
+    to_date: Annotated[fields.Id | None, Query(alias="toDate", examples=["2026-01-02T00:00:00Z"])] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> PaidPayments:
@@ -216,7 +190,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
         (BillRow.request_id, request_id),
         (BillRow.key, reference and session.lookup_key(f"reference {reference}")),
         (func.lower(PaymentRow.invoice_currency), invoice_currency and invoice_currency.lower()),
-        (PaymentRow.payment_currency, payment_currency and listed_id(payment_currency)),
+        (PaymentRow.payment_currency, payment_currency and payouts.listed_id(payment_currency)),
     ]
     wanted = [column == value for column, value in same if value is not None]
     if not wanted and payment_type is None:
@@ -231,12 +205,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     return page  # type: ignore[no-any-return]  # built field by field
 
 
-@controls.post(
-    "/transactions",
-    operation_id="sandbox_execute",
-    summary="Sign and send transactions",
-    responses=describe_refusals(403, 404, 409) | WRITE,
-)
+@controls.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)
 def post_transactions(body: ExecutionRequest, session: WorldSession) -> ExecutionResponse:
     """Make the transactions of a payment with the demo wallet: all of them, or none."""
     return {"transactionHash": execute(session, body)}
@@ -260,7 +229,7 @@ def _list_payments(
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     found = session.scalars(query.order_by(PaymentRow.id).limit(limit).offset(offset)).all()
     rates = read_rates(session)
-    is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
+    is_paid = {each.bill_id: _is_paid(payouts.payments_of(session, each.bill)) for each in found}
     return {
         "payments": [_listed(each, rates, has_been_paid=is_paid[each.bill_id]) for each in found],
         "pagination": {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(found) < total},
@@ -359,21 +328,21 @@ def execute(session: WorldSession, body: Mapping[str, Any]) -> str:
     Raises Problem for transactions that pay nothing here, or that would fail on the blockchain.
     """
     wallet = body.get("wallet") or DEMO_WALLET
-    check_wallet(wallet)
+    payouts.check_wallet(wallet)
     steps = _read_steps(body["transactions"])
     pay = _PayStep.of(steps[-1])
     bill = find_bill(session, BillRow.payment_reference == pay.reference)
     if bill is None:
         raise Problem.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
     rates = read_rates(session)
-    order = check_order(order_of(bill.body), rates, session.settings.fee_rate)
+    order = check_order(payouts.order_of(bill.body), rates, session.settings.fee_rate)
     _compare(order, steps, pay)
     account = _find_account(session, bill, body)
     _spend(session, order, steps, pay)
     payment = _add_payment(session, bill, order, pay, wallet, account)
     _fire_payment(session, payment, order.currency, rates)
     if payment.outcome is not None:
-        for time, state in payout_steps(payment.outcome, session.now, session.settings.payout_delay):
+        for time, state in payouts.payout_steps(payment.outcome, session.now, session.settings.payouts_after):
             session.change_later("payout", payment.id, state, time)
     session.record("execution", body.get("clientUserId"), body, payment.payment_id)
     return payment.transaction_hash
@@ -393,7 +362,7 @@ def _add_payment(
         invoice_currency=bill.body["invoiceCurrency"],
         payment_currency=order.currency.id,
         paid_at=session.now,
-        outcome=None if account is None else payout_outcome(str(account["bankName"])),
+        outcome=None if account is None else payouts.payout_outcome(str(account["bankName"])),
         body={
             "wallet": wallet,
             "amount": pay.amount,
@@ -410,7 +379,7 @@ def _add_payment(
 def _fire_payment(session: WorldSession, payment: PaymentRow, currency: Currency, rates: Rates) -> None:
     """Fire the event of a payment: its bill is paid in full with it, or in part."""
     body, bill = payment.body, payment.bill
-    total = sum(each.body["amount"] for each in payments_of(session, bill))
+    total = sum(each.body["amount"] for each in payouts.payments_of(session, bill))
     event = {
         "requestId": bill.request_id,
         "requestID": bill.request_id,
@@ -483,7 +452,7 @@ def _find_account(session: WorldSession, bill: BillRow, body: Mapping[str, Any])
     for name in ("clientUserId", "paymentDetailsId"):
         if name not in body:
             raise Problem.of_field(name, "must be provided, since the request is paid out to an account", "missing")
-    return find_payable_account(session, str(body["clientUserId"]), str(body["paymentDetailsId"]))
+    return payouts.find_payable_account(session, str(body["clientUserId"]), str(body["paymentDetailsId"]))
 
 
 def _spend(session: WorldSession, order: Order, steps: Sequence[_Step], pay: _PayStep) -> None:

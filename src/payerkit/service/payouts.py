@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Annotated, Any, Literal, NotRequired
 
 from fastapi import Query
@@ -13,22 +14,13 @@ from pydantic import Field
 from sqlalchemy import select
 from typing_extensions import TypedDict
 
+from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.currencies import find_currency
+from payerkit.service import fields
 from payerkit.service.accounts import listed_account
 from payerkit.service.clock import format_time
-from payerkit.service.errors import WRITE, Problem, describe_refusals
-from payerkit.service.fields import (
-    Address,
-    Amount,
-    AnyText,
-    Id,
-    NonEmptyText,
-    PaymentReference,
-    RequestId,
-    RequestPathId,
-    Time,
-)
+from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, format_units
 from payerkit.service.pay import ProtocolFee, TransactionResponse, add_bill, check_order, find_bill, transactions_of
 from payerkit.service.payers import find_payer, is_compliant
@@ -73,56 +65,32 @@ _PAYOUT_CURRENCIES = {"USDC-mainnet", "USDC-matic", "USDC-arbitrum-one", "fUSDC-
 QUOTE_SECONDS = 900
 """How long the amounts of a payment are promised; invented."""
 
-_LEAST_BY_RAILS = {("USD", "local"): 1, ("USD", "swift"): 30, ("EUR", "local"): 1, ("EUR", "swift"): 30}
-_LEAST = {
-    "AED": 100,
-    "AUD": 40,
-    "CAD": 40,
-    "CHF": 40,
-    "CNY": 200,
-    "GBP": 20,
-    "HKD": 100,
-    "IDR": 500_000,
-    "INR": 2000,
-    "JPY": 3000,
-    "KES": 4000,
-    "KRW": 40_000,
-    "MXN": 400,
-    "MYR": 150,
-    "NZD": 50,
-    "PHP": 2000,
-    "SEK": 250,
-    "SGD": 40,
-    "THB": 1000,
-}
-"""The least amounts of payouts by the account's currency, for some by its rails (operator's documentation, 2025-11)."""
-
 
 class AddressOfRequest(TypedDict):
     """The address of a customer."""
 
-    street: NotRequired[AnyText]
-    city: NotRequired[AnyText]
-    state: NotRequired[AnyText]
-    postalCode: NotRequired[AnyText]
-    country: NotRequired[AnyText]
+    street: NotRequired[fields.AnyText]
+    city: NotRequired[fields.AnyText]
+    state: NotRequired[fields.AnyText]
+    postalCode: NotRequired[fields.AnyText]
+    country: NotRequired[fields.AnyText]
 
 
 class CustomerOfRequest(TypedDict):
     """Who the customer is; the sandbox returns it, and does nothing else with it."""
 
-    firstName: NotRequired[AnyText]
-    lastName: NotRequired[AnyText]
-    email: NotRequired[AnyText]
+    firstName: NotRequired[fields.AnyText]
+    lastName: NotRequired[fields.AnyText]
+    email: NotRequired[fields.AnyText]
     address: NotRequired[AddressOfRequest]
 
 
 class NewPayoutRequest(TypedDict):
     """A request that is paid out to a bank account: it names no payee."""
 
-    amount: Amount
-    invoiceCurrency: Annotated[NonEmptyText, Field(examples=["USD"])]
-    paymentCurrency: Annotated[NonEmptyText, Field(examples=["USDC-sepolia"])]
+    amount: fields.Amount
+    invoiceCurrency: Annotated[fields.NonEmptyText, Field(examples=["USD"])]
+    paymentCurrency: Annotated[fields.NonEmptyText, Field(examples=["USDC-sepolia"])]
     isCryptoToFiatAvailable: Literal[True]
     reference: NotRequired[Annotated[str, Field(min_length=1, max_length=255, examples=["invoice-001"])]]
     customerInfo: NotRequired[CustomerOfRequest]
@@ -131,8 +99,8 @@ class NewPayoutRequest(TypedDict):
 class CreatedRequest(TypedDict):
     """The ids of a new request."""
 
-    requestId: RequestId
-    paymentReference: PaymentReference
+    requestId: fields.RequestId
+    paymentReference: fields.PaymentReference
 
 
 class PayoutMetadata(TypedDict):
@@ -146,7 +114,7 @@ class PayoutMetadata(TypedDict):
     hasEnoughBalance: NotRequired[bool]
     hasEnoughGas: NotRequired[bool]
     protocolFee: NotRequired[ProtocolFee]
-    quoteExpiresAt: NotRequired[Time]
+    quoteExpiresAt: NotRequired[fields.Time]
 
 
 class PayoutTransactions(TypedDict):
@@ -159,27 +127,21 @@ class PayoutTransactions(TypedDict):
 class OperatorResponse(TypedDict):
     """Who receives the crypto of all payouts."""
 
-    address: Address
+    address: fields.Address
 
 
 class PayoutStateRequest(TypedDict):
     """A state of a request's payouts, and the reason that its event gives."""
 
     status: PayoutState
-    reason: NotRequired[AnyText]
+    reason: NotRequired[fields.AnyText]
 
 
 router = of_api()
 controls = of_sandbox()
 
 
-@router.post(
-    "/v2/request",
-    operation_id="create_request",
-    summary="Create a request to be paid out to a bank account",
-    status_code=201,
-    responses=WRITE,
-)
+@router.call("POST /v2/request", "create_request", "Create a request to be paid out to a bank account", status_code=201)
 def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedRequest:
     """Store the request; who is paid is told where its transactions are asked for."""
     order = check_order(order_of(body), read_rates(session), session.settings.fee_rate)
@@ -193,18 +155,13 @@ def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedReques
     return {"requestId": bill.request_id, "paymentReference": bill.payment_reference}
 
 
-@router.get(
-    "/v2/request/{requestId}/pay",
-    operation_id="request_payment",
-    summary="Read the transactions that pay a request",
-    responses=describe_refusals(403, 404),
-)
+@router.call("GET /v2/request/{requestId}/pay", "request_payment", "Read the transactions that pay a request", 403, 404)
 def get_transactions(
-    request_id: RequestPathId,
+    request_id: fields.RequestPathId,
     session: WorldSession,
-    client_user_id: Annotated[Id, Query(alias="clientUserId", description="The payer.", examples=["user-123"])],
-    payment_details_id: Annotated[Id, Query(alias="paymentDetailsId", description="The account that is paid.")],
-    wallet: Annotated[Address | None, Query(description="The address of the wallet that pays.")] = None,
+    client_user_id: Annotated[fields.Id, Query(alias="clientUserId", description="The payer.", examples=["user-123"])],
+    payment_details_id: Annotated[fields.Id, Query(alias="paymentDetailsId", description="The account that is paid.")],
+    wallet: Annotated[fields.Address | None, Query(description="The address of the wallet that pays.")] = None,
 ) -> PayoutTransactions:
     """Return the transactions to sign, which pay the operator; the operator pays out to the account."""
     bill = find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
@@ -228,19 +185,14 @@ def get_transactions(
     return found  # type: ignore[no-any-return]  # built field by field
 
 
-@controls.get("/operator", operation_id="sandbox_get_operator", summary="Read the operator's address")
+@controls.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")
 async def get_operator() -> OperatorResponse:
     """Return who receives the crypto of all payouts. The live service publishes no such address."""
     return {"address": OPERATOR_ADDRESS}
 
 
-@controls.put(
-    "/payouts/{requestId}",
-    operation_id="sandbox_decide_payout",
-    summary="Set the state of a payout",
-    responses=describe_refusals(404) | WRITE,
-)
-def put_payout(request_id: RequestPathId, body: PayoutStateRequest, session: WorldSession) -> PayoutStateRequest:
+@controls.call("PUT /sandbox/payouts/{requestId}", "sandbox_decide_payout", "Set the state of a payout", 404)
+def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, session: WorldSession) -> PayoutStateRequest:
     """Set the state, as if the operator had decided so."""
     bill = find_bill(session, BillRow.request_id == request_id)
     payments = [] if bill is None else payments_of(session, bill)
@@ -290,10 +242,16 @@ def find_payable_account(session: WorldSession, client_user_id: str, account_id:
     return listed_account(account, payer)
 
 
+@cache
+def _least_amounts() -> Mapping[tuple[str, str], int]:
+    """Return the least amounts of payouts by an account's currency and, for some, its rails (operator, 2025-11)."""
+    return {(row["currency"], row["rails"]): int(row["least"]) for row in rows(__package__, "payout_minimums")}
+
+
 def _check_least(order: Mapping[str, str], account: Mapping[str, Any], rates: Rates) -> None:
     """Raise Problem if an order is below the least amount of an account's currency and rails."""
     currency, rails = str(account["currency"]).upper(), str(account["rails"])
-    least = _LEAST_BY_RAILS.get((currency, rails), _LEAST.get(currency))
+    least = _least_amounts().get((currency, rails)) or _least_amounts().get((currency, ""))
     invoice, paid_out = find_currency(order["invoiceCurrency"]), find_currency(currency)
     if least is None or invoice is None or paid_out is None:
         return

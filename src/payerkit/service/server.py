@@ -21,21 +21,10 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from payerkit.service import keys
 from payerkit.service.app import create_app
 from payerkit.service.database import explained_start, open_database, sqlite_file
 from payerkit.service.errors import SetupError
-from payerkit.service.keys import (
-    API_KEY_VARIABLE,
-    DEFAULT_WORLD,
-    ENCRYPTION_KEY_VARIABLE,
-    check_api_keys,
-    check_key_lengths,
-    key_file,
-    load_api_keys,
-    load_seal,
-    new_api_key,
-    new_encryption_key,
-)
 from payerkit.service.settings import Settings
 from payerkit.service.world import Worlds
 
@@ -138,23 +127,27 @@ class Service:
             )
         self._thread: threading.Thread | None = None
         file = None if db is None else sqlite_file(db)
-        self.api_key_location = "" if file is None else f"in the file {key_file(file, 'api-key')}"
+        self.api_key_location = "" if file is None else f"in the file {keys.key_file(file, 'api-key')}"
         # Whatever fails, the stack closes what is open by then; without a failure it lives as long as the service.
         with ExitStack() as resources:
             self._socket = resources.enter_context(listen(host, port))
             if db is None:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
-            seal = load_seal(file, environment)
-            keys = load_api_keys(file, environment) if api_keys is None else check_api_keys(api_keys, "api_keys")
+            seal = keys.load_seal(file, environment)
+            source = keys.API_KEY_VARIABLE if api_keys is None else "api_keys"
+            if api_keys is None:
+                given = keys.load_api_keys(file, environment)
+            else:
+                given = keys.check_api_keys(api_keys, source)
             database = open_database(db, seal)
             resources.callback(database.close)
             with explained_start():
-                keys = keys or {DEFAULT_WORLD: database.sandbox_row(settings.clock).api_key}
+                given = given or {keys.DEFAULT_WORLD: database.sandbox_row(settings.clock).api_key}
                 if is_shared:
-                    check_key_lengths(keys, API_KEY_VARIABLE if api_keys is None else "api_keys")
-                worlds = Worlds(database, settings, keys)
-            self.api_key, self.world_names = next(iter(keys.values())), tuple(keys)
+                    keys.check_key_lengths(given, source)
+                worlds = Worlds(database, settings, given)
+            self.api_key, self.world_names = next(iter(given.values())), tuple(given)
             app = create_app(worlds, settings, host=host if is_shared else "localhost")
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
@@ -250,6 +243,6 @@ def _create_temporary_file(resources: ExitStack) -> Path:
 def _temporary_keys(environment: Mapping[str, str]) -> Mapping[str, str]:
     """Return an environment with new keys, so that none is written to a file; a given API key is kept."""
     return {
-        ENCRYPTION_KEY_VARIABLE: new_encryption_key(),
-        API_KEY_VARIABLE: environment.get(API_KEY_VARIABLE) or new_api_key(),
+        keys.ENCRYPTION_KEY_VARIABLE: keys.new_encryption_key(),
+        keys.API_KEY_VARIABLE: environment.get(keys.API_KEY_VARIABLE) or keys.new_api_key(),
     }

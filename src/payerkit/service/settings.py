@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from payerkit.onchain.addresses import address_problem
@@ -77,7 +77,7 @@ def _check_seconds(seconds: object) -> float:
     return number
 
 
-Seconds = Annotated[float, BeforeValidator(_check_seconds), Field(json_schema_extra={"metavar": "SECONDS"})]
+Seconds = Annotated[float, BeforeValidator(_check_seconds)]
 
 
 class Settings(BaseSettings):
@@ -89,7 +89,6 @@ class Settings(BaseSettings):
         None,
         description="URL of the sandbox in a browser, if it differs from the listening address; it may have a path, "
         "below which a proxy serves the sandbox",
-        json_schema_extra={"metavar": "URL"},
     )
     seed: int | str | None = Field(None, description="make ids reproducible, for notebooks and tests")
     clock: ClockKind = Field(
@@ -98,30 +97,20 @@ class Settings(BaseSettings):
     kyc_after: Seconds = Field(5.0, description="seconds until a submitted identity check is decided")
     accounts_after: Seconds = Field(2.0, description="seconds until new bank details are decided")
     payouts_after: Seconds = Field(5.0, description="seconds from a payment to the money at the bank")
-    decide_after: Seconds | None = Field(
-        None, description="replaces these three; 0 decides at once", json_schema_extra={"metavar": "SECONDS"}
-    )
+    decide_after: Seconds | None = Field(None, description="replaces these three; 0 decides at once")
     kyc_required: bool = Field(False, description="accept bank details only after an approved identity check")
-    rate_limit: int = Field(
-        0, ge=0, description="calls allowed per minute; 0: no limit", json_schema_extra={"metavar": "N"}
-    )
+    rate_limit: int = Field(0, ge=0, description="calls allowed per minute; 0: no limit")
     live_like: bool = Field(
         False, description="limit calls as the live service does, to 5 a second, and require an approved identity check"
     )
     fee_percent: Annotated[str, BeforeValidator(_check_fee_percent)] = Field(
-        "0.1",
-        description="protocol fee on top of each payment, in percent; 0: none",
-        json_schema_extra={"metavar": "P"},
+        "0.1", description="protocol fee on top of each payment, in percent; 0: none"
     )
     fee_address: Annotated[str, AfterValidator(_check_fee_address)] | None = Field(
-        None,
-        description="wallet that receives the fee; by default, an invented address",
-        json_schema_extra={"metavar": "0x..."},
+        None, description="wallet that receives the fee; by default, an invented address"
     )
     faults: Annotated[str, BeforeValidator(_check_faults)] = Field(
-        "",
-        description='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%"',
-        json_schema_extra={"metavar": "PLAN"},
+        "", description='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%"'
     )
 
     def __init__(self, **values: Any) -> None:
@@ -153,25 +142,18 @@ class Settings(BaseSettings):
         """The path in public_url, below which a proxy serves the sandbox; "" if there is none."""
         return urlsplit(self.public_url or "").path.rstrip("/")
 
+    @model_validator(mode="after")
+    def _decide_all(self) -> Self:
+        """Let `decide_after` replace the three times."""
+        if self.decide_after is not None:
+            times = dict.fromkeys(("kyc_after", "accounts_after", "payouts_after"), self.decide_after)
+            self.__dict__.update(times)  # the model is frozen
+        return self
+
     @property
     def needs_kyc(self) -> bool:
         """Whether bank details are refused until the identity check is approved."""
         return self.kyc_required or self.live_like
-
-    @property
-    def kyc_delay(self) -> float:
-        """Seconds until a submitted identity check is decided."""
-        return self.kyc_after if self.decide_after is None else self.decide_after
-
-    @property
-    def account_delay(self) -> float:
-        """Seconds until new bank details are decided."""
-        return self.accounts_after if self.decide_after is None else self.decide_after
-
-    @property
-    def payout_delay(self) -> float:
-        """Seconds until the bank has the money of a payment, or not."""
-        return self.payouts_after if self.decide_after is None else self.decide_after
 
     @property
     def fee_rate(self) -> Fraction:

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.onchain.currencies import Currency, find_currency
-from payerkit.service.errors import WRITE, Problem, describe_refusals
+from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, AnyText, PathId
 from payerkit.service.money import Rates, format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.tables import HoldingRow, RateRow
@@ -100,24 +100,20 @@ CurrencyDep = Annotated[Currency, Depends(get_currency)]
 
 controls = of_sandbox()
 
-_UNKNOWN = describe_refusals(404)
 
-
-@controls.get("/rates", operation_id="sandbox_get_rates", summary="Read all exchange rates")
+@controls.call("GET /sandbox/rates", "sandbox_get_rates", "Read all exchange rates")
 def get_rates(session: WorldSession) -> RatesResponse:
     """Return the sandbox's exchange rates, which are invented."""
     return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(session).overrides)}
 
 
-@controls.get("/rates/{currency}", operation_id="sandbox_get_rate", summary="Read an exchange rate", responses=_UNKNOWN)
+@controls.call("GET /sandbox/rates/{currency}", "sandbox_get_rate", "Read an exchange rate", 404)
 def get_rate(currency: CurrencyDep, session: WorldSession) -> RateResponse:
     """Return the US dollars per unit."""
     return {"currency": currency.id, "usd": read_rates(session).usd(currency)}
 
 
-@controls.put(
-    "/rates/{currency}", operation_id="sandbox_set_rate", summary="Set an exchange rate", responses=_UNKNOWN | WRITE
-)
+@controls.call("PUT /sandbox/rates/{currency}", "sandbox_set_rate", "Set an exchange rate", 404)
 def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) -> RateResponse:
     """Set the US dollars per unit."""
     usd = parse_rate(body["usd"])
@@ -125,24 +121,20 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
     return {"currency": currency.id, "usd": usd}
 
 
-@controls.get("/fees", operation_id="sandbox_get_fees", summary="Read the fees")
+@controls.call("GET /sandbox/fees", "sandbox_get_fees", "Read the fees")
 async def get_fees(world: WorldDep) -> FeesResponse:
     """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
     fee = world.settings.protocol_fee
     return {"fees": [] if fee is None else [{"percentage": fee["percentage"], "address": fee["address"]}]}
 
 
-@controls.get(
-    "/wallet/{currency}", operation_id="sandbox_get_holding", summary="Read the demo wallet", responses=_UNKNOWN
-)
+@controls.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)
 def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse:
     """Return balance and allowance."""
     return _holding_response(currency, read_holdings(session, [currency])[currency.id])
 
 
-@controls.put(
-    "/wallet/{currency}", operation_id="sandbox_set_holding", summary="Set the demo wallet", responses=_UNKNOWN | WRITE
-)
+@controls.call("PUT /sandbox/wallet/{currency}", "sandbox_set_holding", "Set the demo wallet", 404)
 def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> HoldingResponse:
     """Set balance, allowance, or both."""
     before = read_holdings(session, [currency])[currency.id]

@@ -18,8 +18,8 @@ from sqlalchemy.orm import Session
 
 from payerkit.service.clock import Identifiers, current_time
 from payerkit.service.database import Database
-from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, Problem, SetupError
-from payerkit.service.faults import FaultInjector
+from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, SetupError, describe_refusals
+from payerkit.service.faults import WRITE_METHODS, FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.limits import CallLimits
 from payerkit.service.settings import Settings
@@ -222,19 +222,34 @@ WorldDep = Annotated[World, Depends(get_world)]
 class WorldRouter(APIRouter):
     """Routes whose functions run in a transaction of the caller's world, if they take a `session`."""
 
-    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route; one for GET only reads."""
-        if "session" in signature(endpoint).parameters:
-            endpoint = _in_transaction(endpoint, write=list(options["methods"]) != ["GET"])
-        super().add_api_route(path, endpoint, **options)
+    def __init__(self, tag: str, responses: dict[int | str, dict[str, Any]]) -> None:
+        super().__init__(tags=[tag], responses=responses)
 
-    def in_both_versions(self, method: str, path: str, *, operation_id: str, **options: Any) -> Callable[[T], T]:
-        """Add a route under /v1, as specified, and under /v2, where newer public documents show it."""
+    def call(
+        self, path: str, operation_id: str, summary: str, *refusals: int, status_code: int = 200, both: bool = False
+    ) -> Callable[[T], T]:
+        """Add a route, such as "GET /v2/payer"; one for GET only reads.
+
+        refusals: the statuses that it may get besides those of every call. both: also under /v1, as specified, where
+        newer public documents show it under /v2.
+        """
+        method, _, path = path.partition(" ")
+        responses = describe_refusals(*refusals) | (WRITE if method in WRITE_METHODS else {})
 
         def add(function: T) -> T:
-            for version, suffix in (("/v1", ""), ("/v2", "_v2")):
-                operation = {"methods": [method], "operation_id": operation_id + suffix, **options}
-                self.add_api_route(version + path, function, **operation)  # type: ignore[arg-type]  # any function
+            endpoint: Any = function
+            if "session" in signature(endpoint).parameters:
+                endpoint = _in_transaction(endpoint, write=method != "GET")
+            for version, suffix in (("/v1", ""), ("/v2", "_v2")) if both else (("", ""),):
+                self.add_api_route(
+                    version + path,
+                    endpoint,
+                    methods=[method],
+                    operation_id=operation_id + suffix,
+                    summary=summary,
+                    status_code=status_code,
+                    responses=responses,
+                )
             return function
 
         return add
@@ -242,12 +257,12 @@ class WorldRouter(APIRouter):
 
 def of_api() -> WorldRouter:
     """Return a router for calls of the API, which are limited and meet faults."""
-    return WorldRouter(tags=["the API"], responses=ANY_CALL | API_CALL)
+    return WorldRouter("the API", ANY_CALL | API_CALL)
 
 
 def of_sandbox() -> WorldRouter:
     """Return a router for calls that only a sandbox has."""
-    return WorldRouter(prefix="/sandbox", tags=["sandbox only"], responses=ANY_CALL)
+    return WorldRouter("sandbox only", ANY_CALL)
 
 
 def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[..., Any]:
