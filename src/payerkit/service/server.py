@@ -135,11 +135,10 @@ class Service:
                 db = file = _create_temporary_file(resources)
                 environment = _temporary_keys(environment)
             seal = keys.load_seal(file, environment)
-            source = keys.API_KEY_VARIABLE if api_keys is None else "api_keys"
-            if api_keys is None:
-                given = keys.load_api_keys(file, environment)
-            else:
-                given = keys.check_api_keys(api_keys, source)
+            source, given = keys.API_KEY_VARIABLE, {}
+            if api_keys is not None:
+                source, given = "api_keys", keys.check_api_keys(api_keys, "api_keys")
+            given = given or keys.load_api_keys(file, environment)
             database = open_database(db, seal)
             resources.callback(database.close)
             with explained_start():
