@@ -28,7 +28,7 @@ from payerkit.onchain.currencies import currency_hash, find_currency, native_cur
 from payerkit.onchain.deployments import deployments
 from payerkit.onchain.effects import NATIVE
 
-sys.setrecursionlimit(1000)  # py-evm raises it on import, and deeply nested values of other tests would end the process
+sys.setrecursionlimit(1000)  # py-evm raises it, so that JSON that is nested too deeply would crash other tests
 
 PAYER, OWNER = f"0x{'a1' * 20}", f"0x{'a2' * 20}"
 ROUTER, LARGEST = f"0x{'a3' * 20}", 2**256 - 1

@@ -46,14 +46,16 @@ class RandomCall:
 
 @dataclass
 class CallMaker:
-    """Makes random calls. surplus: of native value, in thousandths. addresses: of further contracts.
+    """Makes random calls.
 
-    oddity: how probable it is that an argument is odd; each call has its own.
+    surplus: of native value, in thousandths. largest: an amount. addresses: of further contracts. oddity: how probable
+    it is that an argument is odd; each call has its own.
     """
 
     chain: Chain
     chance: random.Random
     surplus: int = 0
+    largest: int = LARGEST
     addresses: dict[str, str] = field(default_factory=dict)
     oddity: float = 0.0
 
@@ -101,8 +103,8 @@ class CallMaker:
             "token": lambda: self._token(function),
             "recipient": self._recipient,
             "amount": lambda: self._amount(function, known),
-            "fee": lambda: self._fee(known),
-            "fee_recipient": lambda: self.chance.choice([ZERO, NOBODY, *PAYEES] if self._is_odd() else FEE_WALLETS),
+            "fee": lambda: self._fee(function, known),
+            "fee_recipient": lambda: self._fee_wallet(function),
             "reference": lambda: self.chance.randbytes(self.chance.choice([0, 7, 9, 40]) if self._is_odd() else 8),
             "kind": lambda: self.chance.choice([5, LARGEST]) if self._is_odd() else self.chance.randrange(5),
             "max_to_spend": lambda: self._maximum(function, known),
@@ -143,21 +145,28 @@ class CallMaker:
         odd = [ZERO, *self.chain.tokens]
         return self.chance.choice(odd if self._is_odd() and self._is_odd() else PAYEES)
 
+    def _fee_wallet(self, function: Function) -> str:
+        """Return who receives fees; of a swap, the zero address would leave the payer with another token."""
+        odd = [NOBODY, *PAYEES] if function.effect == EffectKind.SWAP else [ZERO, NOBODY, *PAYEES]
+        return self.chance.choice(odd if self._is_odd() else FEE_WALLETS)
+
     def _amount(self, function: Function, known: dict[str, Any]) -> int:
         if self._is_odd():
-            return self.chance.choice([0, 1, FAR] if _converts(function, known) else [0, 1, FAR, LARGEST, LARGEST - 1])
+            return self.chance.choice(
+                [0, 1, FAR] if _converts(function, known) else [0, 1, FAR, self.largest, self.largest - 1]
+            )
         return self.chance.randrange(1, 10 ** self.chance.choice([3, 8, 14]))
 
-    def _fee(self, known: dict[str, Any]) -> int:
+    def _fee(self, function: Function, known: dict[str, Any]) -> int:
         if self._is_odd():
-            return self.chance.choice([1, FAR, LARGEST])
+            return self.chance.choice([1, FAR] if _converts(function, known) else [1, FAR, self.largest])
         amount = known.get("amount", 10**6)
         return self.chance.choice([0, (amount if isinstance(amount, int) else 10**6) // self.chance.choice([50, 1000])])
 
     def _maximum(self, function: Function, known: dict[str, Any]) -> int:
         """Return a maximum near what a conversion costs; swaps of the local chain take two tokens for one."""
         if self._is_odd():
-            return self.chance.choice([0, 1, FAR, LARGEST])
+            return self.chance.choice([0, 1, FAR, self.largest])
         if function.effect == EffectKind.SWAP:
             return 2**120
         if not _converts(function, known):

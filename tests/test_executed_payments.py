@@ -297,9 +297,8 @@ def change_member(chance: random.Random, answer: Answer) -> None:
     holders = [answer, *answer["transactions"], *filter(None, [answer.get("metadata")])]
     holder = chance.choice(holders)
     name = chance.choice([*holder, "note", "network", "chainId", "requestId", "amount", "payee", "to", "data", "value"])
-    value: Any = chance.choice(
-        [None, "", 0, 1, True, [], {}, OTHER, PAYEE, f"0x{REFERENCE.hex()}", "10", "0x0", "sepolia"]
-    )
+    texts = ["", "10", "0x0", "sepolia", OTHER, PAYEE, f"0x{REFERENCE.hex()}"]
+    value: Any = chance.choice([None, 0, 1, True, [], {}, *texts])
     if chance.random() < 0.3:
         holder.pop(name, None)
     elif name != "transactions":

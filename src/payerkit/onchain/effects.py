@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -33,7 +33,7 @@ _PAYS_VALUE, _CONVERTS_VALUE = 3, 4
 _MOST_GROUPS = 5
 """Groups in a batch (RequestNetwork, BatchConversionPayments)."""
 
-_LARGEST = 2**256 - 1
+_LARGEST, _ZERO = 2**256 - 1, f"0x{0:040x}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,17 +92,21 @@ def read_effects(call: DecodedCall, *, to: str | None, value: int | None) -> lis
         return [Effect(kind=pay, unit="native", token=NATIVE, recipient=to, amount=value, reference=reference)]
     if call.function is None or call.arguments is None:
         return []
-    payments: Iterable[tuple[int | None, Mapping[str, Any]]] = [(None, _flat(call.arguments))]
-    if call.function.is_batch:
-        is_one = call.function.name == "batchERC20Payments"
-        payments = enumerate(_batch_payments(call.arguments, of_one_token=is_one))
+    if not call.function.is_batch:
+        effect = _effect(call.function, _flat(call.arguments), to=to, value=value, place=None)
+        return [effect] if effect.most_taken <= _LARGEST else _overflowing([effect])
+    payments = enumerate(_batch_payments(call.arguments, of_one_token=call.function.name == "batchERC20Payments"))
     effects = [_effect(call.function, payment, to=to, value=value, place=place) for place, payment in payments]
+    return effects if sum([effect.most_taken for effect in effects]) <= _LARGEST else _overflowing(effects)
+
+
+def _overflowing(effects: list[Effect]) -> list[Effect]:
+    """Return effects with the reason why the contract rejects them, if those in one token add up to too much."""
     taken = Counter[str | None]()
     for effect in effects:
         taken[effect.token] += effect.most_taken
-    if max(taken.values(), default=0) > _LARGEST:
-        return [replace(effect, revert_reason="The amounts add up to more than there can be.") for effect in effects]
-    return effects
+    reason = "The amounts add up to more than there can be."
+    return effects if max(taken.values()) <= _LARGEST else [replace(each, revert_reason=reason) for each in effects]
 
 
 def _flat(arguments: dict[str, Any]) -> Mapping[str, Any]:
@@ -188,16 +192,16 @@ def _converts_value(function: Function, unit: str, payment: Mapping[str, Any]) -
 def _revert_reason(
     function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...], token: str | None
 ) -> str:
-    if "path" in payment and unit != "native" and not path:
-        return "The path must not be empty."
-    if unit == "native" or token is None:
+    if unit == "native" or "recipient" not in payment:
         return ""
-    coin = find_by_hash(token)
+    if not path and "path" in payment:
+        return "The path must not be empty."
+    coin = None if token is None else find_by_hash(token)
     if _converts_value(function, unit, payment):
         return "" if coin and coin.kind == "native" else "The path does not end with the network's coin."
     if coin:
         return "The contract pays tokens only, not the currency that is named."
-    if function.is_batch and not int(payment["fee_recipient"], 16):
+    if function.is_batch and payment["fee_recipient"] == _ZERO:
         return "The fees are for the zero address, which most tokens refuse."
     return "A path to USD must not be empty." if "is_limit_broken" in payment else ""
 
