@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -103,6 +104,8 @@ def test_public_names_are_documented(place: str, name: str) -> None:
 
     assert getattr(module, name).__doc__
     assert name in dir(module)
+    # A module of that name would hide it.
+    assert not hasattr(module, "__path__") or importlib.util.find_spec(f"{module.__name__}.{name}") is None
 
 
 def test_unknown_names_are_an_error() -> None:
@@ -154,3 +157,25 @@ def loaded_by(code: str) -> set[str]:
 def test_imports_load_what_they_need(code: str, absent: set[str]) -> None:
     """Importing loads no library that the code does not use."""
     assert set() == loaded_by(code) & absent
+
+
+def test_the_package_works_without_its_extras() -> None:
+    """All public names are there; the sandbox says which extra it needs."""
+    project = tomllib.loads(PACKAGE.parent.parent.joinpath("pyproject.toml").read_text("utf-8"))["project"]
+    listed = [each for name in ("sandbox", "excel", "keyring") for each in project["optional-dependencies"][name]]
+    absent = {re.split(r"[><=\[]", each)[0].replace("-", "_") for each in listed} - {"eth_utils", "typing_extensions"}
+    script = f"""
+import sys
+sys.modules |= dict.fromkeys({sorted(absent)})
+import payerkit
+for place in [payerkit, *(getattr(payerkit, name) for name in dir(payerkit) if name not in payerkit.__all__)]:
+    for name in getattr(place, "__all__", ()):
+        getattr(place, name)
+try:
+    payerkit.sandbox()
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+
+    assert re.fullmatch(r"The sandbox needs \w+: pip install 'payerkit\[sandbox\]'\.\n", done.stdout)
