@@ -121,7 +121,7 @@ def _tokens() -> Iterator[Code]:
             yield _token(each, networks()[each.network])
     for alias, each in currency_aliases().items():
         listed = _token(each, networks()[each.network])
-        yield _code(alias, listed.name, (), (*listed.use, alias))
+        yield _code(alias, f"{listed.name}, the same as {each.id}", (), (*listed.use, alias))
 
 
 def _token(token: Currency, network: Network) -> Code:

@@ -190,7 +190,9 @@ def _is_ordered(token: str | None, order: ExpectedOrder) -> bool:
 
 def _is_token(one: str | None, other: str | None) -> bool:
     """Return True if two ids are of one token, on any network: an event may have its symbol alone."""
-    return _symbol_of(one).lower() == _symbol_of(other).lower() != ""
+    known = find_currency(one or "")
+    is_same = known is not None and known == find_currency(other or "")
+    return is_same or _symbol_of(one).lower() == _symbol_of(other).lower() != ""
 
 
 def _unit_of(currency_id: str | None) -> str:
@@ -202,6 +204,6 @@ def _unit_of(currency_id: str | None) -> str:
 
 
 def _symbol_of(currency_id: str | None) -> str:
-    """Return the symbol of a currency; of one that is not in the token list, what stands before its network."""
-    known = find_currency(currency_id or "")
-    return known.symbol if known is not None else (currency_id or "").partition("-")[0]
+    """Return the symbol of a currency; of an id that is not in the token list, what stands before its network."""
+    known, name = find_currency(currency_id or ""), currency_id or ""
+    return known.symbol if known is not None and known.id.lower() == name.lower() else name.partition("-")[0]
