@@ -27,7 +27,7 @@ START = f"""import json, sys
 sys.path.append({TESTS!r})
 from far_end import FarEnd, close, hang, reply
 from payerkit import *
-from payerkit.client import Client
+from payerkit.client import Client, Retries
 from published import *
 def accounts(*numbers):
     records = [dict(id=number, bankName="Typed Bank", currency="usd", accountNumber=number) for number in numbers]

@@ -28,7 +28,8 @@ COLUMNS = {
 }
 TABLE = "\n".join([";".join(COLUMNS), *map(";".join(COLUMNS.values()).format, range(6))])
 FORM = f"""from pathlib import Path
-from payerkit import MappingForm, read_payers
+from payerkit import read_payers
+from payerkit.forms import MappingForm
 Path("messy.csv").write_text({TABLE!r}, "utf-8")
 form = MappingForm("messy.csv")
 form"""
