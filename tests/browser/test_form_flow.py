@@ -12,7 +12,8 @@ from browser.jupyter_pages import NotebookPage
 
 START = (
     f"import json, sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
-    "from payerkit import *\nfrom payerkit.client import Client, Retries\nfrom published import *\nfrom far_end import *\n"
+    "from payerkit import *\nfrom payerkit.client import Client, Retries\n"
+    "from published import *\nfrom far_end import *\n"
     "none = reply(200, '{\"paymentDetails\": []}')\n"
     "record = {'id': '1', 'currency': 'usd', 'accountNumber': BANK_DETAILS['accountNumber'], 'status': 'approved'}\n"
     "one = reply(200, json.dumps({'paymentDetails': [record]}))\n"
