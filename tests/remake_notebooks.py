@@ -38,10 +38,10 @@ def main() -> None:
 
 
 def without_widgets(outputs: list[Any]) -> list[Any]:
-    """Return the outputs with widgets as text, and without places that were reserved and stayed empty."""
+    """Return the outputs with widgets as text."""
     for output in outputs:
         output.get("data", {}).pop(WIDGET, None)
-    return [output for output in outputs if output.get("data") != {}]
+    return outputs
 
 
 def sanitised(output: Any) -> Any:

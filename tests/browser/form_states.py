@@ -286,12 +286,6 @@ def _go_on(page: NotebookPage) -> None:
     press(page, "Next step: Bank details")
 
 
-def _keep_account(page: NotebookPage) -> None:
-    _send_reviewed(page)
-    press(page, "Keep this in the notebook")
-    expect(page.page.get_by_text("••••4550").nth(1)).to_be_visible()
-
-
 def _end_kernel(page: NotebookPage) -> None:
     enter(page, "City", "Albany")
     page.page.evaluate("probe.kernel().restart()")
@@ -367,7 +361,6 @@ STATES = [
     State("done-payer", FILLED_PAYER, "Open the agreement", _onboard),
     State("signed", FILLED_PAYER, "The agreement is recorded.", _sign),
     State("done-account", FILLED_BANK, "Account added.", _send_reviewed),
-    State("kept", FILLED_BANK, "Kept below this form.", _keep_account),
     State("payment-ok", payment_of("honest"), "Everything that can be checked matches.", _pay),
     State("payment-look", payment_of("declared_fee"), "Decide on this point before anyone signs.", _pay),
     State("payment-stop", payment_of("other_payee"), "Do not sign.", _pay),

@@ -45,7 +45,6 @@ KINDS = {
     "look": ("unknown", 'button:has-text("Look at the accounts")'),
     "link": ("done-payer", 'a:has-text("Open the agreement")'),
     "copy link": ("done-payer", 'button:has-text("Copy")'),
-    "keep": ("done-payer", 'button:has-text("Keep this in the notebook")'),
 }
 """Each kind of control: a state that has it, and where."""
 

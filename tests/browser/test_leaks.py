@@ -1,7 +1,7 @@
 """Nothing typed into a form, and nothing of the rows of a report, is in the notebook's file, a checkpoint or elsewhere.
 
 Each journey is saved with the state of widgets at every stop: while a number is being typed, at the summary, after
-sending, after the response was kept. The files of the notebook and those of the server are searched.
+sending, after the response was shown. The files of the notebook and those of the server are searched.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ IBAN = "DE75512108001245126199"
 PAYER_ID = "payer-424242"
 PAYEE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 PUBLIC = {"Client user id", "Bank name"}
-"""What a kept response shows: it is no secret."""
+"""What a response shows: it is no secret."""
 
 Journey = Callable[[NotebookPage], Iterator[str]]
 
@@ -74,8 +74,6 @@ def _person(page: NotebookPage) -> Iterator[str]:
     press(page, "Onboard payer")
     form(page).locator("button", has_text="Copy link").first.click()
     yield "sent, and a link copied"
-    press(page, "Keep this in the notebook")
-    yield "kept"
     press(page, "Edit and send again")
     yield "edited again"
 
@@ -88,8 +86,8 @@ def _company(page: NotebookPage) -> Iterator[str]:
         enter(page, label, text)
     yield "typed"
     press(page, "Onboard payer")
-    press(page, "Keep this in the notebook")
-    yield "kept"
+    expect(form(page).locator("button", has_text="Copy link").first).to_be_visible()
+    yield "sent"
 
 
 def _account(page: NotebookPage) -> Iterator[str]:
@@ -109,8 +107,8 @@ def _account(page: NotebookPage) -> Iterator[str]:
     expect(form(page).get_by_text("Check your answers").first).to_be_visible()
     yield "at the summary"
     press(page, "Send")
-    press(page, "Keep this in the notebook")
-    yield "kept"
+    expect(form(page).get_by_text("Account added.")).to_be_visible()
+    yield "sent"
     press(page, "Copy to a new account")
     yield "copied to a new account"
 

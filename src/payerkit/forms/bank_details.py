@@ -22,7 +22,6 @@ from payerkit.forms.drawn_fields import Note, count_warnings
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
-from payerkit.forms.kept import picture_of_payer, text_of_payer
 from payerkit.forms.payer import PayerForm
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
@@ -266,13 +265,6 @@ class BankDetailsForm(Form):
         stored = dict(listed)  # masked
         words = (stored.get("currency"), "account", stored.get("account_number") or stored.get("iban"))
         return visible(" ".join(str(word) for word in words if word))
-
-    def _picture_to_keep(self) -> str:
-        return picture_of_payer(self._client_user_id, self._account_table(), self._sent_findings)
-
-    def _text_to_keep(self) -> str:
-        lines = (", ".join(f"{name}: {value}" for name, value in account) for account in self._accounts)
-        return text_of_payer(self._client_user_id, lines, self._sent_findings)
 
     def _call(self, request: BankDetails, job: Job) -> Sequence[PaymentDetail]:
         """Store the account, and return all accounts of the payer, the new one first."""

@@ -3,11 +3,11 @@
 Browser (the scripts in `browser/`) and kernel exchange custom messages, because JupyterLab may save widget state in the
 notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
-- To the kernel: `type` ("ready", "change", "search", "use", "action", "tick" or "keep"), `page` (the sender), `touched`
+- To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched`
   (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
   replaced by the code that it means), and the parameters of the type.
-- To the browser: the view of the form, for all pages; or the options that a search found; or the place where the
-  response was `kept`. `page` names the page that a message replies to.
+- To the browser: the view of the form, for all pages; or the options that a search found. `page` names the page that
+  a message replies to.
 
 The requests of a button are a `job.Job`. It runs in a thread, so that the kernel stays free. Until it ends, the form
 takes no values, and `result`, `error`, `findings` and `done` wait for it.
@@ -34,7 +34,6 @@ from payerkit.forms.entries import Entries, FormModel
 from payerkit.forms.failures import attention_banner, failure_banner, review_banner
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
 from payerkit.forms.job import FormLock, Job
-from payerkit.forms.kept import KeptResult, ReservedOutput, display_widget, notebook_name
 from payerkit.models.requests import RequestModel
 from payerkit.widgets.page_widget import PageCode, PageWidget
 
@@ -48,7 +47,6 @@ _SCRIPTS = (
     "outbox",
     "actions",
     "form",
-    "keep",
     "steps",
     "page",
 )
@@ -119,7 +117,7 @@ class Form(PageWidget):
 
     def __dir__(self) -> list[str]:
         """Return what a user needs, as Tab shows it: not what widgets have besides."""
-        return ["clear", "done", "error", "fill", "findings", "keep", "observe", "result", "submit", *self.members]
+        return ["clear", "done", "error", "fill", "findings", "observe", "result", "submit", *self.members]
 
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
@@ -136,7 +134,6 @@ class Form(PageWidget):
         self._result: Any = None
         self._error: BaseException | None = None
         self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]
-        self._reserved = ReservedOutput()
         super().__init__(**options)
         self.set_trait("label", title or self.title)
         self.set_trait("spec", {"forms": [self._make_spec(self.label)]})
@@ -161,15 +158,6 @@ class Form(PageWidget):
     def show_in(self, outlet: Callable[[dict[str, Any]], None]) -> None:
         """Send the messages for pages to an outlet, too, such as a widget that shows this form and others."""
         self._outlets.append(outlet)
-
-    def _ipython_display_(self) -> None:
-        """Show the form in a notebook, with a place below it for a response that is kept."""
-        display_widget(self)
-        self.reserve_output()
-
-    def reserve_output(self) -> None:
-        """Reserve a place for a response that is kept, among the outputs of the cell that runs."""
-        self._reserved.reserve()
 
     def _post(self, content: Mapping[str, Any]) -> None:
         """Send a message to every page that shows the form."""
@@ -206,14 +194,6 @@ class Form(PageWidget):
 
     def _outcome(self) -> str:
         """Return the response in a few words, shown in a list of steps."""
-        raise NotImplementedError
-
-    def _picture_to_keep(self) -> str:
-        """Return the response as a fragment of HTML, masked."""
-        raise NotImplementedError
-
-    def _text_to_keep(self) -> str:
-        """Return the response as text, masked."""
         raise NotImplementedError
 
     def _notes(self, findings: Findings) -> dict[str, list[Note]]:
@@ -352,37 +332,6 @@ class Form(PageWidget):
         with self._settled():
             self._reopen(clear=True)
             self._refresh_pages()
-
-    @without_internal_frames
-    def keep(self) -> KeptResult:
-        """Return the response as an output that may be saved: masked, with what was found about the values.
-
-        *Keep this in the notebook* does the same below the form. A page that was reloaded cannot show it there; then
-        this is the last line of a cell of your own.
-
-        Returns:
-            The response, which notebooks show as a picture, with the time and the address of the service.
-
-        Raises:
-            InvalidInput: Nothing was sent, so there is no response.
-
-        Example:
-            >>> form = PaymentForm(client)
-            >>> form.fill(order)
-            >>> payment = form.submit()
-            >>> print(form.keep().text.splitlines()[0])
-            Payment (sandbox)
-        """
-        with self._settled():
-            if not self._is_done:
-                raise InvalidInput("There is no response to keep. Send the form first.")
-            return KeptResult.of(
-                self.label,
-                environment=self._client.environment,
-                address=self._client.base_url,
-                picture=self._picture_to_keep(),
-                text=self._text_to_keep(),
-            )
 
     @property
     def result(self) -> Any:
@@ -729,7 +678,7 @@ class Form(PageWidget):
             "tick": "box" in self.spec["forms"][0],
         }
         kind = message.get("type")
-        return isinstance(kind, str) and known.get(kind, kind in {"ready", "change", "action", "keep"})
+        return isinstance(kind, str) and known.get(kind, kind in {"ready", "change", "action"})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the values of a message, do what it requests, and return the reply."""
@@ -752,9 +701,6 @@ class Form(PageWidget):
                     self._post({**self._change_view(changed), "page": message.get("page")})
                 found = lookups.search(fields[message["name"]].lookup, message["text"])
                 return {"name": message["name"], "search_id": message.get("search_id"), **found._asdict()}
-            case "keep":
-                mark = self._reserved.fill(self.keep()) if self._is_done else ""
-                return {"kept": {"mark": mark, "code": f"{notebook_name(self, f'kept_{self.name}')}.keep()"}}
             case "tick":
                 # A page may not be up to date: the view corrects it.
                 with suppress(InvalidInput):

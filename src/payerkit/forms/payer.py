@@ -19,7 +19,6 @@ from payerkit.forms.failures import in_form
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
-from payerkit.forms.kept import picture_of_payer, text_of_payer
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.base import Hidden
@@ -97,20 +96,6 @@ class PayerForm(Form):
 
     def _outcome(self) -> str:
         return visible(str(self._client_user_id))
-
-    def _picture_to_keep(self) -> str:
-        rows = [(title, cell) for title, cell in self._without_links().rows() if title != "Next"]
-        status = html.table(rows, caption="Payer status")
-        return picture_of_payer(self._client_user_id, status, self._sent_findings)
-
-    def _text_to_keep(self) -> str:
-        lines = (f"{name}: {value}" for name, value in self._without_links())
-        return text_of_payer(self._client_user_id, lines, self._sent_findings)
-
-    def _without_links(self) -> PayerStatus:
-        """Return the status without the links, which are for the payer only."""
-        status: PayerStatus = self._result
-        return status.model_copy(update={"agreement_url": None, "kyc_url": None})
 
     def _call(self, request: Payer, job: Job) -> tuple[str, PayerStatus]:
         body, read = RequestBody.of(request), partial(PayerStatus.read, sent=request)

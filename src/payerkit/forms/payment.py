@@ -322,14 +322,6 @@ class PaymentForm(Form):
     def _outcome(self) -> str:
         return self._progress.in_words() or f"verdict {self._card(self._result).verdict.upper()}"
 
-    def _picture_to_keep(self) -> str:
-        card = self._card(self._result)._repr_html_()
-        return card if self._progress.status is None else self._progress.picture() + card
-
-    def _text_to_keep(self) -> str:
-        card = str(self._card(self._result))
-        return card if self._progress.status is None else f"{self._progress.text()}\n\n{card}"
-
     def _call(self, request: PaymentOrder | AccountOrder, job: Job) -> Payment:
         if isinstance(request, PaymentOrder):
             return job.send(payment_call(request, self._client.environment))

@@ -78,13 +78,6 @@ class PaymentProgress:
         """Return the table as HTML."""
         return html.table(self.rows(), caption="After signing")
 
-    def text(self) -> str:
-        """Return the same in one line."""
-        if self.status is None:
-            return "after signing: not asked yet"
-        bank = f", bank: {in_words(self.bank.status)} {self.reason}".rstrip() if self.bank is not None else ""
-        return f"after signing: {_WORDS[self.status.has_been_paid]}{bank}"
-
     def _chip(self, status: RequestStatus) -> html.Html:
         kinds: dict[bool | None, html.Kind] = {True: "success", False: "neutral", None: "warning"}
         return html.chip(kinds[status.has_been_paid], _WORDS[status.has_been_paid])

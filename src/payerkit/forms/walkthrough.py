@@ -11,7 +11,6 @@ import traitlets
 from payerkit.client.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import forms_code
-from payerkit.forms.kept import display_widget
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
 from payerkit.policy.payment_policy import PaymentPolicy
@@ -77,12 +76,6 @@ class Walkthrough(PageWidget):
     @classmethod
     def _code(cls) -> PageCode:
         return forms_code()
-
-    def _ipython_display_(self) -> None:
-        """Show the forms in a notebook, with a place below them for each response that is kept."""
-        display_widget(self)
-        for form in self._forms.values():
-            form.reserve_output()
 
     def _on_message(self, message: Any) -> None:
         """Hand a message to the form that it names; ignore one that names none."""

@@ -9,21 +9,15 @@
 // outbox        messages to Python
 // actions       the row of buttons
 // form          one form of all these
-// keep          the row that keeps a response in the notebook
 // steps         the list of the steps of a Walkthrough
 const draw = ({ model, el, loss }) => {
   const disposal = new AbortController();
-  const parts = model.get('spec').forms.map((spec) => {
-    const form = drawForm(spec, model, disposal.signal, loss), keepRow = drawKeepRow(spec.name, model, loss);
-    form.node.append(keepRow.node);
-    return { spec, form, keepRow };
-  });
+  const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, disposal.signal, loss) }));
   const steps = parts.length > 1 && drawSteps(parts, model);
   const onMessage = (message) => {
     const part = parts.find(({ spec }) => spec.name === message.form);
     if (!part) return;
-    if (!message.kept) part.form.receive(message);
-    part.keepRow.receive(message);
+    part.form.receive(message);
     if (steps) steps.receive(message);
   };
   const removeGuard = guardKeys(el);
