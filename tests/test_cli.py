@@ -65,7 +65,8 @@ def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) ->
         live = f"connect({address(printed)!r}, api_key={KEY!r})"
         for cell in notebook.cells:
             source = cell.source.replace('sandbox(seed=1, clock="manual")', live)
-            cell.source = source.replace("client.sandbox.", "__import__('payerkit').SandboxControls(client).")
+            controls = "__import__('payerkit.client').client.SandboxControls(client)."
+            cell.source = source.replace("client.sandbox.", controls)
         assert 1 == sum(live in cell.source for cell in notebook.cells)
         NotebookClient(notebook, timeout=60).execute()
 

@@ -22,7 +22,7 @@ def script() -> str:
     """Return the cells up to the resumed run as a script, without the rehearsal and the interrupt, and what to tell."""
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    end = next(place for place, source in enumerate(code) if source.startswith("report = onboard("))
+    end = next(place for place, source in enumerate(code) if "report = onboard(" in source)
     kept = [
         source
         for source in code[: end + 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -115,12 +116,24 @@ READ = [model for model, _ in MODELS] + [Event]
 NAMES = sorted({field.alias or "" for model in READ for field in model.model_fields.values()} | {"status"})
 
 
+def _read_if_it_tells(model: type[Response], answer: dict[str, Any]) -> Response | None:
+    if model not in {PayerStatus, PaymentDetail}:
+        return model.read(answer)
+    with suppress(ValueError):
+        return model.read(answer)
+    with pytest.raises(ValueError, match="no other field that the API documents"):
+        model.read(answer)
+    return None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [PayerStatus, AgreementUpdate, PaymentDetail, Payment, Event])
 @given(answer=st.dictionaries(st.sampled_from(NAMES) | st.text(), JSON, max_size=6))
 def test_every_response_is_read_and_shown(model: type[Response], answer: dict[str, Any]) -> None:
-    """Any JSON object is read, kept and shown."""
-    read = model.read(answer)
+    """Any JSON object is read, kept and shown; but one that tells nothing of a payer or an account is refused."""
+    read = _read_if_it_tells(model, answer)
+    if read is None:
+        return
 
     assert all(isinstance(view, str) for view in (repr(read), str(read), read._repr_html_()))
     assert set(answer) == set(read.to_dict())
