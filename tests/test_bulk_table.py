@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import payer_rows
 from cases import first_cases
-from payerkit.bulk.checked_rows import prepare_rows
 from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, PayerkitError
@@ -203,25 +200,6 @@ def test_only_warnings_keep_rows_back(hold: Any, words: str) -> None:
 
 
 # Cells
-
-
-def test_each_row_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many threads send, in the order of sending."""
-    rows = payer_rows(3000).sample(frac=1, random_state=1)
-    found = Table(rows, holder_is_payer=True)
-    read: list[int] = []
-
-    def prepare(some: pd.DataFrame, *steps: Any, **options: Any) -> Any:
-        read.extend(some.index)
-        return prepare_rows(some, *steps, **options)
-
-    monkeypatch.setattr("payerkit.bulk.cells.prepare_rows", prepare)
-    with ThreadPoolExecutor(64) as threads:
-        sent = threads.map(lambda row: found.values("bank_details", row)["account_number"], found.order.tolist())
-        values = list(sent)
-
-    assert rows["account_number"].iloc[found.order].tolist() == values
-    assert rows.index[found.order].tolist() == read
 
 
 def test_a_row_that_was_changed_is_not_read() -> None:

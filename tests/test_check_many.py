@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import BASES, EXAMPLES
-from payerkit.checks import many
 from payerkit.checks.many import check_all_bank_details, check_payers
 from payerkit.checks.one import check_bank_details, check_payer
 from payerkit.checks.schema import SCHEMAS
@@ -100,12 +99,6 @@ def test_all_examples_in_one_table(body: str) -> None:
 
     assert list(one_by_one(body, frame)) == found
     assert {each.code for each in examples} <= {row[1 + COLUMNS.index("code")] for row in found}
-
-
-def test_more_combinations_than_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table of so many distinct values that the product of their counts is no 64-bit number has the same findings."""
-    monkeypatch.setattr(many, "_LARGEST", 100)
-    test_all_examples_in_one_table("BankDetails")
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", None])

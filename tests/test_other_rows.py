@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import payerkit
 from bulk_tables import run_arguments
-from payerkit.bulk import other_rows
-from payerkit.bulk.other_rows import OtherRows
-from payerkit.checks.table_findings import table_finding
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 Row = dict[str, Any]
@@ -171,37 +167,3 @@ def test_reasons_are_grouped_whatever_rows_they_name() -> None:
     rows = [row(place // 2, city=f"City {place}") for place in range(12)]
 
     assert 1 == str(plan(*rows)).count("The table has two different payers with this id.")
-
-
-OTHERS = OtherRows(pd.RangeIndex(1_000_000))
-FOUND = table_finding("email_shared")
-
-
-@pytest.mark.parametrize(
-    ("groups", "most", "words"),
-    [
-        (np.zeros(100_000, np.int64), 4, "see rows 1, 2, 3 and 99,996 more."),  # one account of all
-        (np.arange(100_000) // 2, 40, "see row 1."),  # of every two
-    ],
-)
-def test_many_rows_have_few_findings(monkeypatch: pytest.MonkeyPatch, groups: Any, most: int, words: str) -> None:
-    """Each finding takes memory; rows of one group share them, and the rows of further groups are not named."""
-    monkeypatch.setattr(other_rows, "_MOST_GROUPS", 20)
-    rows = np.arange(100_000)[::-1]
-    found = OTHERS.differing(FOUND, rows, groups[rows], rows)
-
-    assert len(found) <= most + 1
-    assert list(range(100_000)) == sorted(np.concatenate([each for _, each in found]).tolist())
-    assert words in found[0][0].message
-
-
-def test_the_first_groups_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those whose rows stand first; of two rows that stand for each other, too."""
-    monkeypatch.setattr(other_rows, "_MOST_GROUPS", 1)
-    rows = np.array([7, 3, 4, 8])
-    found = OTHERS.differing(FOUND, rows, np.array([1, 2, 2, 1]), np.array([5, 6, 7, 8]))
-    replaced = OTHERS.replaced(FOUND, rows, np.array([1, 0, 0, 1]))
-
-    assert ["see row 4.", "see row 3.", FOUND.message[-10:]] == [each.message[-10:] for each, _ in found]
-    assert [[3], [4], [7, 8]] == [sorted(at.tolist()) for _, at in found]
-    assert [[3, 4], [7, 8]] == [at.tolist() for _, at in replaced]

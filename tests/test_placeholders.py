@@ -9,7 +9,7 @@ import pytest
 
 import payerkit
 from payerkit._tsv import rows
-from payerkit.bulk.checked_rows import Placeholders
+from payerkit.bulk.rows import Placeholders
 from payerkit.checks.placeholders import is_clearable, is_placeholder
 from payerkit.checks.places import countries, fiat_currencies, states
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS

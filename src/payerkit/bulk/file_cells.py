@@ -1,74 +1,48 @@
-"""What was found in the cells of a table's file, as findings about its rows."""
+"""What was found in the cells of a table's file, as problems of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
-from payerkit.bulk.holder import Flags
-from payerkit.bulk.row_hashes import ID
+from payerkit.bulk.rows import ID, Problem, Row, Step
 from payerkit.findings import Finding
 from payerkit.tables.columns import HOLDER_IS_PAYER
 from payerkit.tables.header_mapping import name_columns
 from payerkit.tables.source_table import findings_in
 from payerkit.wire import wire_name
 
-_MOST_COLUMNS = 2**10
 
+def tell_cells(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[str, str]]) -> None:
+    """Tell rows first what was found in their cells when the table was read, about the fields that they fill.
 
-def find_in_cells(
-    rows: Any, columns: Mapping[Step, Mapping[str, str]], filled: Mapping[Step, Flags]
-) -> list[FindingsByRow]:
-    """Return what was found in the cells of a table when it was read, about the fields that they fill.
-
-    columns: the columns that are sent in each step, by field; a finding about any other column is left out. filled: for
-    each step, which rows have data for it. Only tables of pandas come from a file.
+    What checks found about a cell with an error of the file goes: it judges what nobody wrote. columns: those that are
+    sent in each step, by field; a finding about any other column is left out.
     """
-    if not isinstance(rows, pd.DataFrame):
-        return []
     fields = {step: {column: field for field, column in named.items()} for step, named in columns.items()}
-    names: Mapping[Any, str] | None = None
-    found: dict[Step | None, list[tuple[int, Finding]]] = {}
-    for row, column, finding in findings_in(rows):
-        names = names or name_columns(rows.columns)
+    in_file = list(findings_in(rows))
+    names = name_columns(rows.columns) if in_file else {}
+    found: dict[int, list[Problem]] = {}
+    for number, column, finding in in_file:
         name = names.get(column, column)
         steps = [step for step in fields if name in fields[step]]
-        step = next((each for each in steps if filled[each][row]), steps[0] if steps else None)
-        if not finding.field:  # about the row as a whole
-            found.setdefault(None, []).append((row, finding))
+        step = next((each for each in steps if each in read[number].data), steps[0] if steps else None)
+        if not finding.field or (step is None and name in {ID, HOLDER_IS_PAYER}):  # or about the row as a whole
+            found.setdefault(number, []).append(Problem(number, finding))
         elif step is not None:
-            found.setdefault(step, []).append((row, _about(finding, fields[step][name])))
-        elif name in {ID, HOLDER_IS_PAYER}:
-            found.setdefault(None, []).append((row, finding))
-    return [FindingsByRow.from_pairs(pairs, step or "") for step, pairs in found.items()]
+            found.setdefault(number, []).append(Problem(number, _about(finding, fields[step][name]), step))
+    for number, told in found.items():
+        damaged = {_column(each, columns) for each in told if each.finding.severity == "error"} - {""}
+        checked = [each for each in read[number].problems if _column(each, columns) not in damaged]
+        read[number].problems = told + checked
 
 
-def leave_out_damaged(
-    found: FindingsByRow, of_cells: FindingsByRow, columns: Mapping[Step, Mapping[str, str]]
-) -> FindingsByRow:
-    """Return what checks found, but nothing about cells with an error of the file: they judge what nobody wrote.
-
-    of_cells: what was found in the cells of the file. columns: as in `find_in_cells`.
-    """
-    errors = of_cells.of_severity("error")
-    if not len(errors.rows):
-        return found
-    numbers: dict[str, int] = {}
-    return found.elsewhere(_cells(found, columns, numbers), _cells(errors, columns, numbers))
-
-
-def _cells(found: FindingsByRow, columns: Mapping[Step, Mapping[str, str]], numbers: dict[str, int]) -> Rows:
-    """Return for each finding a number of its cell; those about a row as a whole are about no cell."""
-    names = [columns[step].get(each.field, each.field) if step else each.field for each, step in found.kinds]
-    of_kinds = np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in names], np.int64)
-    of_findings = of_kinds[found.numbers]
-    return np.where(of_findings < 0, -1, found.rows.astype(np.int64) * _MOST_COLUMNS + of_findings)
+def _column(problem: Problem, columns: Mapping[Step, Mapping[str, str]]) -> str:
+    """Return the column that a problem is about, "" for the row as a whole."""
+    field = problem.finding.field
+    return columns.get(problem.step, {}).get(field, field) if problem.step else field
 
 
 @cache

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from payerkit.checks.inputs import is_blank, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
@@ -21,34 +17,27 @@ _YES, _NO = ("yes", "true", "1", 1), ("no", "false", "0", 0)
 _WORDS: dict[Hashable, bool] = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 """What a cell of the column `holder_is_payer` may say; True and False are equal to 1 and 0."""
 
-Flags = npt.NDArray[np.bool_]
 RowFindings = list[tuple[int, Finding]]
+Cells = dict[str, list[Any]]
+"""The cells of a table by column."""
 
 
-def read_holder(frame: pd.DataFrame, *, default: bool) -> tuple[pd.DataFrame, Flags, RowFindings]:
-    """Return a table without its column `holder_is_payer`, what it says for each row, and cells that say nothing.
+def read_holder(cells: Cells, *, default: bool) -> tuple[list[bool], RowFindings]:
+    """Take out the column `holder_is_payer`; return what it says for each row, and the cells that say nothing.
 
     In place of that column, the table gets those of the account holder that it lacks, unless it has accounts alone.
     default: what counts if there is no such column, and where it is blank.
     """
-    flags, findings = np.full(len(frame), default), RowFindings()
-    if HOLDER_IS_PAYER not in frame.columns:
-        return frame, flags, findings
-    for row, cell in enumerate(frame[HOLDER_IS_PAYER].tolist()):
-        said = _read_cell(cell, default=default)
-        flags[row] = said is True
-        if said is None:
-            findings.append((row, table_finding("choice")))
-    return _with_holder_columns(frame.drop(columns=HOLDER_IS_PAYER)), flags, findings
-
-
-def _with_holder_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with empty columns for those of the account holder that it lacks, unless it has accounts alone."""
-    if not payer_columns(frame.columns):
-        return frame
-    wanted = map(account_columns, SHARED_FIELDS)
-    lacking = [columns[0] for columns in wanted if frame.columns.intersection(columns).empty]
-    return frame.assign(**dict.fromkeys(lacking))
+    count = len(next(iter(cells.values())))
+    if HOLDER_IS_PAYER not in cells:
+        return [default] * count, []
+    said = [_read_cell(cell, default=default) for cell in cells.pop(HOLDER_IS_PAYER)]
+    for names in map(account_columns, SHARED_FIELDS) if payer_columns(cells) else ():
+        if cells.keys().isdisjoint(names):
+            cells[names[0]] = [None] * count
+    return [each is True for each in said], [
+        (row, table_finding("choice")) for row, each in enumerate(said) if each is None
+    ]
 
 
 def _read_cell(cell: Any, *, default: bool) -> bool | None:
@@ -88,27 +77,26 @@ def _missing(name: str) -> FieldProblem:
     return FieldProblem(column, wire_name(column), f"Missing. {BANK_DETAILS.fields[name].full_help}", "column_missing")
 
 
-def fill_holder(frame: pd.DataFrame, columns: Mapping[str, str], rows: Flags) -> tuple[pd.DataFrame, RowFindings]:
-    """Return a table whose holder columns are filled with the payer's in some rows, and the cells that contradict that.
+def fill_holder(cells: Cells, columns: Mapping[str, str], rows: Sequence[bool]) -> RowFindings:
+    """Fill the holder's columns with the payer's in some rows; return the cells that contradict that.
 
     columns: of bank details, by field. A field without a column of its own needs none: the payer's column serves it.
+    rows: for each row, whether it is one of these.
     """
+    places = [row for row, is_own in enumerate(rows) if is_own]
+    if not places or not payer_columns(cells):
+        return []
+    own = [cells[name] for name in cells if name in own_columns(PAYER)]
     findings = RowFindings()
-    if not rows.any() or not payer_columns(frame.columns):
-        return frame, findings
-    places = np.flatnonzero(rows).tolist()
-    has_payer = frame[frame.columns.intersection(list(own_columns(PAYER)))].notna().any(axis=1).to_numpy(bool)
-    filled = {}
     for name, column in columns.items():
         source = SHARED_FIELDS.get(name, column)
         if column == source:
             continue
-        cells = frame[column].tolist()
-        payers = frame[source].tolist() if source in frame.columns else [None] * len(cells)
+        payers = cells.get(source) or [None] * len(rows)
         for row in places:
-            if is_blank(cells[row]):
-                cells[row] = payers[row]
-            elif str(cells[row]) != str(payers[row]) and (has_payer[row] or not is_blank(payers[row])):
+            cell, payer = cells[column][row], payers[row]
+            if cell is None:
+                cells[column][row] = payer
+            elif str(cell) != str(payer) and (payer is not None or any(each[row] is not None for each in own)):
                 findings.append((row, table_finding("holder_differs", name, column, source)))
-        filled[column] = pd.Series(cells, frame.index, "object")
-    return frame.assign(**filled), findings
+    return findings

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.masking import mask
 from payerkit.tables.normalise import reading_hint
 from payerkit.tables.sheet import column_letters
 from payerkit.tables.source_table import Origin, origin_of
+
+if TYPE_CHECKING:
+    from payerkit.bulk.rows import Problem, Rows, Step
 
 _ALL, _FIRST = 5, 3
 """Up to so many rows all are named; of more rows the first."""
@@ -41,7 +43,7 @@ class Naming:
 
     @classmethod
     def of(
-        cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], labels: pd.Index[Any], found: FindingsByRow
+        cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], labels: pd.Index[Any], found: Iterable[Problem]
     ) -> Self:
         """Return the names in a table with these findings."""
         origin = origin_of(rows)
@@ -52,18 +54,12 @@ class Naming:
         named = cls(columns, labels, file, letters)
         return replace(named, reading_hints=named._find_hints(origin, found)) if letters and origin.readings else named
 
-    def _find_hints(self, origin: Origin, found: FindingsByRow) -> dict[tuple[int, str], str]:
+    def _find_hints(self, origin: Origin, found: Iterable[Problem]) -> dict[tuple[int, str], str]:
         """Return the hints of readings for the cells that have an error or a warning."""
-        names = [self.column(finding, step) for finding, step in found.kinds]
-        is_open = [finding.severity != "info" for finding, _ in found.kinds]
-        hints, texts = {}, dict[tuple[str, str | None], str]()
-        labels = self.labels.take(found.rows).tolist()
-        for row, label, number in zip(found.rows.tolist(), labels, found.numbers.tolist(), strict=True):
-            key = (label, names[number])
-            if is_open[number] and key in origin.readings:
-                column, reading = names[number], origin.readings[key]
-                hints[row, column] = texts.setdefault((column, reading), reading_hint(column, reading))
-        return hints
+        cells = {(each.row, self.column(each.finding, each.step)) for each in found if each.finding.severity != "info"}
+        labels = self.labels.tolist()
+        keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
+        return {cell: reading_hint(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings}
 
     def column(self, finding: Finding, step: Step | str) -> str:
         """Return the table's column that a finding is about, "" for the row as a whole."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
-import numpy as np
-
 from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
 from payerkit.bulk.finding_texts import FindingTexts
-from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.limit import Limit
 from payerkit.bulk.naming import shown_id
+from payerkit.bulk.rows import Problem
 from payerkit.bulk.sending import LINKS_LOST
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
@@ -144,10 +142,10 @@ class Outcomes:
         if entry.content != self._tasks.content(step, source):
             self._changed[step].append(row)
 
-    def changes(self) -> list[FindingsByRow]:
+    def changes(self) -> list[Problem]:
         """Return a finding for each row that was changed after it was stored."""
         finding = table_finding("changed_after_storing")
-        return [FindingsByRow.of([(finding, np.array(rows, np.int32))], step) for step, rows in self._changed.items()]
+        return [Problem(row, finding, step) for step, rows in self._changed.items() for row in rows]
 
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""

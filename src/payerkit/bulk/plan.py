@@ -11,15 +11,13 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
-from payerkit.bulk.findings_by_row import FindingsByRow
-from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import DEFAULTS, RunOptions
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
 from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
 from payerkit.bulk.reasons import Reason, Reasons
+from payerkit.bulk.rows import Flags, Placeholders
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import InvalidInput, without_internal_frames
@@ -232,8 +230,8 @@ class Plan:
 
     def _notes(self) -> FindingTexts:
         """Return the warnings and infos of the rows, warnings first."""
-        parts = [self._found.of_severity("warning"), self._found.of_severity("info")]
-        return FindingTexts(FindingsByRow.join(parts), self._naming)
+        found = [*self._found.of_severity("warning"), *self._found.of_severity("info")]
+        return FindingTexts(found, self._naming)
 
     def __str__(self) -> str:
         kinds = ("error", "warning")

@@ -8,9 +8,9 @@ from textwrap import wrap
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.reasons import Reason, ReasonKind, Reasons
+from payerkit.bulk.rows import Rows
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.html import visible

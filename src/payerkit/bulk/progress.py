@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from payerkit.bulk.holder import Flags
+from payerkit.bulk.rows import Flags
 from payerkit.bulk.table import Step, Table
 from payerkit.client.pace import Pace
 from payerkit.wording import count_of, in_words

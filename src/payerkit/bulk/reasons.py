@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.naming import Naming, join_hints
+from payerkit.bulk.rows import Problem, Rows, Step
 from payerkit.checks.table_findings import general
 from payerkit.findings import Finding
 
@@ -73,20 +73,20 @@ class Reasons:
         return cls(rows.astype(np.int32), numbers.astype(np.int32), kinds)
 
     @classmethod
-    def of_findings(cls, found: FindingsByRow, naming: Naming, *, as_kind: str = "", with_infos: bool = False) -> Self:
+    def of_findings(
+        cls, found: Iterable[Problem], naming: Naming, *, as_kind: str = "", with_infos: bool = False
+    ) -> Self:
         """Return findings, with or without infos. as_kind: the kind of all; by default, it is the severity."""
+        kinds: dict[tuple[Finding, str], ReasonKind] = {}
         places: dict[ReasonKind, int] = {}
-        numbers = np.full(len(found.kinds), -1, np.int32)
-        for number in np.unique(found.numbers).tolist():
-            finding, step = found.kinds[number]
+        pairs: dict[tuple[int, int], None] = {}  # a row may have the same text twice
+        for row, finding, step in found:
             if with_infos or finding.severity != "info":
-                kind = _kind_of(finding, step, naming, as_kind)
-                numbers[number] = places.setdefault(kind, len(places))
-        chosen = numbers[found.numbers] >= 0
-        pairs = found.rows[chosen].astype(np.int64) * len(places) + numbers[found.numbers][chosen]
-        pairs = np.unique(pairs)  # a row may have the same text twice
-        size = max(1, len(places))
-        return cls((pairs // size).astype(np.int32), (pairs % size).astype(np.int32), list(places))
+                if (finding, step) not in kinds:
+                    kinds[finding, step] = _kind_of(finding, step, naming, as_kind)
+                pairs[row, places.setdefault(kinds[finding, step], len(places))] = None
+        rows, numbers = np.array(list(pairs), np.int32).reshape(-1, 2).T
+        return cls(rows, numbers, list(places))
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:

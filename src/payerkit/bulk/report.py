@@ -14,14 +14,13 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
-from payerkit.bulk.findings_by_row import FindingsByRow
-from payerkit.bulk.holder import Flags
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.limit import LEFT_BY_LIMIT, Limit
 from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.outcomes import HELD, Outcomes, RowOutcome, code_of
 from payerkit.bulk.reasons import Reasons
+from payerkit.bulk.rows import Flags, Problems
 from payerkit.bulk.sending import THERE_ALREADY
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Tasks
@@ -144,7 +143,7 @@ class Report:
     def __init__(
         self,
         frame: pd.DataFrame,
-        findings: FindingsByRow,
+        findings: Problems,
         sums: Sums,
         row_ids: RowIds,
         naming: Naming,
@@ -308,7 +307,7 @@ class Report:
         numbers["left"] = int((is_open & frame["reason"].str.contains(LEFT_BY_LIMIT, regex=False)).sum())
         numbers["again"] = int(is_open.sum()) - numbers["left"] - numbers["look"] - numbers["waiting"]
         numbers["there"] = int(frame.loc[frame["state"] == "done", "reason"].str.startswith(THERE_ALREADY).sum())
-        numbers["changed"] = len(np.unique(self._findings.with_codes(["changed_after_storing"]).rows))
+        numbers["changed"] = len(np.unique(self._findings.with_codes("changed_after_storing").rows))
         numbers["strays"] = self._sums.strays
         numbers["without_links"] = self._sums.without_links
         return numbers
@@ -336,7 +335,7 @@ class Report:
         ]
         return Reasons.join(parts).sorted(list(_KINDS))
 
-    def _flags(self, found: FindingsByRow) -> Flags:
+    def _flags(self, found: Problems) -> Flags:
         """Return an array: for each row, whether it has one of some findings."""
         flags = np.zeros(len(self.frame), bool)
         flags[found.rows] = True
@@ -404,8 +403,8 @@ def make_report(tasks: Tasks, journal: Journal, stopped: str, limit: Limit | Non
     ids = [table.client_user_id(row) for row in order]
     row_ids.add(order, ids)
     frame = pd.DataFrame(outcomes.of(order, ids), index=order, columns=list(RowOutcome._fields)).sort_index()
-    findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
-    warnings_first = FindingsByRow.join([findings.of_severity("warning"), findings.of_severity("info")])
+    findings = Problems([*table.found, *outcomes.changes()]).in_order()
+    warnings_first = [*findings.of_severity("warning"), *findings.of_severity("info")]
     frame["findings"] = FindingTexts(warnings_first, table.naming).of(range(len(table)))
     frame = frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns}).set_axis(table.labels)
     first = ["state", "reason"]

@@ -10,9 +10,8 @@ import pandas as pd
 import traitlets
 
 from payerkit import html
-from payerkit.bulk.findings_by_row import Rows
-from payerkit.bulk.holder import Flags
 from payerkit.bulk.naming import shown_id
+from payerkit.bulk.rows import Flags, Rows
 from payerkit.html import visible
 from payerkit.widgets.page_widget import PageCode, ReplyingWidget
 from payerkit.wording import count_of, in_words

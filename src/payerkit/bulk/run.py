@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
 from payerkit.bulk.progress import RunDisplay
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.rows import Placeholders
 from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer

@@ -1,28 +1,36 @@
-"""The input table: checked where its rows are, then indexed by payer and account."""
+"""The input table: its rows checked, alone and against each other, and indexed by payer and account."""
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.cells import Cells
-from payerkit.bulk.checked_rows import Placeholders, check_rows
-from payerkit.bulk.duplicates import RowGroups
-from payerkit.bulk.file_cells import find_in_cells, leave_out_damaged
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
-from payerkit.bulk.holder import Flags
+from payerkit.bulk.compare_rows import (
+    account_key,
+    alike_key,
+    choose,
+    grouped,
+    naming,
+    tell_differing,
+    tell_shared,
+    tell_without_account,
+    written_key,
+)
+from payerkit.bulk.file_cells import tell_cells
+from payerkit.bulk.identity import id_form
 from payerkit.bulk.naming import Naming
-from payerkit.bulk.other_rows import OtherRows, Told, find_shared, find_without_account
-from payerkit.bulk.row_hashes import ID, Hashes, RowHashes
+from payerkit.bulk.rows import ID, Flags, Placeholders, Problems, Row, Rows, Step, read_rows
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
-from payerkit.errors import InvalidInput, kind_of
+from payerkit.errors import InvalidInput, PayerkitError, kind_of
+from payerkit.findings import COLUMNS
 from payerkit.tables.file_findings import FILE_FINDING_CODES, file_finding
 from payerkit.tables.source_table import origin_of
 
@@ -33,17 +41,20 @@ _NEAR_DUPLICATE, _EXAMPLE = "near_duplicate", "example_row"
 _ALL = "warnings"
 """Says that rows are kept back for any warning."""
 
+_BLOCK = 1024
+"""Rows that are compared with the caller's table at a time: pandas is slow at giving cells one by one."""
+
 
 class Table:
     """The rows by number, 0 for the first; `labels` are the caller's index.
 
     payers: the number of each row's payer, -1 without an id; ids that are near duplicates are one payer. order: the
-    rows sorted by payer, payers as they first occur; rows are read fast in this order. found: the findings, by row.
-    blocked: rows with errors, which are not sent. held: other rows, with a warning for which they are kept back.
-    without_payer: other rows whose payer, in another row, is blocked or held. origin: the file of the table. naming:
-    what rows and columns are called in it. holder_is_payer: account holders without columns of their own are the
-    payers. hold: "warnings", or codes of warnings. placeholders: what N/A and others are. takes_examples: the rows of a
-    template are no error. Raises InvalidInput for anything but a table of rows to send.
+    rows sorted by payer, payers as they first occur. found: the problems, by row. blocked: rows with errors, which are
+    not sent. held: other rows, with a warning for which they are kept back. without_payer: other rows whose payer, in
+    another row, is blocked or held. origin: the file of the table. naming: what rows and columns are called in it.
+    holder_is_payer: account holders without columns of their own are the payers. hold: "warnings", or codes of
+    warnings. placeholders: what N/A and others are. takes_examples: the rows of a template are no error. Raises
+    InvalidInput for anything but a table of rows to send.
     """
 
     def __init__(
@@ -61,25 +72,35 @@ class Table:
         codes = _checked_codes(hold)
         if placeholders not in get_args(Placeholders):
             raise InvalidInput('placeholders: expected "error" or "keep".')
-        part = check_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
-        self.labels, self._ids = part.labels, part.ids
-        self.columns: Mapping[Step, Mapping[str, str]] = part.columns
-        self._filled = part.filled
-        self.payers = _number(part.hashes.id)
-        self.order = np.argsort(self.payers, kind="stable").astype(np.int32)
-        self._written = self._find_spellings(part.hashes.written_id)
-        self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
-        of_cells = FindingsByRow.join(find_in_cells(rows, self.columns, self._filled))
-        found = FindingsByRow.join([of_cells, leave_out_damaged(part.found, of_cells, self.columns)])
-        is_example = self._flags(found.with_codes([_EXAMPLE]))
-        others, comparable = OtherRows(self.labels), np.where(is_example, -1, self.payers)
-        shared = find_shared(others, comparable, self._filled, part.hashes, found.of_severity("error"))
-        if takes_examples:
-            found = found.without_codes([_EXAMPLE])
-        self._index_rows(part.hashes, FindingsByRow.join([found, *shared]), codes)
+        self._rows, self.columns = read_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
+        self.labels: pd.Index[Any] = rows.index
+        self._filled = {step: np.array([step in row.data for row in self._rows], bool) for step in get_args(Step)}
+        self._number_payers()
+        tell_cells(self._rows, rows, self.columns)
+        examples = {row.number for row in self._rows for each in row.problems if each.finding.code == _EXAMPLE}
+        comparable = [row for row in self._rows if row.payer >= 0 and row.number not in examples]
+        tell_shared(comparable, self.labels)
+        for row in self._rows if takes_examples else ():
+            row.problems = [each for each in row.problems if each.finding.code != _EXAMPLE]
+        self._index_rows(codes)
+        self.found = Problems(chain.from_iterable(row.problems for row in self._rows))
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.labels, self.found)
-        self._cells = Cells(rows, steps, self.order, part.hashes.content, holder_is_payer=holder_is_payer)
+        self._given, self._planned, self._lock = rows, pd.DataFrame(rows).copy(), threading.Lock()
+        self._unchanged: set[int] = set()
+
+    def _number_payers(self) -> None:
+        """Give each row the number of its payer, and find the ids that are written in several ways."""
+        numbers: dict[str, int] = {}
+        written: dict[int, Counter[str]] = {}
+        for row in self._rows:
+            if key := id_form(row.client_user_id) or row.client_user_id:
+                row.payer = numbers.setdefault(key, len(numbers))
+                written.setdefault(row.payer, Counter())[row.client_user_id] += 1
+        self.payers = np.array([row.payer for row in self._rows], np.int32)
+        self.order = np.argsort(self.payers, kind="stable").astype(np.int32)
+        self._written = {payer: texts for payer, texts in written.items() if len(texts) > 1}
+        self._spellings = {payer: _usual(texts) for payer, texts in self._written.items()}
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -92,7 +113,10 @@ class Table:
     @property
     def findings(self) -> pd.DataFrame:
         """The findings: one row per finding, with the number of its row, and its step."""
-        return self.found.frame()
+        columns = {name: [getattr(each.finding, name) for each in self.found] for name in COLUMNS}
+        columns["step"] = [each.step for each in self.found]
+        texts = {name: pd.array(column, dtype="string") for name, column in columns.items()}
+        return pd.DataFrame({"row": self.found.rows.astype(np.int64), **texts})
 
     def rows_with(self, step: Step) -> Flags:
         """Return an array: for each row, whether it has data for a step."""
@@ -104,8 +128,8 @@ class Table:
 
     def client_user_id(self, row: int) -> str | None:
         """Return the client user id of a row, as it is sent: near duplicates are written alike."""
-        payer = int(self.payers[row])
-        return None if payer < 0 else self._spellings.get(payer) or self._ids[row]
+        own = self._rows[row]
+        return None if own.payer < 0 else self._spellings.get(own.payer) or own.client_user_id
 
     def prefer_ids(self, is_known: Callable[[str], bool]) -> None:
         """Send an id that is written in several ways as it is known, if one of them is: as it was sent before."""
@@ -115,20 +139,32 @@ class Table:
 
     def payer_row(self, row: int) -> int:
         """Return the row that describes the payer of a row, preferably one that may be sent; -1 if no row does."""
-        return int(self._payer_rows[self.payers[row]])
+        return self._payer_rows.get(self._rows[row].payer, -1)
 
     def account_row(self, row: int) -> int:
         """Return the row that is sent for all rows with the same account of the same payer."""
         return int(self._account_rows[row])
 
     def values(self, step: Step, row: int) -> dict[str, Any]:
-        """Return the data of a row for a step, by field name. Raises PayerkitError if the row can no longer be read."""
-        block, place = self._cells.locate(row)
-        cells = ((name, block[column][place]) for name, column in self.columns[step].items())
-        values = {name: value for name, value in cells if value is not None}
+        """Return the data of a row for a step, by field name. Raises PayerkitError if the table was changed."""
+        self._require_unchanged(row // _BLOCK)
+        values = self._rows[row].data[step].copy()
         if ID in values:
-            values[ID] = self._spellings.get(int(self.payers[row]), values[ID])
+            values[ID] = self._spellings.get(self._rows[row].payer, values[ID])
         return values
+
+    def _require_unchanged(self, block: int) -> None:
+        """Raise PayerkitError if a block of the caller's table is not as it was planned; looked at once."""
+        with self._lock:
+            if block in self._unchanged:
+                return
+            rows = slice(block * _BLOCK, (block + 1) * _BLOCK)
+            if not pd.DataFrame(self._given).iloc[rows].equals(self._planned.iloc[rows]):
+                raise PayerkitError(
+                    "rows: they are not those that the run began with. The table was changed during the run.",
+                    advice="Nothing is lost: call again with the same journal.",
+                )
+            self._unchanged.add(block)
 
     def rows_by_payer(self) -> Iterator[Rows]:
         """Yield the rows of each payer, payers as they first occur; rows without an id are left out."""
@@ -137,96 +173,66 @@ class Table:
         for start, end in pairwise(chain(starts, [len(payers)])):
             yield self.order[start:end]
 
-    def _find_spellings(self, written: Hashes) -> dict[int, Counter[str]]:
-        """Return how often an id is written in which way, by the number of its payer, if there are several ways."""
-        rows = self.order[self.payers[self.order] >= 0]
-        differs = (np.diff(self.payers[rows]) == 0) & (np.diff(written[rows]) != 0)
-        several = np.isin(self.payers[rows], self.payers[rows[1:][differs]])
-        found: dict[int, Counter[str]] = {}
-        for row in rows[several].tolist():
-            found.setdefault(int(self.payers[row]), Counter())[self._ids[row]] += 1
-        return found
-
-    def _index_rows(self, hashes: RowHashes, found: FindingsByRow, held_codes: Collection[str]) -> None:
+    def _index_rows(self, held_codes: Collection[str]) -> None:
         """Find the rows that describe the same payer or account: which contradict each other, and which are sent."""
-        rows = {step: np.flatnonzero(filled & (self.payers >= 0)) for step, filled in self._filled.items()}
-        payers = RowGroups.of(rows["payer"], [self.payers], hashes.payer, hashes.like_payer)
-        accounts = RowGroups.of(
-            rows["bank_details"], [self.payers, hashes.account], hashes.details, hashes.like_details
-        )
-        others = OtherRows(self.labels)
-        twice = FindingsByRow.of(_tell_twice(others, "id_twice", payers))
-        contradictions = FindingsByRow.of(_tell_twice(others, "account_twice", accounts), "bank_details")
-        lacking = find_without_account(self.payers, self._filled)
-        found = FindingsByRow.join([found, twice, contradictions, lacking])
-        self.blocked = self._flags(found.of_severity("error"))
-        self.held = self._flags(found.with_codes(held_codes)) & ~self.blocked
+        given = [row for row in self._rows if row.payer >= 0]
+        payers = grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
+        owned = [row for row in given if "bank_details" in row.data]
+        accounts = grouped(owned, lambda row: (row.payer, account_key(row)))
+        tell_differing(payers.values(), alike_key("payer"), table_finding("id_twice"), "", self.labels)
+        twice = table_finding("account_twice")
+        tell_differing(accounts.values(), alike_key("bank_details"), twice, "bank_details", self.labels)
+        tell_without_account(payers, {row.payer for row in owned})
+        self.blocked = self._flags(lambda row: row.is_blocked)
+        self.held = self._flags(lambda row: _has_code(row, held_codes)) & ~self.blocked
 
-        respelled = self._flag_respelled()
-        accounts, spare = accounts.only(~self.blocked), 4 * self.blocked + 2 * self.held + respelled
-        payer_rows, account_rows = payers.choose(spare), accounts.choose(spare)
-        self._payer_rows = np.full(self.payers.max(initial=-1) + 2, -1, np.int32)  # the last one: of rows without an id
-        self._payer_rows[self.payers[payers.rows]] = payer_rows
+        self._tell_respelled(given)
+        self._payer_rows: dict[int, int] = {}
         self._account_rows = np.arange(len(self), dtype=np.int32)
-        self._account_rows[accounts.rows] = account_rows
-
-        near = [
-            FindingsByRow.of(self._tell_respelled(others, np.flatnonzero(respelled))),
-            self._find_near(others, payers, payer_rows, hashes.payer, "payer"),
-            self._find_near(others, accounts, account_rows, hashes.details, "bank_details"),
-        ]
-        self.found = FindingsByRow.join([found, *near]).in_order()
-        self.held |= self._flags(FindingsByRow.join(near).with_codes(held_codes)) & ~self.blocked
+        spare = 4 * self.blocked + 2 * self.held + self._flags(self._is_respelled)
+        for rows in payers.values():
+            self._payer_rows[rows[0].payer] = self._choose(rows, "payer", spare)
+        for rows in accounts.values():
+            if sendable := [row for row in rows if not self.blocked[row.number]]:
+                self._account_rows[[row.number for row in sendable]] = self._choose(sendable, "bank_details", spare)
+        self.held |= self._flags(lambda row: _has_code(row, held_codes)) & ~self.blocked
         is_sent = ~self.blocked & ~self.held
-        rows_of_payers = self._payer_rows[self.payers]
-        self.without_payer = is_sent & (rows_of_payers >= 0) & ~is_sent[rows_of_payers]
+        payer_rows = np.array([self.payer_row(row) for row in range(len(self))], np.int32)
+        self.without_payer = is_sent & (payer_rows >= 0) & ~is_sent[payer_rows]
 
-    def _flag_respelled(self) -> Flags:
-        """Return an array: for each row, whether its id is sent as other rows write it."""
-        flags = np.isin(self.payers, list(self._spellings))
-        rows = np.flatnonzero(flags)
-        flags[rows] = [self._ids[row] != self.client_user_id(row) for row in rows.tolist()]
-        return flags
+    def _is_respelled(self, row: Row) -> bool:
+        """Return True for a row whose id is sent as other rows write it."""
+        return row.payer in self._spellings and row.client_user_id != self.client_user_id(row.number)
 
-    def _tell_respelled(self, others: OtherRows, rows: Rows) -> Told:
-        """Return a warning for each of some rows whose id is sent as another row writes it."""
-        several = np.flatnonzero(np.isin(self.payers, list(self._spellings)))
-        writing = {self._ids[row]: row for row in several[::-1].tolist()}
-        by = [writing[str(self.client_user_id(row))] for row in rows.tolist()]
-        return others.replaced(table_finding(_NEAR_DUPLICATE, ID), rows, np.array(by, np.int32))
+    def _tell_respelled(self, rows: Sequence[Row]) -> None:
+        """Warn each row whose id is sent as another row writes it."""
+        several = [row for row in rows if row.payer in self._spellings]
+        writing = {row.client_user_id: row for row in reversed(several)}
+        for row in filter(self._is_respelled, several):
+            by = writing[str(self.client_user_id(row.number))]
+            row.tell(naming(table_finding(_NEAR_DUPLICATE, ID), [by], 1, self.labels))
 
-    def _find_near(
-        self, others: OtherRows, groups: RowGroups, chosen: Rows, written: Hashes, step: Step
-    ) -> FindingsByRow:
-        """Return warnings of rows in place of which another one is sent that is written in another way."""
-        is_other = (groups.written != written[chosen]) & ~self.blocked[groups.rows]
-        told = others.replaced(table_finding(_NEAR_DUPLICATE), groups.rows[is_other], chosen[is_other])
-        return FindingsByRow.of(told, step)
+    def _choose(self, rows: Sequence[Row], step: Step, spare: Rows) -> int:
+        """Return the row that is sent for all of some; warn those in place of which another writing is sent."""
+        written = written_key(step)
+        chosen = choose(rows, written, lambda row: int(spare[row.number]))
+        for row in rows:
+            if row is not chosen and not self.blocked[row.number] and written(row) != written(chosen):
+                row.tell(naming(table_finding(_NEAR_DUPLICATE), [chosen], 1, self.labels), step)
+        return chosen.number
 
-    def _flags(self, found: FindingsByRow) -> Flags:
-        """Return an array: for each row, whether it has one of some findings."""
-        flags = np.zeros(len(self), bool)
-        flags[found.rows] = True
-        return flags
+    def _flags(self, holds: Callable[[Row], bool]) -> Flags:
+        """Return an array: for each row, whether something holds for it."""
+        return np.array([holds(row) for row in self._rows], bool)
 
 
-def _tell_twice(others: OtherRows, code: str, groups: RowGroups) -> Told:
-    """Return an error for each row of the groups in which rows contradict each other."""
-    found = groups.contradicting()
-    return others.differing(table_finding(code), found.rows, found.groups, found.alike)
+def _has_code(row: Row, codes: Collection[str]) -> bool:
+    return any(each.finding.code in codes for each in row.problems)
 
 
 def _usual(texts: Counter[str]) -> str:
     """Return the text that occurs most often, rather one without blanks around it, and else the smallest."""
     return min(texts, key=lambda text: (-texts[text], text != text.strip(), text))
-
-
-def _number(hashes: Hashes) -> Rows:
-    """Return a number for each row, equal for equal hashes, -1 for none; numbers as they first occur."""
-    numbers = np.full(len(hashes), -1, np.int32)
-    given = hashes != 0
-    numbers[given] = pd.factorize(hashes[given])[0]
-    return numbers
 
 
 def _checked_codes(hold: object) -> Collection[str]:

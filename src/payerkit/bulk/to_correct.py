@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
-from payerkit.bulk.holder import Flags
+from payerkit.bulk.rows import Flags, Problems, Rows, Step
 from payerkit.errors import InvalidInput, kind_of
+from payerkit.findings import Finding
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.file_findings import BASIS
 from payerkit.tables.source_table import findings_in
@@ -26,7 +26,7 @@ Reason = Callable[[int], tuple[str, str] | None]
 def save_rows(
     path: str | Path,
     rows: Any,
-    found: FindingsByRow,
+    found: Problems,
     columns: Mapping[Step, Mapping[str, str]],
     *,
     chosen: Flags,
@@ -56,7 +56,7 @@ def require_which(name: str, which: object) -> None:
         raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
 
 
-def rows_with_warnings(found: FindingsByRow, count: int) -> Flags:
+def rows_with_warnings(found: Problems, count: int) -> Flags:
     """Return an array: for each row, whether it has a warning."""
     flags = np.zeros(count, bool)
     flags[found.of_severity("warning").rows] = True
@@ -65,7 +65,7 @@ def rows_with_warnings(found: FindingsByRow, count: int) -> Flags:
 
 def _problems(
     rows: pd.DataFrame,
-    found: FindingsByRow,
+    found: Problems,
     columns: Mapping[Step, Mapping[str, str]],
     places: Rows,
     reason: Reason,
@@ -75,13 +75,10 @@ def _problems(
         RowProblem(place, column, each.severity, each.message, each.hint, each.code)
         for place, column, each in findings_in(rows)
     ]
-    kinds = [
-        (columns.get(step, {}).get(each.field, each.field) if step else each.field, each) for each, step in found.kinds
-    ]
     checked = [
-        RowProblem(place, kinds[number][0], each.severity, each.message, each.hint, each.code)
-        for place, number in zip(found.rows.tolist(), found.numbers.tolist(), strict=True)
-        if (each := kinds[number][1]).basis != BASIS
+        RowProblem(place, _column(columns, step, each), each.severity, each.message, each.hint, each.code)
+        for place, each, step in found
+        if each.basis != BASIS
     ]
     wanted = set(places.tolist())
     chosen = [each for each in (*in_file, *checked) if each.place in wanted and each.kind != "info"]
@@ -90,3 +87,8 @@ def _problems(
         if said := reason(place):
             state, text = said
             yield RowProblem(place, "", state, text)
+
+
+def _column(columns: Mapping[Step, Mapping[str, str]], step: Step | Literal[""], finding: Finding) -> str:
+    """Return the column that a finding is about, "" for the row as a whole."""
+    return columns.get(step, {}).get(finding.field, finding.field) if step else finding.field

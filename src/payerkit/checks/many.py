@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import starmap
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from itertools import repeat
 from numbers import Number
+from operator import itemgetter
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from payerkit.checks.inputs import match_names, suggestion, unknown_names, unwrap_secret
@@ -20,27 +18,8 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_f
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import COLUMNS, Finding
 
-Codes = npt.NDArray[np.int64]
 _NUMBER, _DATE, _OTHER = 0, dt.date.min, ()
-"""Placeholders for values that are not text: checks distinguish no more than these three."""
-
-_LARGEST = int(np.iinfo(np.int64).max)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The values of a field, factorized: the distinct ones, and for each row the index of its value, -1 for none."""
-
-    distinct: Sequence[Any]
-    codes: Codes
-
-
-@dataclass(frozen=True, slots=True)
-class RowFindings:
-    """A finding and the rows that have it, by position."""
-
-    finding: Finding
-    rows: Codes
+"""What stands for values that are not text."""
 
 
 @without_internal_frames
@@ -105,29 +84,21 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
         raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
-    return _findings_frame(frame.index, find_in_rows(schema, frame, ignore))
-
-
-def find_in_rows(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str] = ()) -> list[RowFindings]:
-    """Return the findings about the rows of a table, in the order of their fields. Raises InvalidInput."""
-    rules = rules_except(schema, ignore)
-    columns, findings = _read_columns(schema, frame)
-    errors = list(_check_fields(schema, columns))
-    findings += [*errors, *_apply_rules(rules, columns, errors)]
-    order = {name: position for position, name in enumerate(schema.fields)}
-    return sorted(findings, key=lambda each: order.get(each.finding.field, len(order)))
-
-
-def _read_columns(schema: Schema, frame: pd.DataFrame) -> tuple[dict[str, Column], list[RowFindings]]:
-    """Return a column for every field, and the errors of fields that are given twice."""
-    places, findings, unknown = match_names(schema, frame.columns)
+    places, twice, unknown = match_names(schema, frame.columns)
     unknown = [name for name in unknown if not _belongs_to_other_schema(schema, str(name), places)]
     if unknown:
         problems = unknown_names(schema, unknown, is_headless=not places)
         raise InvalidInput(f"{schema.name}: unknown columns. Rename or drop them.", fields=tuple(problems))
-    empty = Column((), np.full(len(frame), -1))
-    columns = {name: _read_column(frame.iloc[:, places[name]]) if name in places else empty for name in schema.fields}
-    return columns, [RowFindings(finding, np.arange(len(frame))) for finding in findings]
+    columns = [frame.iloc[:, place].tolist() for place in places.values()]
+    cells = zip(*columns, strict=True) if columns else repeat((), len(frame))
+    records = (dict(zip(places, row, strict=True)) for row in cells)
+    found = list(enumerate(check_records(schema, records, ignore, twice)))
+    rows = [row for row, findings in found for _ in findings]
+    texts = {
+        name: pd.array([getattr(each, name) for _, findings in found for each in findings], dtype="string")
+        for name in COLUMNS
+    }
+    return pd.DataFrame({"row": frame.index.take(rows), **texts})
 
 
 def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) -> bool:
@@ -137,108 +108,65 @@ def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) 
     return is_known and (field is None or field in given)
 
 
-def _read_column(series: pd.Series[Any]) -> Column:
-    values: Any = series
-    if pd.api.types.infer_dtype(series, skipna=True) not in {"string", "empty"}:
-        values = pd.Series([_text_or_placeholder(value) for value in series], dtype="object")
-    codes, distinct = pd.factorize(values.to_numpy(dtype="object"))
-    return Column(distinct.tolist(), codes.astype(np.int64))
+def check_records(
+    schema: Schema, records: Iterable[Mapping[str, Any]], ignore: Iterable[str] = (), each: Iterable[Finding] = ()
+) -> Iterator[list[Finding]]:
+    """Yield the findings of each record, in the order of the fields.
+
+    Fields are checked once for each value, and rules once for each combination of the values that they read. each:
+    findings that every record has.
+    """
+    order = {name: place for place, name in enumerate(schema.fields)}
+    groups: dict[tuple[str, ...], list[tuple[int, Rule]]] = {}
+    for place, rule in enumerate(rules_except(schema, ignore)):
+        groups.setdefault(rule.reads, []).append((place, rule))
+    of_all = [(order[finding.field], -1, finding) for finding in each]
+    errors: dict[tuple[str, Hashable], Finding | None] = {}
+    results: dict[tuple[Any, ...], list[_Ranked]] = {}
+    for record in records:
+        values = {name: value if type(value) is str else _without_content(value) for name, value in record.items()}
+        readable = {name: value for name, value in values.items() if value is not None and value != ""}
+        has_value = {f"{name}?": True for name in readable}
+        found = of_all.copy()
+        for name, place in order.items():
+            key = name, values.get(name)
+            if key not in errors:
+                errors[key] = check_field(schema, *key)
+            if (error := errors[key]) is not None:
+                found.append((place, -1, error))
+                readable.pop(name, None)
+        get = (readable | has_value).get
+        for reads, rules in groups.items():
+            arguments = tuple(map(get, reads))
+            if arguments[0] is not None:
+                if (reads, arguments) not in results:
+                    results[reads, arguments] = list(_apply(rules, arguments, order))
+                found += results[reads, arguments]
+        yield [finding for _, _, finding in sorted(found, key=_RANK)]
 
 
-def _text_or_placeholder(value: Any) -> Hashable:
-    """Return text as it is, None for a blank cell, and a placeholder for any other value."""
+_Ranked = tuple[int, int, Finding]
+"""The place of a finding's field, that of its rule, -1 for a field's own error, and the finding."""
+
+_RANK = itemgetter(0, 1)
+
+
+def _apply(rules: Iterable[tuple[int, Rule]], arguments: Iterable[Any], order: Mapping[str, int]) -> Iterator[_Ranked]:
+    """Yield what some rules find about the values that they read."""
+    for place, rule in rules:
+        result = rule.checker(*arguments)
+        if result is not False:
+            yield order.get(rule.field, len(order)), place, rule.finding(result)
+
+
+def _without_content(value: Any) -> Hashable:
+    """Return text as it is, None for a blank cell, and the same for all numbers, all dates and all other values.
+
+    Checks distinguish no more.
+    """
     value = unwrap_secret(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Number) and not isinstance(value, bool):
         return _NUMBER
     return _DATE if hasattr(value, "strftime") else _OTHER
-
-
-def _check_fields(schema: Schema, columns: Mapping[str, Column]) -> Iterator[RowFindings]:
-    """Yield the errors of each field: violations of the specification."""
-    for name, column in columns.items():
-        yield from _by_row([check_field(schema, name, value) for value in (*column.distinct, None)], column.codes)
-
-
-def _by_row(findings: Iterable[Finding | None], codes: Codes) -> Iterator[RowFindings]:
-    """Yield the findings of distinct values, and last of a missing one, each with the rows that have the value."""
-    numbers: dict[Finding, int] = {}
-    by_value = [-1 if finding is None else numbers.setdefault(finding, len(numbers)) for finding in findings]
-    if numbers:
-        by_row = np.array(by_value)[codes]  # the code -1, a row without a value, takes the last item
-        for finding, number in numbers.items():
-            yield RowFindings(finding, np.flatnonzero(by_row == number))
-
-
-def _apply_rules(
-    rules: Iterable[Rule], columns: Mapping[str, Column], errors: Iterable[RowFindings]
-) -> Iterator[RowFindings]:
-    """Yield the findings of the rules, in their order."""
-    readable = _readable_columns(columns, errors)
-    combined: dict[tuple[str, ...], Column] = {}
-    for rule in rules:
-        if rule.reads not in combined:
-            combined[rule.reads] = _combine(
-                [readable.get(name) or _presence(columns[name.removesuffix("?")]) for name in rule.reads]
-            )
-        column = combined[rule.reads]
-        results = list(starmap(rule.checker, column.distinct))
-        if results.count(False) < len(results):
-            findings = [None if result is False else rule.finding(result) for result in results]
-            yield from _by_row([*findings, None], column.codes)
-
-
-def _readable_columns(columns: Mapping[str, Column], errors: Iterable[RowFindings]) -> dict[str, Column]:
-    """Return the columns as rules read them: without the values that cannot be sent, and without empty text."""
-    codes = {name: column.codes.copy() for name, column in columns.items()}
-    for error in errors:
-        codes[error.finding.field][error.rows] = -1
-    for name, column in columns.items():
-        if "" in column.distinct:
-            codes[name][codes[name] == column.distinct.index("")] = -1
-    return {name: Column(column.distinct, codes[name]) for name, column in columns.items()}
-
-
-def _presence(column: Column) -> Column:
-    """Return a column that is True in each row with a value, whether or not it can be sent."""
-    has_value = np.array([*(value != "" for value in column.distinct), False])[column.codes]
-    return Column((True,), np.where(has_value, 0, -1))
-
-
-def _combine(columns: Sequence[Column]) -> Column:
-    """Return the distinct combinations of values as tuples, None for a missing value; none where the first is missing.
-
-    A combination is a number: the codes of its values as digits. They are factorized once, and before that only where
-    the numbers would overflow.
-    """
-    first, *others = columns
-    codes = np.full(len(first.codes), -1)
-    rows = np.flatnonzero(first.codes >= 0)
-    if not len(rows):
-        return Column((), codes)
-    numbers, count = first.codes[rows], len(first.distinct)
-    for column in others:
-        base = len(column.distinct) + 1
-        if count * base > _LARGEST:
-            numbers, distinct = pd.factorize(numbers)
-            count = len(distinct)
-        numbers, count = numbers * base + column.codes[rows] + 1, count * base
-    codes_of_rows, _ = pd.factorize(numbers)
-    example = np.empty(codes_of_rows.max(initial=-1) + 1, np.int64)
-    example[codes_of_rows] = rows
-    codes[rows] = codes_of_rows
-    # The code -1 takes the last item, None.
-    values = (map([*column.distinct, None].__getitem__, column.codes[example].tolist()) for column in columns)
-    return Column(list(zip(*values, strict=True)), codes)
-
-
-def _findings_frame(index: pd.Index[Any], findings: Sequence[RowFindings]) -> pd.DataFrame:
-    """Return the findings sorted by row; those of one row stay in their order."""
-    rows = np.concatenate([np.empty(0, np.int64), *(each.rows for each in findings)])
-    sequence = np.argsort(rows, kind="stable")
-    numbers = np.repeat(np.arange(len(findings)), [len(each.rows) for each in findings])[sequence]
-    columns: dict[str, Any] = {"row": index.take(rows[sequence])}
-    for name in COLUMNS:
-        columns[name] = pd.array([getattr(each.finding, name) for each in findings], dtype="string").take(numbers)
-    return pd.DataFrame(columns)
