@@ -159,7 +159,8 @@ class Table:
             if block in self._unchanged:
                 return
             rows = slice(block * _BLOCK, (block + 1) * _BLOCK)
-            if not pd.DataFrame(self._given).iloc[rows].equals(self._planned.iloc[rows]):
+            given = pd.DataFrame(self._given).iloc[rows].astype(object)  # as objects, NaN equals NaN
+            if not given.equals(self._planned.iloc[rows].astype(object)):
                 raise PayerkitError(
                     "rows: they are not those that the run began with. The table was changed during the run.",
                     advice="Nothing is lost: call again with the same journal.",

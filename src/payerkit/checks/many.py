@@ -121,27 +121,27 @@ def check_records(
     for place, rule in enumerate(rules_except(schema, ignore)):
         groups.setdefault(rule.reads, []).append((place, rule))
     of_all = [(order[finding.field], -1, finding) for finding in each]
-    errors: dict[tuple[str, Hashable], Finding | None] = {}
-    results: dict[tuple[Any, ...], list[_Ranked]] = {}
+    fields = [(name, place, dict[Hashable, Finding | None]()) for name, place in order.items()]
+    memos = [(reads, rules, dict[tuple[Any, ...], list[_Ranked]]()) for reads, rules in groups.items()]
     for record in records:
         values = {name: value if type(value) is str else _without_content(value) for name, value in record.items()}
         readable = {name: value for name, value in values.items() if value is not None and value != ""}
         has_value = {f"{name}?": True for name in readable}
         found = of_all.copy()
-        for name, place in order.items():
-            key = name, values.get(name)
-            if key not in errors:
-                errors[key] = check_field(schema, *key)
-            if (error := errors[key]) is not None:
+        for name, place, errors in fields:
+            value = values.get(name)
+            if value not in errors:
+                errors[value] = check_field(schema, name, value)
+            if (error := errors[value]) is not None:
                 found.append((place, -1, error))
                 readable.pop(name, None)
         get = (readable | has_value).get
-        for reads, rules in groups.items():
+        for reads, rules, memo in memos:
             arguments = tuple(map(get, reads))
             if arguments[0] is not None:
-                if (reads, arguments) not in results:
-                    results[reads, arguments] = list(_apply(rules, arguments, order))
-                found += results[reads, arguments]
+                if arguments not in memo:
+                    memo[arguments] = list(_apply(rules, arguments, order))
+                found += memo[arguments]
         yield [finding for _, _, finding in sorted(found, key=_RANK)]
 
 
