@@ -9,7 +9,7 @@ import pytest
 
 import payerkit
 from examples import EXAMPLES
-from payerkit.checks.one import check_bank_details, check_payer
+from payerkit import check_bank_details, check_payer
 from payerkit.findings import Finding, Findings
 from payerkit.review.check_order import check_payment_order
 from payerkit.wire import our_name

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import BASES, EXAMPLES
-from payerkit.checks.many import check_all_bank_details, check_payers
-from payerkit.checks.one import check_bank_details, check_payer
+from payerkit import check_all_bank_details, check_bank_details, check_payer, check_payers
 from payerkit.checks.schema import SCHEMAS
 from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding, Findings

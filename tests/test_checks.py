@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import ACCOUNTS, BASES, EXAMPLES, Example
+from payerkit import check_bank_details, check_payer
 from payerkit.checks import people, places
-from payerkit.checks.one import check_bank_details, check_payer
 from payerkit.checks.requirements import requirements
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import SCHEMAS

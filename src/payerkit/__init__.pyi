@@ -26,11 +26,9 @@ from payerkit.models import (
     PayoutOrder as PayoutOrder,
 )
 from payerkit.policy.payment_policy import PaymentPolicy as PaymentPolicy
-from payerkit.checks.one import (
+from payerkit.checks.check import (
     check_payer as check_payer,
     check_bank_details as check_bank_details,
-)
-from payerkit.checks.many import (
     check_payers as check_payers,
     check_all_bank_details as check_all_bank_details,
 )

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from payerkit.bulk.holder import fill_holder, read_holder, require_holder
+from payerkit.checks.check import check_records
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
-from payerkit.checks.many import check_records
 from payerkit.checks.placeholders import is_placeholder
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.checks.table_findings import table_finding

@@ -2,6 +2,5 @@
 
 `schema` holds the errors: what the specification states, and nothing else. `rules.tsv`, `requirements.tsv` and
 `identifiers.tsv` hold the rest, the warnings and infos: a new rule is one row in `rules.tsv` and one checker in the
-module of its subject. `one` checks a single record, `many` a whole DataFrame, with the same schemas and rules;
-`catalogue` lists them.
+module of its subject. `check` checks a single record or a whole DataFrame; `catalogue` lists what it checks.
 """

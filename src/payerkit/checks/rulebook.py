@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -24,22 +24,28 @@ def load_rules(schema_name: str) -> tuple[Rule, ...]:
     return (*_read_rules(schema), *computed)
 
 
-def rules_except(schema: Schema, ignore: Iterable[str], also: Collection[str] = ()) -> Sequence[Rule]:
-    """Return the rules of a schema whose code is not ignored. Raises InvalidInput for a code that is not known.
+@cache
+def rules_by_reads(schema_name: str) -> Mapping[tuple[str, ...], Sequence[tuple[int, Rule]]]:
+    """Return the rules of a schema, each with its place among all, by the fields that they read."""
+    groups: dict[tuple[str, ...], list[tuple[int, Rule]]] = {}
+    for place, rule in enumerate(load_rules(schema_name)):
+        groups.setdefault(rule.reads, []).append((place, rule))
+    return groups
+
+
+def ignored_codes(schema: Schema, ignore: Iterable[str], also: Collection[str] = ()) -> Collection[str]:
+    """Return the codes of findings to leave out. Raises InvalidInput for one that no warning or info has.
 
     also: the codes of warnings and infos that are found without a rule.
     """
     if not isinstance(ignore, str | list | tuple | set | frozenset):
         raise InvalidInput(f"ignore: expected a finding code or a list of codes, got {kind_of(ignore)}.")
     codes = [ignore] if isinstance(ignore, str) else list(ignore)
-    rules = load_rules(schema.name)
-    if not codes:
-        return rules  # the usual case
-    known = {*also, *(rule.code for rule in rules)}
+    known = {*also, *(rule.code for rule in load_rules(schema.name))} if codes else ()
     unknown = [code for code in codes if not isinstance(code, str) or code not in known]
     if unknown:
         raise InvalidInput(f"ignore: not the code of a warning or info: {', '.join(map(repr, unknown))}.")
-    return [rule for rule in rules if rule.code not in codes]
+    return codes
 
 
 def _read_rules(schema: Schema) -> Iterator[Rule]:

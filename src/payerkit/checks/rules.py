@@ -1,10 +1,9 @@
-"""Rules: a checker with the finding that it leads to. They run on one record here, on tables in `many`."""
+"""Rules: a checker with the finding that it leads to. `check` runs them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from payerkit.findings import Finding, Severity
 from payerkit.wire import wire_name
@@ -42,13 +41,3 @@ class Rule:
             hint=self.hint.replace("{}", str(result)),
             basis=self.basis,
         )
-
-
-def apply_rules(rules: Iterable[Rule], values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the findings of the rules for one record, in the order of the rules."""
-    get = values.get
-    for rule in rules:
-        if get(rule.reads[0]) is not None:
-            result = rule.checker(*map(get, rule.reads))
-            if result is not False:
-                yield rule.finding(result)

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from payerkit import html
+from payerkit.checks.check import check_bank_details
 from payerkit.checks.needs import asked_fields, fields_without_alternative, needs_text
-from payerkit.checks.one import check_bank_details
 from payerkit.checks.requirements import listed_rails
 from payerkit.client.call import RequestBody
 from payerkit.client.client import Client

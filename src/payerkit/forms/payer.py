@@ -8,7 +8,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.checks.one import check_payer
+from payerkit.checks.check import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
 from payerkit.client.call import RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call

@@ -9,9 +9,9 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self
 
+from payerkit.checks.check import as_mapping, check_record, in_order
 from payerkit.checks.codes import meant_codes
 from payerkit.checks.inputs import by_field_name
-from payerkit.checks.one import as_mapping, check_record, in_order
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.checks.table_findings import ignorable_order_codes, order_finding
 from payerkit.errors import without_internal_frames

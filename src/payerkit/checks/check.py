@@ -1,4 +1,4 @@
-"""Check a whole table: the findings of `one`, but each rule runs once for each distinct combination of values."""
+"""Check payers and bank details before they are sent: one, or all rows of a table."""
 
 from __future__ import annotations
 
@@ -7,19 +7,71 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import repeat
 from numbers import Number
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from payerkit.checks.inputs import match_names, suggestion, unknown_names, unwrap_secret
-from payerkit.checks.rulebook import rules_except
+from payerkit.checks.inputs import by_field_name, match_names, suggestion, unknown_names, unwrap_secret
+from payerkit.checks.rulebook import ignored_codes, rules_by_reads
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.findings import COLUMNS, Finding
+from payerkit.findings import COLUMNS, Finding, Findings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NUMBER, _DATE, _OTHER = 0, dt.date.min, ()
 """What stands for values that are not text."""
+
+
+@without_internal_frames
+def check_payer(payer: Any, *, ignore: Iterable[str] = ()) -> Findings:
+    """Check a payer for what the service or its compliance check would reject or question; nothing is sent.
+
+    Errors are violations of the specification, and `create_payer` refuses them. Warnings and infos do not stop it.
+
+    Args:
+        payer: A `Payer`, or a dict or table row with field names as here (`last_name`) or on the wire (`lastName`).
+        ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
+
+    Returns:
+        The findings in the order of the fields; empty if there are none.
+
+    Raises:
+        InvalidInput: `payer` is not a payer, or `ignore` has a code that is not one of a payer's warnings and infos.
+
+    Example:
+        >>> check_payer({**payer, "country": "UK"})
+        1 warning.
+          warning  country: Not an ISO 3166-1 code. Write GB.  [country_habit: ISO 3166-1]
+    """
+    return check_record(PAYER, payer, ignore)
+
+
+@without_internal_frames
+def check_bank_details(details: Any, *, ignore: Iterable[str] = ()) -> Findings:
+    """Check bank details for what the service or a bank would reject or question; nothing is sent.
+
+    Errors are violations of the specification, and `create_payment_detail` refuses them. Warnings and infos do not
+    stop it.
+
+    Args:
+        details: `BankDetails`, or a dict or table row with field names as here (`bank_name`) or on the wire
+            (`bankName`).
+        ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
+
+    Returns:
+        The findings in the order of the fields; empty if there are none.
+
+    Raises:
+        InvalidInput: `details` are not bank details, or `ignore` has a code that is not one of their warnings and
+            infos.
+
+    Example:
+        >>> check_bank_details({**details, "routingNumber": "26013356"}).to_frame()[["field", "code"]]
+                    field               code
+        0  routing_number  routing_zero_lost
+    """
+    return check_record(BANK_DETAILS, details, ignore)
 
 
 @without_internal_frames
@@ -82,6 +134,8 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
     if hasattr(frame, "map_partitions"):
         function = "check_payers" if schema is PAYER else "check_all_bank_details"
         raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
+    import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
+
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
     places, twice, unknown = match_names(schema, frame.columns)
@@ -92,7 +146,7 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
     columns = [frame.iloc[:, place].tolist() for place in places.values()]
     cells = zip(*columns, strict=True) if columns else repeat((), len(frame))
     records = (dict(zip(places, row, strict=True)) for row in cells)
-    found = list(enumerate(check_records(schema, records, ignore, twice)))
+    found = list(enumerate(check_records(schema, records, ignored_codes(schema, ignore), twice)))
     rows = [row for row, findings in found for _ in findings]
     texts = {
         name: pd.array([getattr(each, name) for _, findings in found for each in findings], dtype="string")
@@ -108,21 +162,54 @@ def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) 
     return is_known and (field is None or field in given)
 
 
+def check_record(schema: Schema, record: Any, ignore: Iterable[str], also: Collection[str] = ()) -> Findings:
+    """Return the errors and the findings of the rules about a record, in the order of the fields.
+
+    also: further codes that may be ignored. Raises InvalidInput, as `check_payer` documents it.
+    """
+    ignored = ignored_codes(schema, ignore, also)
+    values, findings = by_field_name(schema, as_mapping(schema, record))
+    return Findings(next(check_records(schema, [values], ignored, findings)))
+
+
+def in_order(schema: Schema, findings: Iterable[Finding]) -> Findings:
+    """Return findings in the order of the fields that they are about."""
+    order = {name: position for position, name in enumerate(schema.fields)}
+    return Findings(sorted(findings, key=lambda finding: order.get(finding.field, len(order))))
+
+
+def as_mapping(schema: Schema, record: Any) -> Mapping[Any, Any]:
+    """Return the fields of a model, dict, table row or named tuple by their names."""
+    kind = kind_of(record)
+    if getattr(record, "request_schema", schema) is not schema:
+        raise InvalidInput(f"Expected a {schema.name}, got {kind}.")
+    if hasattr(record, "columns"):
+        advice = {
+            PAYER.name: " For a table, use check_payers.",
+            BANK_DETAILS.name: " For a table, use check_all_bank_details.",
+        }
+        raise InvalidInput(f"Expected one {schema.name}, such as a row, got {kind}.{advice.get(schema.name, '')}")
+    if callable(getattr(record, "keys", None)):  # a dict, or a row of a DataFrame
+        return record if isinstance(record, Mapping) else dict(record)
+    fields = {name: getattr(record, str(name)) for name in schema.names if hasattr(record, str(name))}
+    if not fields:
+        raise InvalidInput(f"Expected a {schema.name} or a dict of its fields, got {kind}.")
+    return fields
+
+
 def check_records(
-    schema: Schema, records: Iterable[Mapping[str, Any]], ignore: Iterable[str] = (), each: Iterable[Finding] = ()
+    schema: Schema, records: Iterable[Mapping[str, Any]], ignored: Collection[str] = (), each: Iterable[Finding] = ()
 ) -> Iterator[list[Finding]]:
     """Yield the findings of each record, in the order of the fields.
 
-    Fields are checked once for each value, and rules once for each combination of the values that they read. each:
-    findings that every record has.
+    Fields are checked once for each value, and rules once for each combination of the values that they read. ignored:
+    codes of rules that find nothing. each: findings that every record has.
     """
     order = {name: place for place, name in enumerate(schema.fields)}
-    groups: dict[tuple[str, ...], list[tuple[int, Rule]]] = {}
-    for place, rule in enumerate(rules_except(schema, ignore)):
-        groups.setdefault(rule.reads, []).append((place, rule))
-    of_all = [(order[finding.field], -1, finding) for finding in each]
+    of_all = [(order.get(finding.field, len(order)), -1, finding) for finding in each]
     fields = [(name, place, dict[Hashable, Finding | None]()) for name, place in order.items()]
-    memos = [(reads, rules, dict[tuple[Any, ...], list[_Ranked]]()) for reads, rules in groups.items()]
+    groups = rules_by_reads(schema.name).items()
+    memos = [(reads, rules, dict[tuple[Any, ...], list[_Ranked]]()) for reads, rules in groups]
     for record in records:
         values = {name: value if type(value) is str else _without_content(value) for name, value in record.items()}
         readable = {name: value for name, value in values.items() if value is not None and value != ""}
@@ -137,10 +224,11 @@ def check_records(
                 readable.pop(name, None)
         get = (readable | has_value).get
         for reads, rules, memo in memos:
-            arguments = tuple(map(get, reads))
-            if arguments[0] is not None:
+            if get(reads[0]) is not None:
+                arguments = tuple(map(get, reads))
                 if arguments not in memo:
-                    memo[arguments] = list(_apply(rules, arguments, order))
+                    found_by_rules = _apply(rules, arguments, order)
+                    memo[arguments] = [ranked for ranked in found_by_rules if ranked[2].code not in ignored]
                 found += memo[arguments]
         yield [finding for _, _, finding in sorted(found, key=_RANK)]
 
