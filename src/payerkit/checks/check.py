@@ -208,10 +208,14 @@ def check_records(
     order = {name: place for place, name in enumerate(schema.fields)}
     of_all = [(order.get(finding.field, len(order)), -1, finding) for finding in each]
     fields = [(name, place, dict[Hashable, Finding | None]()) for name, place in order.items()]
+    amounts = [name for name, field in schema.fields.items() if field.takes_numbers]
     groups = rules_by_reads(schema.name).items()
     memos = [(reads, rules, dict[tuple[Any, ...], list[_Ranked]]()) for reads, rules in groups]
     for record in records:
-        values = {name: value if type(value) is str else _without_content(value) for name, value in record.items()}
+        values = {
+            name: value if type(value) is str else _without_content(value, is_amount=name in amounts)
+            for name, value in record.items()
+        }
         readable = {name: value for name, value in values.items() if value is not None and value != ""}
         has_value = {f"{name}?": True for name in readable}
         found = of_all.copy()
@@ -247,14 +251,14 @@ def _apply(rules: Iterable[tuple[int, Rule]], arguments: Iterable[Any], order: M
             yield order.get(rule.field, len(order)), place, rule.finding(result)
 
 
-def _without_content(value: Any) -> Hashable:
-    """Return text as it is, None for a blank cell, and the same for all numbers, all dates and all other values.
+def _without_content(value: Any, *, is_amount: bool) -> Hashable:
+    """Return text as it is, None for a blank cell, and the same for all dates and all other values: checks ask no more.
 
-    Checks distinguish no more.
+    A number is told from others only as an amount.
     """
     value = unwrap_secret(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Number) and not isinstance(value, bool):
-        return _NUMBER
+        return value if is_amount else _NUMBER
     return _DATE if hasattr(value, "strftime") else _OTHER
