@@ -1040,6 +1040,7 @@ def test_a_masked_double_is_perhaps_one(service: ModelService, path: Path) -> No
     assert [("0", "perhaps_duplicate", "pd-1, pd-2")] == verified(service, rows, path)
 
 
+@pytest.mark.slow
 def test_a_list_that_cannot_be_read_or_is_long_tells_nothing(service: ModelService, path: Path) -> None:
     """Neither that an account is there, nor that it is missing."""
     rows = rows_of_payers(1, 2)
