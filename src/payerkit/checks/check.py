@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from numbers import Number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from payerkit.checks.inputs import by_field_name, match_names, suggestion, unknown_names, unwrap_secret
-from payerkit.checks.rulebook import ignored_codes, rules_by_reads
+from payerkit.checks.rulebook import Rank, ignored_codes, ranked_rules
 from payerkit.checks.rules import Rule
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
@@ -205,50 +205,45 @@ def check_records(
     Fields are checked once for each value, and rules once for each combination of the values that they read. ignored:
     codes of rules that find nothing. each: findings that every record has.
     """
-    order = {name: place for place, name in enumerate(schema.fields)}
-    of_all = [(order.get(finding.field, len(order)), -1, finding) for finding in each]
-    fields = [(name, place, dict[Hashable, Finding | None]()) for name, place in order.items()]
+    names = list(schema.fields)
     amounts = [name for name, field in schema.fields.items() if field.takes_numbers]
-    groups = rules_by_reads(schema.name).items()
-    memos = [(reads, rules, dict[tuple[Any, ...], list[_Ranked]]()) for reads, rules in groups]
+    of_all = [((names.index(it.field) if it.field in names else len(names), -1), it) for it in each]
+    memo_of_fields: list[tuple[str, Rank, dict[Hashable, Finding | None]]]
+    memo_of_fields = [(name, (place, -1), {}) for place, name in enumerate(names)]
+    memo_of_rules: list[tuple[tuple[str, ...], Sequence[tuple[Rank, Rule]], dict[Any, list[_Ranked]]]]
+    memo_of_rules = [(reads, rules, {}) for reads, rules in ranked_rules(schema.name)]
     for record in records:
         values = {
             name: value if type(value) is str else _without_content(value, is_amount=name in amounts)
             for name, value in record.items()
         }
-        readable = {name: value for name, value in values.items() if value is not None and value != ""}
-        has_value = {f"{name}?": True for name in readable}
+        readable: dict[str, Any] = {name: value for name, value in values.items() if value is not None and value != ""}
+        readable |= {f"{name}?": True for name in readable}
         found = of_all.copy()
-        for name, place, errors in fields:
+        for name, rank, errors in memo_of_fields:
             value = values.get(name)
             if value not in errors:
                 errors[value] = check_field(schema, name, value)
             if (error := errors[value]) is not None:
-                found.append((place, -1, error))
-                readable.pop(name, None)
-        get = (readable | has_value).get
-        for reads, rules, memo in memos:
-            if get(reads[0]) is not None:
-                arguments = tuple(map(get, reads))
-                if arguments not in memo:
-                    found_by_rules = _apply(rules, arguments, order)
-                    memo[arguments] = [ranked for ranked in found_by_rules if ranked[2].code not in ignored]
-                found += memo[arguments]
-        yield [finding for _, _, finding in sorted(found, key=_RANK)]
+                found.append((rank, error))
+                readable.pop(name, None)  # rules read only what can be sent
+        get = readable.get
+        for reads, rules, results in memo_of_rules:
+            if get(reads[0]) is None:
+                continue
+            arguments = tuple(map(get, reads))
+            if arguments not in results:
+                results[arguments] = [
+                    (rank, rule.finding(result))
+                    for rank, rule in rules
+                    if (result := rule.checker(*arguments)) is not False and rule.code not in ignored
+                ]
+            found += results[arguments]
+        yield [finding for _, finding in sorted(found, key=_RANK)]
 
 
-_Ranked = tuple[int, int, Finding]
-"""The place of a finding's field, that of its rule, -1 for a field's own error, and the finding."""
-
-_RANK = itemgetter(0, 1)
-
-
-def _apply(rules: Iterable[tuple[int, Rule]], arguments: Iterable[Any], order: Mapping[str, int]) -> Iterator[_Ranked]:
-    """Yield what some rules find about the values that they read."""
-    for place, rule in rules:
-        result = rule.checker(*arguments)
-        if result is not False:
-            yield order.get(rule.field, len(order)), place, rule.finding(result)
+_Ranked = tuple[Rank, Finding]
+_RANK = itemgetter(0)
 
 
 def _without_content(value: Any, *, is_amount: bool) -> Hashable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -15,6 +15,9 @@ from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Severity
 
+Rank = tuple[int, int]
+"""By which the findings of a record are sorted: the place of the field, and that of the rule."""
+
 
 @cache
 def load_rules(schema_name: str) -> tuple[Rule, ...]:
@@ -25,12 +28,13 @@ def load_rules(schema_name: str) -> tuple[Rule, ...]:
 
 
 @cache
-def rules_by_reads(schema_name: str) -> Mapping[tuple[str, ...], Sequence[tuple[int, Rule]]]:
-    """Return the rules of a schema, each with its place among all, by the fields that they read."""
-    groups: dict[tuple[str, ...], list[tuple[int, Rule]]] = {}
+def ranked_rules(schema_name: str) -> Sequence[tuple[tuple[str, ...], Sequence[tuple[Rank, Rule]]]]:
+    """Return the rules of a schema by the fields that they read, each with the rank of its findings."""
+    fields = list(SCHEMAS[schema_name].fields)
+    groups: dict[tuple[str, ...], list[tuple[Rank, Rule]]] = {}
     for place, rule in enumerate(load_rules(schema_name)):
-        groups.setdefault(rule.reads, []).append((place, rule))
-    return groups
+        groups.setdefault(rule.reads, []).append(((fields.index(rule.field), place), rule))
+    return list(groups.items())
 
 
 def ignored_codes(schema: Schema, ignore: Iterable[str], also: Collection[str] = ()) -> Collection[str]:
