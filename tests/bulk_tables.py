@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, undefer
 
 from payerkit.onboarding import RunOptions
 from payerkit.service.database import open_database
@@ -85,7 +85,7 @@ def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
     """Return what the file of a sandbox holds: its payers by id, and how often each account is there."""
     database = open_database(db, load_seal(db, {}))
     with Session(database.engine) as session:
-        payers = [row.body for row in session.scalars(select(PayerRow))]
+        payers = [row.body for row in session.scalars(select(PayerRow).options(undefer(PayerRow.body)))]
         details = [(row.payer.client_user_id, row.body) for row in session.scalars(select(AccountRow))]
     database.close()
     accounts = Counter((owner, str(body["accountNumber"]), str(body["routingNumber"])) for owner, body in details)

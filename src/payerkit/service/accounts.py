@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from fastapi import Path, Query
 from pydantic import Field
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, update
 from typing_extensions import TypedDict
 
 from payerkit.service import fields
@@ -27,7 +27,12 @@ REFUSED_BANK = "Example Bank no rail"
 """Test value: bank details with this name are refused, since the payer is not approved for the payout rail."""
 
 _COUNT = select(func.count(AccountRow.id)).where(AccountRow.payer_id == bindparam("payer"))
-_LIST = select(AccountRow).where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
+_LIST = select(AccountRow.account_id, AccountRow.body, AccountRow.status).where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
+_SET = update(AccountRow).where(AccountRow.id == bindparam("row")).values(status=bindparam("state"))
+_SET = _SET.returning(
+    AccountRow.account_id,
+    select(PayerRow.body).where(PayerRow.id == AccountRow.payer_id).correlate(AccountRow).scalar_subquery(),
+)
 
 CurrencyCode = Annotated[str, Field(min_length=3, max_length=3)]
 Rails = Literal["local", "swift", "wire"]
@@ -140,8 +145,8 @@ def get_payment_details(
 ) -> PaymentDetailsResponse:
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     payer = find_payer(session, client_user_id)
-    accounts = session.scalars(_LIST, {"payer": payer.id})
-    listed: Any = [listed_account(each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
+    accounts = session.execute_now(_LIST, payer=payer.id)
+    listed: Any = [_listed(*each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
     return {"paymentDetails": listed}
 
 
@@ -176,35 +181,32 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     test = _TEST_BANK.fullmatch(bank)
     outcome = test["state"].lower() if test else "approved"
     status = outcome if outcome in _UNDECIDED else "pending"
-    account = AccountRow(world_id=session.world.id, payer=payer, account_id=account_id, body=dict(body), status=status)
-    session.add(account)
+    account = session.insert(AccountRow, payer_id=payer.id, account_id=account_id, body=dict(body), status=status)
+    account.payer = payer
     session.record("payment_detail", client_user_id, body, account_id)
-    if status != outcome:
-        session.flush()  # which gives the row its id
-        session.change_later("account", account.id, outcome, session.now + session.settings.accounts_after)
+    due = session.now + session.settings.accounts_after
+    if status != outcome and session.change_later("account", account.id, outcome, due):
+        account.status = outcome
     return account
 
 
 def listed_account(account: AccountRow, payer: PayerRow) -> dict[str, Any]:
     """Return bank details as listed: everything that was sent except document numbers, and the service's fields."""
-    sent = {name: value for name, value in account.body.items() if name != "documentNumber"}
-    return {
-        "id": account.account_id,
-        "userId": payer.user_id,
-        "rails": "local",
-        **sent,
-        "status": account.status,
-    }
+    return _listed(account.account_id, account.body, account.status, payer)
+
+
+def _listed(account_id: str, body: Mapping[str, Any], status: str, payer: PayerRow) -> dict[str, Any]:
+    sent = {name: value for name, value in body.items() if name != "documentNumber"}
+    return {"id": account_id, "userId": payer.user_id, "rails": "local", **sent, "status": status}
 
 
 def set_account(session: WorldSession, row_id: int, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
-    account = session.get_one(AccountRow, row_id)
-    account.status = status
+    account_id, payer = session.execute_now(_SET, row=row_id, state=status).one()
     reason = "The account did not pass its checks." if status in {"failed", "rejected"} else None
     body: dict[str, Any] = {
-        "paymentDetailsId": account.account_id,
-        "clientUserId": account.payer.client_user_id,
+        "paymentDetailsId": account_id,
+        "clientUserId": payer["clientUserId"],
         "status": status,
         "rejectionMessage": reason,
         "timestamp": format_time(at),

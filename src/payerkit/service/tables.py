@@ -75,7 +75,7 @@ class PayerRow(Base):
     world_id: Mapped[_World]
     key: Mapped[_Token]
     user_id: Mapped[_Token]
-    body: Mapped[_Body]
+    body: Mapped[_Body] = mapped_column(deferred=True)  # decrypted only where it is needed
     kyc: Mapped[_State]
     agreement: Mapped[_State]
     kyc_page: Mapped[_Token]

@@ -13,7 +13,7 @@ from inspect import Parameter, signature
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, CursorResult, Executable, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import Identifiers, current_time
@@ -45,8 +45,8 @@ _IN_WORLD = WorldRow.id == bindparam("world")
 _NEXT_DUE = select(func.min(ChangeRow.due)).where(ChangeRow.world_id == bindparam("world")).scalar_subquery()
 _TIMES = select(WorldRow.advanced, _NEXT_DUE).where(_IN_WORLD)
 _LOCKED_TIMES = _TIMES.with_for_update(of=WorldRow)
-_DUE = select(ChangeRow).where(ChangeRow.world_id == bindparam("world"), ChangeRow.due <= bindparam("now"))
-_DUE = _DUE.order_by(ChangeRow.due, ChangeRow.id)
+_TAKE_DUE = delete(ChangeRow).where(ChangeRow.world_id == bindparam("world"), ChangeRow.due <= bindparam("now"))
+_TAKE_DUE = _TAKE_DUE.returning(ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
 _DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.subject_id == bindparam("subject"))
 _EVENTS = select(func.count(EventRow.number)).where(EventRow.world_id == bindparam("world"))
 
@@ -75,21 +75,26 @@ class WorldSession(Session):
 
     def settle(self) -> None:
         """Make the changes whose time has come, in their order, each with its events."""
-        for change in self.scalars(_DUE, {"world": self.world.id, "now": self.now}).all():
-            self.delete(change)
-            CHANGES[change.kind](self, change.subject_id, change.state, change.due)
+        changes = self.execute_now(_TAKE_DUE, world=self.world.id, now=self.now).all()
+        for due, _, kind, subject_id, state in sorted(changes):
+            CHANGES[kind](self, subject_id, state, due)
 
-    def change_later(self, kind: str, subject_id: int, state: str, due: float) -> None:
-        """Change a row at a time, or now, if the time has come."""
-        if due <= self.now:
+    def change_later(self, kind: str, subject_id: int, state: str, due: float) -> bool:
+        """Change a row at a time, or now, if the time has come; return whether it has."""
+        is_due = due <= self.now
+        if is_due:
             CHANGES[kind](self, subject_id, state, due)
         else:
             self.insert(ChangeRow, kind=kind, subject_id=subject_id, state=state, due=due)
+        return is_due
 
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
-        self.flush()
-        self._connection.execute(_DROP, {"kind": kind, "subject": subject_id})
+        self.execute_now(_DROP, kind=kind, subject=subject_id)
+
+    def execute_now(self, statement: Executable, **values: Any) -> CursorResult[Any]:
+        """Execute a statement on the connection: the session takes longer, and would track what it changes."""
+        return self._connection.execute(statement, values)
 
     def fire(self, name: str, time: float, body: Mapping[str, Any]) -> None:
         """Store an event. Its body is written once, since its bytes are signed."""
@@ -114,8 +119,8 @@ class WorldSession(Session):
     def insert(self, table: type[Row], **values: Any) -> Row:
         """Store a new row, and return a copy of it: at once, since the session takes longer to track it."""
         values["world_id"] = self.world.id
-        self._connection.execute(_insert(table), values)
-        return table(**values)
+        stored = self.execute_now(_insert(table), **values)
+        return table(**values, **stored.inserted_primary_key._mapping)
 
     def count(self, query: Select[int], **values: Any) -> int:
         """Return how many rows of this world there are, if ids depend on it, else 0."""
