@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from typing import Any, get_args
 
 import pytest
 import requests
 
 import payerkit
+from house_figures import measure, recorded
 from payerkit.service.payers import AgreementState, KycState
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
@@ -52,6 +54,22 @@ def plain() -> Iterator[Caller]:
     yield caller
     caller.session.close()
     service.stop()
+
+
+@pytest.mark.parametrize("kind", ["new", "sent again"])
+def test_a_payer_takes_a_short_way(kind: str) -> None:
+    """In the sandbox, the call enters at most 9 modules and 25 functions, so that one can read it whole."""
+    number = count()
+    with recorded() as entered, payerkit.sandbox(seed=1) as client:
+
+        def create() -> None:
+            name = f"user-{next(number)}" if kind == "new" else "user-123"
+            payerkit.create_payer(client, PAYER | {"clientUserId": name})
+
+        modules, functions = measure(entered, create, service=True)
+
+    assert modules in range(1, 10)
+    assert functions in range(1, 26)
 
 
 def test_published_calls_get_published_statuses(call: Caller) -> None:

@@ -27,7 +27,8 @@ REFUSED_BANK = "Example Bank no rail"
 """Test value: bank details with this name are refused, since the payer is not approved for the payout rail."""
 
 _COUNT = select(func.count(AccountRow.id)).where(AccountRow.payer_id == bindparam("payer"))
-_LIST = select(AccountRow.account_id, AccountRow.body, AccountRow.status).where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
+_LIST = select(AccountRow.account_id, AccountRow.body, AccountRow.status)
+_LIST = _LIST.where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
 _SET = update(AccountRow).where(AccountRow.id == bindparam("row")).values(status=bindparam("state"))
 _SET = _SET.returning(
     AccountRow.account_id,
@@ -145,7 +146,7 @@ def get_payment_details(
 ) -> PaymentDetailsResponse:
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     payer = find_payer(session, client_user_id)
-    accounts = session.execute_now(_LIST, payer=payer.id)
+    accounts = session.sql.execute(_LIST, {"payer": payer.id})
     listed: Any = [_listed(*each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
     return {"paymentDetails": listed}
 
@@ -202,7 +203,7 @@ def _listed(account_id: str, body: Mapping[str, Any], status: str, payer: PayerR
 
 def set_account(session: WorldSession, row_id: int, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
-    account_id, payer = session.execute_now(_SET, row=row_id, state=status).one()
+    account_id, payer = session.sql.execute(_SET, {"row": row_id, "state": status}).one()
     reason = "The account did not pass its checks." if status in {"failed", "rejected"} else None
     body: dict[str, Any] = {
         "paymentDetailsId": account_id,

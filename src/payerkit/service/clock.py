@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import time
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,11 +17,6 @@ START = 1_767_225_600.0
 
 LATEST = 253_402_300_799.0
 """The last second of the year 9999: no clock can be advanced beyond it."""
-
-
-def current_time(clock: ClockKind, advanced: float) -> float:
-    """Return the time in seconds of a clock that was advanced by so many seconds in all."""
-    return (time.time() if clock == "wall" else START) + advanced
 
 
 def format_time(seconds: float) -> str:

@@ -61,14 +61,14 @@ class Database:
             self._own.close()
         self.engine.dispose()
 
-    async def run(self, work: Callable[[bool], T], *, write: bool) -> T:
-        """Return the result of work, which is told whether it may wait for a lock of another process.
+    async def run(self, work: Callable[..., T], *, write: bool) -> T:
+        """Return the result of work, whose `wait` says whether it may wait for a lock of another process.
 
         Raises Problem (503) if those before it take too long.
         """
         if self.is_sqlite and not (write and self._waiting):
             try:
-                return work(False)
+                return work(wait=False)
             except OperationalError as error:
                 if not _error_name(error).startswith("SQLITE_BUSY"):
                     raise
@@ -77,7 +77,7 @@ class Database:
         def start() -> T:
             if time.monotonic() > last:
                 raise _unavailable()
-            return work(True)
+            return work(wait=True)
 
         self._waiting += write
         try:

@@ -168,7 +168,7 @@ def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     bytes that are not UTF-8, which would make two ids one, and for control characters, at which some databases stop.
     """
     raw: tuple[bytes, bytes] = (scope["raw_path"], scope["query_string"])
-    path, query = (part.decode("latin-1") for part in raw)
+    path, query = raw[0].decode("latin-1"), raw[1].decode("latin-1")
     if not _PLAIN.fullmatch(path + query):
         try:
             text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")

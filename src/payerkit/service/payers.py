@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 from fastapi import Request
 from pydantic import AfterValidator, Field, StrictBool
 from pydantic_core import PydanticCustomError
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, select, update
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
@@ -53,6 +53,8 @@ _EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
 in use, are refused."""
 
 _FIND = select(PayerRow).where(PayerRow.key == bindparam("key"))
+_READ = select(*(each for each in PayerRow.__table__.c if each.key != "body")).where(PayerRow.key == bindparam("key"))
+_REPLACE = update(PayerRow).where(PayerRow.id == bindparam("row"))
 
 
 def _check_local_part(email: str) -> str:
@@ -229,9 +231,12 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
     name = str(body["clientUserId"])
     key = session.lookup_key(name)
     states = states_from_email(str(body["email"]))
-    payer = session.scalars(_FIND, {"key": key}).one_or_none()
-    if payer is None:
-        payer = session.insert(
+    stored = session.sql.execute(_READ, {"key": key}).one_or_none()
+    if stored is not None and must_be_new:
+        raise Problem(409, "A payer with this client user ID exists already")
+    session.record("payer", name, body)
+    if stored is None:
+        return session.insert(
             PayerRow,
             key=key,
             user_id=session.identifiers.uuid("payer", name),
@@ -240,16 +245,10 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
             kyc_page=session.identifiers.token_bytes(16, "kyc page", name).hex(),
             agreement_page=session.identifiers.token_bytes(16, "agreement page", name).hex(),
         )
-    elif must_be_new:
-        raise Problem(409, "A payer with this client user ID exists already")
-    else:
-        payer.body = dict(body)
-        for step, state in states.items():
-            setattr(payer, step, state)
-        if "kyc" in states:
-            session.drop_changes("kyc", payer.id)
-    session.record("payer", name, body)
-    return payer
+    session.sql.execute(_REPLACE, {"row": stored.id, "body": dict(body), **states})
+    if "kyc" in states:
+        session.drop_changes("kyc", stored.id)
+    return PayerRow(**stored._asdict() | states)
 
 
 def find_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> PayerRow:
@@ -311,11 +310,12 @@ def states_from_email(email: str) -> dict[str, str]:
     kyc-rejected@example.com, agreement-signed@example.com, or both: kyc-approved+agreement-signed@example.com.
     """
     local, _, domain = email.lower().partition("@")
-    if domain != "example.com":
-        return {}
-    requested = (part.partition("-") for part in local.split("+"))
-    known = {"kyc": get_args(KycState), "agreement": get_args(AgreementState)}
-    return {step: state for step, _, rest in requested if (state := rest.replace("-", "_")) in known.get(step, ())}
+    states, known = {}, {"kyc": get_args(KycState), "agreement": get_args(AgreementState)}
+    for part in local.split("+") if domain == "example.com" else ():
+        step, _, state = part.replace("-", "_").partition("_")
+        if state in known.get(step, ()):
+            states[step] = state
+    return states
 
 
 def kyc_progress(payer: PayerRow) -> Progress:

@@ -87,13 +87,9 @@ class PaidPayments(TypedDict):
     pagination: Pagination
 
 
-class RequestState(TypedDict):
+class RequestState(PaidRequest):
     """What is known of a request."""
 
-    requestId: fields.RequestId
-    paymentReference: fields.PaymentReference
-    reference: str | None
-    hasBeenPaid: bool
     status: Literal["pending", "partially_paid", "paid"]
     isListening: bool
     isCryptoToFiatAvailable: bool
@@ -104,7 +100,6 @@ class RequestState(TypedDict):
     conversionRate: str | None
     payments: list[PaidPayment]
     fees: list[PaidFee]
-    customerInfo: payouts.CustomerOfRequest | None
 
 
 class SignedTransaction(TypedDict):
@@ -183,6 +178,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> PaidPayments:
     """Return the payments that have all that is asked for. A request that nobody has paid is not among them."""
+    listed = find_currency(payment_currency or "")
     same: list[tuple[Any, str | None]] = [
         (PaymentRow.transaction_hash, tx_hash and tx_hash.lower()),
         (PaymentRow.key, wallet and session.lookup_key(f"wallet {wallet.lower()}")),
@@ -190,7 +186,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
         (BillRow.request_id, request_id),
         (BillRow.key, reference and session.lookup_key(f"reference {reference}")),
         (func.lower(PaymentRow.invoice_currency), invoice_currency and invoice_currency.lower()),
-        (PaymentRow.payment_currency, payment_currency and payouts.listed_id(payment_currency)),
+        (PaymentRow.payment_currency, listed.id if listed else payment_currency),
     ]
     wanted = [column == value for column, value in same if value is not None]
     if not wanted and payment_type is None:
@@ -353,9 +349,9 @@ def _add_payment(
 ) -> PaymentRow:
     """Add a payment with ids of its own."""
     ordinal = session.count(_COUNT, bill=bill.id)
-    payment = PaymentRow(
-        world_id=session.world.id,
-        bill=bill,
+    payment = session.insert(
+        PaymentRow,
+        bill_id=bill.id,
         payment_id=session.identifiers.uuid("paid", bill.request_id, ordinal),
         transaction_hash="0x" + session.identifiers.token_bytes(32, "transaction", bill.request_id, ordinal).hex(),
         key=session.lookup_key(f"wallet {wallet.lower()}"),
@@ -371,8 +367,7 @@ def _add_payment(
             "requested": order.amount,
         },
     )
-    session.add(payment)
-    session.flush()  # which gives the row its id
+    payment.bill = bill
     return payment
 
 

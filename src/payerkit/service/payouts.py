@@ -56,9 +56,6 @@ _FAILURES = {
 }
 """States in which the bank has no money, with reasons of the sandbox's own, where none was given by hand."""
 
-_RENAMED = {"usdc-sepolia": "fUSDC-sepolia"}
-"""Ids of newer documentation for tokens that the token list has under another id; the address is the same."""
-
 _PAYOUT_CURRENCIES = {"USDC-mainnet", "USDC-matic", "USDC-arbitrum-one", "fUSDC-sepolia"}
 """What can be paid out to a bank (operator's documentation): USDC on four networks."""
 
@@ -177,9 +174,7 @@ def get_transactions(
         metadata = {name: value for name, value in metadata.items() if not name.startswith("hasEnough")}
     else:
         metadata["hasEnoughAllowance"] = not metadata["needsApproval"]
-    if (
-        session.settings.clock == "wall"
-    ):  # a manual clock stands in the past, and who checks a quote looks at a real one
+    if session.settings.clock == "wall":  # a manual clock stands in the past, and quotes are checked by a real one
         metadata["quoteExpiresAt"] = format_time(float(int(session.now)) + QUOTE_SECONDS)
     found: Any = {"transactions": transactions, "metadata": metadata}
     return found  # type: ignore[no-any-return]  # built field by field
@@ -211,14 +206,8 @@ def order_of(body: Mapping[str, Any]) -> dict[str, str]:
         "payee": str(body.get("payee", OPERATOR_ADDRESS)),
         "amount": str(body["amount"]),
         "invoiceCurrency": str(body["invoiceCurrency"]),
-        "paymentCurrency": listed_id(str(body["paymentCurrency"])),
+        "paymentCurrency": str(body["paymentCurrency"]),
     }
-
-
-def listed_id(currency: str) -> str:
-    """Return the id that the token list has for a currency; one that it does not have stays as it is."""
-    found = find_currency(_RENAMED.get(currency.lower(), currency))
-    return currency if found is None else found.id
 
 
 def check_wallet(wallet: str | None) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -13,10 +14,10 @@ from inspect import Parameter, signature
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request
-from sqlalchemy import Connection, CursorResult, Executable, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from payerkit.service.clock import Identifiers, current_time
+from payerkit.service.clock import START, Identifiers
 from payerkit.service.database import Database
 from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, SetupError, describe_refusals
 from payerkit.service.faults import WRITE_METHODS, FaultInjector
@@ -57,12 +58,13 @@ _insert = cache(insert)
 class WorldSession(Session):
     """The transaction of one call in a world.
 
+    sql: its connection, for statements that need no objects: the session takes longer, to track what it reads.
     now: the time of the world's clock when the call began. is_due: whether a change is due by then.
     """
 
     def __init__(self, world: World, connection: Connection, *, write: bool) -> None:
         super().__init__(connection)
-        self._connection = connection
+        self.sql = connection
         self.world = world
         self.settings = world.settings
         self.identifiers = world.identifiers
@@ -70,12 +72,12 @@ class WorldSession(Session):
         # One that writes locks the row of its world, so that no other call writes there until it ends.
         times = connection.execute(_LOCKED_TIMES if write else _TIMES, {"world": world.id})
         advanced, next_due = times.one()
-        self.now = current_time(self.settings.clock, advanced)
+        self.now = advanced + (time.time() if self.settings.clock == "wall" else START)
         self.is_due = next_due is not None and next_due <= self.now
 
     def settle(self) -> None:
         """Make the changes whose time has come, in their order, each with its events."""
-        changes = self.execute_now(_TAKE_DUE, world=self.world.id, now=self.now).all()
+        changes = self.sql.execute(_TAKE_DUE, {"world": self.world.id, "now": self.now}).all()
         for due, _, kind, subject_id, state in sorted(changes):
             CHANGES[kind](self, subject_id, state, due)
 
@@ -90,11 +92,7 @@ class WorldSession(Session):
 
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
-        self.execute_now(_DROP, kind=kind, subject=subject_id)
-
-    def execute_now(self, statement: Executable, **values: Any) -> CursorResult[Any]:
-        """Execute a statement on the connection: the session takes longer, and would track what it changes."""
-        return self._connection.execute(statement, values)
+        self.sql.execute(_DROP, {"kind": kind, "subject": subject_id})
 
     def fire(self, name: str, time: float, body: Mapping[str, Any]) -> None:
         """Store an event. Its body is written once, since its bytes are signed."""
@@ -119,14 +117,14 @@ class WorldSession(Session):
     def insert(self, table: type[Row], **values: Any) -> Row:
         """Store a new row, and return a copy of it: at once, since the session takes longer to track it."""
         values["world_id"] = self.world.id
-        stored = self.execute_now(_insert(table), **values)
-        return table(**values, **stored.inserted_primary_key._mapping)
+        stored = self.sql.execute(_insert(table), values)
+        return table(**values, **stored.inserted_primary_key._asdict())
 
     def count(self, query: Select[int], **values: Any) -> int:
         """Return how many rows of this world there are, if ids depend on it, else 0."""
         if self.settings.seed is None:
             return 0
-        return self._connection.scalar(query, {"world": self.world.id, **values}) or 0
+        return self.sql.scalar(query, {"world": self.world.id, **values}) or 0
 
     def lookup_key(self, *parts: str) -> str:
         """Return a keyed hash in this world, by which a row is found, since its encryption differs each time.
@@ -207,7 +205,7 @@ class Worlds:
         def call(session: WorldSession) -> T:
             return work(session, session.scalars(select(PayerRow).where(is_link)).one())
 
-        def start(wait: bool) -> T | None:  # noqa: FBT001 - as Database.run calls it
+        def start(*, wait: bool) -> T | None:
             with self.database.transaction(write=False, wait=wait) as connection:
                 world = self._by_id.get(connection.scalar(select(PayerRow.world_id).where(is_link)) or 0)
             return None if world is None else world.call(call, write=write, wait=wait)
@@ -285,8 +283,7 @@ def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[...,
         if has_request:
             arguments["request"] = request
         world: World = request.scope["state"]["world"]
-        call = partial(world.call, endpoint, write=write, **arguments)
-        return await world.database.run(lambda wait: call(wait=wait), write=write)
+        return await world.database.run(partial(world.call, endpoint, write=write, **arguments), write=write)
 
     parameters = [each for name, each in given.parameters.items() if name not in {"session", "request"}]
     first = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
