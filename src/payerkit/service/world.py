@@ -46,8 +46,9 @@ _IN_WORLD = WorldRow.id == bindparam("world")
 _NEXT_DUE = select(func.min(ChangeRow.due)).where(ChangeRow.world_id == bindparam("world")).scalar_subquery()
 _TIMES = select(WorldRow.advanced, _NEXT_DUE).where(_IN_WORLD)
 _LOCKED_TIMES = _TIMES.with_for_update(of=WorldRow)
-_TAKE_DUE = delete(ChangeRow).where(ChangeRow.world_id == bindparam("world"), ChangeRow.due <= bindparam("now"))
-_TAKE_DUE = _TAKE_DUE.returning(ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
+_IS_DUE = (ChangeRow.world_id == bindparam("world")) & (ChangeRow.due <= bindparam("now"))
+_CHANGE = (ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
+_TAKE_DUE = delete(ChangeRow).where(_IS_DUE).returning(*_CHANGE)
 _DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.subject_id == bindparam("subject"))
 _EVENTS = select(func.count(EventRow.number)).where(EventRow.world_id == bindparam("world"))
 
@@ -72,7 +73,7 @@ class WorldSession(Session):
         # One that writes locks the row of its world, so that no other call writes there until it ends.
         times = connection.execute(_LOCKED_TIMES if write else _TIMES, {"world": world.id})
         advanced, next_due = times.one()
-        self.now = advanced + (time.time() if self.settings.clock == "wall" else START)
+        self.now: float = advanced + (time.time() if self.settings.clock == "wall" else START)
         self.is_due = next_due is not None and next_due <= self.now
 
     def settle(self) -> None:
@@ -117,7 +118,7 @@ class WorldSession(Session):
     def insert(self, table: type[Row], **values: Any) -> Row:
         """Store a new row, and return a copy of it: at once, since the session takes longer to track it."""
         values["world_id"] = self.world.id
-        stored = self.sql.execute(_insert(table), values)
+        stored: Any = self.sql.execute(_insert(table), values)
         return table(**values, **stored.inserted_primary_key._asdict())
 
     def count(self, query: Select[int], **values: Any) -> int:
