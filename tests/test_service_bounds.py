@@ -120,6 +120,32 @@ def test_an_idle_connection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (404, b"") == (status, rest)
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (b"", b""),  # anybody can open connections
+        (b"", b"GET / HT"),
+        (b"GET /docs/x HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET / HT"),  # after a response
+    ],
+)
+def test_a_head_that_never_comes_locks_nobody_out(monkeypatch: pytest.MonkeyPatch, first: bytes, then: bytes) -> None:
+    """The connection ends after a while, also if a part of a head arrived, and makes room for others."""
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
+    with payerkit.sandbox() as opened, ExitStack() as stack:
+        for _ in range(2):
+            slow = stack.enter_context(closing(connect(opened)))
+            slow.sendall(first)
+            if first:
+                read_reply(slow)
+            slow.sendall(then)
+        rest = read_all(slow)
+        time.sleep(0.1)
+        status = requests.get(opened.base_url, timeout=20).status_code
+
+    assert (b"", 200) == (rest, status)
+
+
 @pytest.mark.parametrize("is_late", [False, True])  # with the head, or after the response
 @pytest.mark.parametrize("request_line", [b"GET /v2/payer/x", b"POST /v2/payer", b"GET /openapi.json"])
 def test_a_malformed_body_writes_no_traceback(

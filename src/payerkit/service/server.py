@@ -44,9 +44,30 @@ KEEP_ALIVE = 75
 _MAX_HEAD = 2**16
 """The largest head of a request, in bytes."""
 
+HEAD_SECONDS = 10.0
+"""How long a head may take to arrive, on a new connection or once it has begun: it needs no API key."""
+
 
 class _Protocol(H11Protocol):
-    """uvicorn's HTTP/1.1, but for what is no HTTP in the middle of a response: that ends the connection in silence."""
+    """uvicorn's HTTP/1.1, but that it bounds the time of a head, which each connection could else stay open without.
+
+    What is no HTTP in the middle of a response ends the connection in silence.
+    """
+
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        has_head = self.conn.their_state is not h11.IDLE
+        if self._head_timer is None and not has_head:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        elif self._head_timer is not None and has_head:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP; if a response has begun already, only close the connection."""
