@@ -130,7 +130,7 @@ def test_an_idle_connection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_head_that_never_comes_locks_nobody_out(monkeypatch: pytest.MonkeyPatch, first: bytes, then: bytes) -> None:
     """The connection ends after a while, also if a part of a head arrived, and makes room for others."""
-    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 3)
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     with payerkit.sandbox() as opened, ExitStack() as stack:
         for _ in range(2):
