@@ -137,9 +137,7 @@ class FaultInjector:
             return app
 
         async def app_with_fault(scope: Scope, receive: Receive, send: Send) -> None:
-            connection = ServerConnection(*server)
-            call = _FaultyCall(app, scope, receive, send, connection, plan.slow_for, self._slow_writes)
-            await FAULTS[fault](call)
+            await FAULTS[fault](_FaultyCall(app, scope, receive, send, server, plan.slow_for, self._slow_writes))
 
         return app_with_fault
 
@@ -154,46 +152,6 @@ class FaultInjector:
         return Decimal(int.from_bytes(drawn)) * 100 / 2**32
 
 
-class ServerConnection:
-    """Lets a fault reset or close the client's connection.
-
-    ASGI has no means for that. uvicorn, with h11 as with httptools, passes `send` as a method of the object that holds
-    the transport. Under a server that does not, no connection can be broken, and the call gets a 502 instead.
-    """
-
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self._receive = receive
-        self._transport: asyncio.Transport | None = getattr(getattr(send, "__self__", None), "transport", None)
-
-    @property
-    def is_reachable(self) -> bool:
-        """True if the server lets the connection be reset or closed."""
-        return self._transport is not None
-
-    async def reset(self) -> bool:
-        """Reset the connection, as a machine that crashes does; return False if it is out of reach."""
-        if self._transport is None:
-            return False
-        # With a linger time of zero, the kernel sends a reset; without, it closes in order, which is another fault.
-        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
-        with suppress(OSError):  # the client was faster
-            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        self._transport.abort()
-        await self._wait_for_disconnect()
-        return True
-
-    async def close(self) -> None:
-        """Close the connection after everything written was sent."""
-        if self._transport is not None:
-            self._transport.close()
-            await self._wait_for_disconnect()
-
-    async def _wait_for_disconnect(self) -> None:
-        """Wait until the server notices: it would log a traceback about an application that did not respond."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-
-
 @dataclass(frozen=True, slots=True)
 class _FaultyCall:
     """A call that meets a fault; the methods without an underscore are the faults."""
@@ -202,7 +160,7 @@ class _FaultyCall:
     _scope: Scope
     _receive: Receive
     _send: Send
-    _connection: ServerConnection
+    _server: tuple[Receive, Send]
     _slow_for: float
     _slow_writes: set[asyncio.Task[Any]]
 
@@ -220,8 +178,15 @@ class _FaultyCall:
 
     async def reset_before(self) -> None:
         """Reset the connection; nothing is stored."""
-        if not await self._connection.reset():
+        if self._transport is None:
             await self._respond_as_proxy(502)
+            return
+        # With a linger time of zero, the kernel sends a reset; without, it closes in order, which is another fault.
+        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+        with suppress(OSError):  # the client was faster
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self._transport.abort()
+        await self._wait_for_disconnect()
 
     async def reset_after(self) -> None:
         """Handle the call, then reset the connection."""
@@ -231,13 +196,14 @@ class _FaultyCall:
     async def cut(self) -> None:
         """Handle the call, send half of the response's body, then close the connection."""
         start, *rest = await self._handle()
-        if not self._connection.is_reachable:
+        if self._transport is None:
             await self._respond_as_proxy(502)
             return
         body = b"".join(message.get("body", b"") for message in rest)
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-        await self._connection.close()
+        self._transport.close()  # after everything written was sent
+        await self._wait_for_disconnect()
 
     async def fail_before(self) -> None:
         """Respond with 503; nothing is stored."""
@@ -256,6 +222,20 @@ class _FaultyCall:
             task = asyncio.create_task(self._handle_later())
             self._slow_writes.add(task)  # the event loop holds its tasks weakly
             task.add_done_callback(self._slow_writes.discard)
+
+    @property
+    def _transport(self) -> asyncio.Transport | None:
+        """The client's connection, which a fault resets or closes: ASGI has no means for that.
+
+        uvicorn, with h11 as with httptools, passes `send` as a method of the object that holds the transport. Under a
+        server that does not, no connection can be broken, and the call gets a 502 instead.
+        """
+        return getattr(getattr(self._server[1], "__self__", None), "transport", None)
+
+    async def _wait_for_disconnect(self) -> None:
+        """Wait until the server notices: it would log a traceback about an application that did not respond."""
+        while (await self._server[0]())["type"] != "http.disconnect":
+            pass
 
     async def _handle(self) -> list[Message]:
         """Let the application handle the call; return its response, which nobody has received yet."""

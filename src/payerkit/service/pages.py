@@ -11,28 +11,18 @@ import shlex
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from payerkit.service import accounts, controls, payers, payments, payouts, wallet
-from payerkit.service.accounts import REFUSED_BANK, DetailState
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.limits import BLOCK_SECONDS, LIVE_RATE
-from payerkit.service.payers import (
-    AgreementState,
-    KycState,
-    agreement_progress,
-    kyc_progress,
-    sign_agreement,
-    submit_kyc,
-)
-from payerkit.service.payouts import TEST_BANKS
 from payerkit.service.settings import Settings
 from payerkit.service.tables import PayerRow
 from payerkit.service.world import Step, Worlds, WorldSession
@@ -43,14 +33,6 @@ CONTROLS = tuple(subject.controls for subject in (wallet, payers, accounts, paym
 """The routers of the calls that only a sandbox has, in the order of the start page."""
 
 
-async def get_worlds(request: Request) -> Worlds:
-    """Return the worlds of the service that handles the request."""
-    worlds: Worlds = request.state.worlds
-    return worlds
-
-
-WorldsDep = Annotated[Worlds, Depends(get_worlds)]
-
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
@@ -60,6 +42,9 @@ _HEADERS = {
 }
 _PROVIDER = "Example Payment Provider"
 """The invented provider with whom payers agree, and who checks their identity."""
+
+_NAMES = {"agreement": "agreement", "kyc": "identity check"}
+"""What the pages call a step."""
 
 
 class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
@@ -77,53 +62,39 @@ def _render(name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     return HTMLResponse(_templates.get_template(f"{name}.html").render(context), status, _HEADERS)
 
 
-def _render_agreement(payer: PayerRow, *, consent_missing: bool = False) -> HTMLResponse:
+def _render_step(step: Step, payer: PayerRow, **context: Any) -> HTMLResponse:
+    """Return the page of a step, with a link to that of the other one."""
+    progress = {"agreement": payers.agreement_progress(payer), "kyc": payers.kyc_progress(payer)}
+    other = "kyc" if step == "agreement" else "agreement"
     return _render(
-        "agreement",
-        status=422 if consent_missing else 200,
-        state=_in_words(payer.agreement),
-        progress=agreement_progress(payer),
-        consent_missing=consent_missing,
+        step,
+        state=str(getattr(payer, step)).replace("_", " ").capitalize(),
+        progress=progress[step],
         provider=_PROVIDER,
-        other=kyc_progress(payer),
-        other_name="identity check",
-        other_page=f"../kyc/{payer.kyc_page}",
+        this_page=getattr(payer, f"{step}_page"),
+        other=progress[other],
+        other_name=_NAMES[other],
+        other_page=f"../{other}/{getattr(payer, f'{other}_page')}",
+        **context,
     )
+
+
+def _render_agreement(payer: PayerRow, *, consent_missing: bool = False) -> HTMLResponse:
+    status = 422 if consent_missing else 200
+    return _render_step("agreement", payer, status=status, consent_missing=consent_missing)
 
 
 def _render_kyc(payer: PayerRow) -> HTMLResponse:
-    return _render(
-        "kyc",
-        state=_in_words(payer.kyc),
-        progress=kyc_progress(payer),
-        is_again=payer.kyc == "retry_required",
-        provider=_PROVIDER,
-        this_page=payer.kyc_page,
-        other=agreement_progress(payer),
-        other_name="agreement",
-        other_page=f"../agreement/{payer.agreement_page}",
-    )
+    return _render_step("kyc", payer, is_again=payer.kyc == "retry_required")
 
 
-def _render_ended(step: str) -> HTMLResponse:
-    return _render("ended", status=410, step=step)
-
-
-def _in_words(state: str) -> str:
-    return state.replace("_", " ").capitalize()
+def _render_ended(step: Step) -> HTMLResponse:
+    return _render("ended", status=410, step=_NAMES[step])
 
 
 async def handle_page_not_found(_request: Request, _error: Exception) -> Response:
     """Respond with the page for wrong links."""
     return _render("missing", status=404)
-
-
-async def read_form(request: Request) -> dict[str, list[str]]:
-    """Return the fields of a form; FastAPI's own parser needs one more package."""
-    return parse_qs((await request.body()).decode("ascii", "replace"))
-
-
-FormDep = Annotated[dict[str, list[str]], Depends(read_form)]
 
 
 @router.get("/")
@@ -132,11 +103,11 @@ async def show_home(request: Request) -> Response:
     settings: Settings = request.state.settings
     return _render(
         "home",
-        kyc=get_args(KycState),
-        agreement=get_args(AgreementState),
-        detail=get_args(DetailState),
-        refused_bank=REFUSED_BANK,
-        payout_banks=TEST_BANKS,
+        kyc=get_args(payers.KycState),
+        agreement=get_args(payers.AgreementState),
+        detail=get_args(accounts.DetailState),
+        refused_bank=accounts.REFUSED_BANK,
+        payout_banks=payouts.TEST_BANKS,
         live_rate=LIVE_RATE,
         block_minutes=BLOCK_SECONDS / 60,
         settings=settings,
@@ -171,52 +142,56 @@ def _list_controls() -> list[tuple[str, str, str]]:
 
 
 @router.get("/agreement/{page}")
-async def show_agreement(page: str, worlds: WorldsDep) -> Response:
+async def show_agreement(page: str, request: Request) -> Response:
     """Show the agreement to sign, or that the link has ended."""
 
     def show(_session: WorldSession, payer: PayerRow) -> Response:
-        return _render_agreement(payer) if agreement_progress(payer) == "open" else _render_ended("agreement")
+        is_open = payers.agreement_progress(payer) == "open"
+        return _render_agreement(payer) if is_open else _render_ended("agreement")
 
-    return await _visit(worlds, "agreement", page, show)
+    return await _visit(request, "agreement", page, show)
 
 
 @router.post("/agreement/{page}")
-async def post_agreement(page: str, worlds: WorldsDep, form: FormDep) -> Response:
+async def post_agreement(page: str, request: Request) -> Response:
     """Sign the agreement if the box is ticked, and show the result this once; the platform records it afterwards."""
+    # FastAPI's own parser of forms needs one more package.
+    form = parse_qs((await request.body()).decode("ascii", "replace"))
 
     def sign(session: WorldSession, payer: PayerRow) -> Response:
-        if agreement_progress(payer) == "open" and form.get("consent") != ["yes"]:
+        if payers.agreement_progress(payer) == "open" and form.get("consent") != ["yes"]:
             return _render_agreement(payer, consent_missing=True)
-        return _render_agreement(payer) if sign_agreement(session, payer) else _render_ended("agreement")
+        return _render_agreement(payer) if payers.sign_agreement(session, payer) else _render_ended("agreement")
 
-    return await _visit(worlds, "agreement", page, sign, write=True)
+    return await _visit(request, "agreement", page, sign, write=True)
 
 
 @router.get("/kyc/{page}")
-async def show_kyc(page: str, worlds: WorldsDep) -> Response:
+async def show_kyc(page: str, request: Request) -> Response:
     """Show the identity check to submit or under review, or that the link has ended."""
-    return await _visit(worlds, "kyc", page, _show_kyc)
+    return await _visit(request, "kyc", page, _show_kyc)
 
 
 @router.post("/kyc/{page}")
-async def post_kyc(page: str, worlds: WorldsDep) -> Response:
+async def post_kyc(page: str, request: Request) -> Response:
     """Submit the identity check, and show the result this once."""
 
     def submit(session: WorldSession, payer: PayerRow) -> Response:
-        return _render_kyc(payer) if submit_kyc(session, payer) else _show_kyc(session, payer)
+        return _render_kyc(payer) if payers.submit_kyc(session, payer) else _show_kyc(session, payer)
 
-    return await _visit(worlds, "kyc", page, submit, write=True)
+    return await _visit(request, "kyc", page, submit, write=True)
 
 
 def _show_kyc(_session: WorldSession, payer: PayerRow) -> Response:
-    is_shown = kyc_progress(payer) in {"open", "waiting"}
-    return _render_kyc(payer) if is_shown else _render_ended("identity check")
+    is_shown = payers.kyc_progress(payer) in {"open", "waiting"}
+    return _render_kyc(payer) if is_shown else _render_ended("kyc")
 
 
 async def _visit(
-    worlds: Worlds, step: Step, page: str, show: Callable[[WorldSession, PayerRow], Response], *, write: bool = False
+    request: Request, step: Step, page: str, show: Callable[[WorldSession, PayerRow], Response], *, write: bool = False
 ) -> Response:
     """Return the page for the payer whose link was opened. Raises PageNotFound if it is nobody's."""
+    worlds: Worlds = request.state.worlds
     response = await worlds.visit(step, page, show, write=write)
     if response is None:
         raise PageNotFound

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
@@ -25,7 +25,7 @@ from payerkit.service.errors import FieldErrors, Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
 from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
 from payerkit.service.tables import BillRow
-from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates
+from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, ProtocolFee, read_holdings, read_rates
 from payerkit.service.world import WorldSession, of_api
 
 APPROVE = "approve(address,uint256)"
@@ -63,23 +63,21 @@ class TransactionResponse(TypedDict):
     value: BigNumber | Literal[0]
 
 
-class ProtocolFee(TypedDict):
-    """The fee on top of each payment: percent of the amount, and who receives it."""
-
-    percentage: str
-    address: Address
-
-
-class PaymentMetadataResponse(TypedDict):
-    """How the transactions belong together, whether the demo wallet can pay them, and the fee, if there is one."""
+class Steps(TypedDict):
+    """How the transactions belong together, and the fee, if there is one."""
 
     stepsRequired: int
     needsApproval: bool
     approvalTransactionIndex: int | None
     paymentTransactionIndex: int
+    protocolFee: NotRequired[ProtocolFee]
+
+
+class PaymentMetadataResponse(Steps):
+    """How the transactions belong together, whether the demo wallet can pay them, and the fee, if there is one."""
+
     hasEnoughBalance: bool
     hasEnoughGas: bool
-    protocolFee: NotRequired[ProtocolFee]
 
 
 class PaymentResponse(TypedDict):
@@ -98,9 +96,7 @@ router = of_api()
 @router.call("POST /v1/pay", "initiate_payment", "Initiate a payment", status_code=201)
 def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
     """Return the transactions to sign."""
-    order: Any = body
-    payment: Any = create_payment(session, order)
-    return payment  # type: ignore[no-any-return]  # built field by field
+    return cast("PaymentResponse", create_payment(session, cast("Mapping[str, str]", body)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from fastapi import Query
 from pydantic import Field
@@ -197,8 +197,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
         wanted.append(PaymentRow.paid_at >= _read_time(from_date, "fromDate"))
     if to_date is not None:
         wanted.append(PaymentRow.paid_at <= _read_time(to_date, "toDate"))
-    page: Any = _list_payments(session, wanted, limit, offset)
-    return page  # type: ignore[no-any-return]  # built field by field
+    return cast("PaidPayments", _list_payments(session, wanted, limit, offset))
 
 
 @controls.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from fastapi import Query
 from pydantic import Field
@@ -22,7 +22,7 @@ from payerkit.service.accounts import listed_account
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, format_units
-from payerkit.service.pay import ProtocolFee, TransactionResponse, add_bill, check_order, find_bill, transactions_of
+from payerkit.service.pay import Steps, TransactionResponse, add_bill, check_order, find_bill, transactions_of
 from payerkit.service.payers import find_payer, is_compliant
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.wallet import read_rates
@@ -100,17 +100,12 @@ class CreatedRequest(TypedDict):
     paymentReference: fields.PaymentReference
 
 
-class PayoutMetadata(TypedDict):
+class PayoutMetadata(Steps):
     """How the transactions belong together and, if the wallet is given, whether it can pay them."""
 
-    stepsRequired: int
-    needsApproval: bool
-    approvalTransactionIndex: int | None
-    paymentTransactionIndex: int
     hasEnoughAllowance: NotRequired[bool]
     hasEnoughBalance: NotRequired[bool]
     hasEnoughGas: NotRequired[bool]
-    protocolFee: NotRequired[ProtocolFee]
     quoteExpiresAt: NotRequired[fields.Time]
 
 
@@ -176,8 +171,7 @@ def get_transactions(
         metadata["hasEnoughAllowance"] = not metadata["needsApproval"]
     if session.settings.clock == "wall":  # a manual clock stands in the past, and quotes are checked by a real one
         metadata["quoteExpiresAt"] = format_time(float(int(session.now)) + QUOTE_SECONDS)
-    found: Any = {"transactions": transactions, "metadata": metadata}
-    return found  # type: ignore[no-any-return]  # built field by field
+    return cast("PayoutTransactions", {"transactions": transactions, "metadata": metadata})
 
 
 @controls.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")

@@ -129,13 +129,14 @@ class Settings(BaseSettings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the arguments are those of pydantic-settings
+        settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         *_others: Any,
         **_named: Any,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take nothing from the environment: a sandbox in a notebook is what its arguments say."""
-        return (init_settings,)
+        """Take from the environment what a command line lacks; a sandbox in a notebook is what its arguments say."""
+        is_command = bool(cls.model_config.get("env_prefix"))
+        return (init_settings, EnvSettingsSource(settings_cls)) if is_command else (init_settings,)
 
     @property
     def root_path(self) -> str:
@@ -192,17 +193,6 @@ class CommandSettings(Settings):
         description="keep the data in this SQLite file or SQLAlchemy URL; without it, they are deleted at the end. "
         "Give a database password in PGPASSWORD",
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        *_others: Any,
-        **_named: Any,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what the command line lacks from the environment."""
-        return init_settings, EnvSettingsSource(settings_cls)
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Self:

@@ -73,8 +73,8 @@ class HoldingResponse(TypedDict):
     gasPrice: int
 
 
-class FeeResponse(TypedDict):
-    """A fee on top of each payment: its share of the amount in percent, and the wallet that receives it."""
+class ProtocolFee(TypedDict):
+    """The fee on top of each payment: percent of the amount, and who receives it."""
 
     percentage: str
     address: Address
@@ -83,7 +83,7 @@ class FeeResponse(TypedDict):
 class FeesResponse(TypedDict):
     """The fees on top of each payment; none if they are switched off."""
 
-    fees: list[FeeResponse]
+    fees: list[ProtocolFee]
 
 
 async def get_currency(
