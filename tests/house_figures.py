@@ -80,7 +80,7 @@ def measure(entered: set[CodeType], call: Callable[[], object], *, service: bool
     """Return how many modules and functions each call after the first enters: in the sandbox, or outside of it."""
     call()
     calls = []
-    for _ in range(3):  # what only some of them meet is work of other threads, such as the tick of a server
+    for _ in range(10):  # what only some of them meet is work of other threads, such as the tick of a server
         entered.clear()
         call()
         calls.append(entered.copy())

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from fastapi import Path, Query
 from pydantic import Field
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import Row, bindparam, func, select, update
 from typing_extensions import TypedDict
 
 from payerkit.service import fields
@@ -147,7 +147,7 @@ def get_payment_details(
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     payer = find_payer(session, client_user_id)
     accounts = session.sql.execute(_LIST, {"payer": payer.id})
-    listed: Any = [_listed(*each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
+    listed: Any = [listed_account(each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
     return {"paymentDetails": listed}
 
 
@@ -191,14 +191,10 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     return account
 
 
-def listed_account(account: AccountRow, payer: PayerRow) -> dict[str, Any]:
+def listed_account(account: AccountRow | Row[str, dict[str, Any], str], payer: PayerRow) -> dict[str, Any]:
     """Return bank details as listed: everything that was sent except document numbers, and the service's fields."""
-    return _listed(account.account_id, account.body, account.status, payer)
-
-
-def _listed(account_id: str, body: Mapping[str, Any], status: str, payer: PayerRow) -> dict[str, Any]:
-    sent = {name: value for name, value in body.items() if name != "documentNumber"}
-    return {"id": account_id, "userId": payer.user_id, "rails": "local", **sent, "status": status}
+    sent = {name: value for name, value in account.body.items() if name != "documentNumber"}
+    return {"id": account.account_id, "userId": payer.user_id, "rails": "local", **sent, "status": account.status}
 
 
 def set_account(session: WorldSession, row_id: int, status: str, at: float) -> None:

@@ -24,7 +24,7 @@ from payerkit.service.database import LOGGER, describe, problem_of
 from payerkit.service.errors import ErrorResponse, Problem, handle_exception, handle_validation_error
 from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
-from payerkit.service.world import Worlds
+from payerkit.service.world import PageNotFound, Worlds
 
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
@@ -61,7 +61,7 @@ def _create_routes() -> ASGIApp:
         405: _handle_wrong_method,
         RequestValidationError: handle_validation_error,
         SQLAlchemyError: _handle_database_failure,
-        pages.PageNotFound: pages.handle_page_not_found,
+        PageNotFound: pages.handle_page_not_found,
         Problem: handle_exception,
         Exception: handle_exception,
     }

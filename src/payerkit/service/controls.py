@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Query, Request
 from pydantic import Field
 from sqlalchemy import select
 from typing_extensions import TypedDict
@@ -16,7 +16,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.fields import AnyText
 from payerkit.service.payers import EmptyRequest
 from payerkit.service.tables import EntryRow, EventRow, WorldRow
-from payerkit.service.world import WorldDep, WorldSession, WriteKind, of_sandbox
+from payerkit.service.world import WorldSession, WriteKind, of_sandbox
 
 
 class ClockRequest(TypedDict):
@@ -106,9 +106,10 @@ def advance_clock(body: ClockRequest, session: WorldSession) -> ClockResponse:
 
 
 @controls.call("PUT /sandbox/faults", "sandbox_set_faults", "Set the fault plan")
-async def put_faults(body: FaultsRequest, world: WorldDep) -> FaultsRequest:
+async def put_faults(body: FaultsRequest, request: Request) -> FaultsRequest:
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
-    world.faults.set_plan(body["plan"])  # async, so that it runs in the event loop, where calls read the plan
+    # async, so that it runs in the event loop, where calls read the plan
+    request.state.world.faults.set_plan(body["plan"])
     return body
 
 

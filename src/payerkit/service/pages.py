@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any, get_args
@@ -47,8 +46,9 @@ _NAMES = {"agreement": "agreement", "kyc": "identity check"}
 """What the pages call a step."""
 
 
-class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
-    """No payer has this link."""
+def _worlds(request: Request) -> Worlds:
+    worlds: Worlds = request.state.worlds
+    return worlds
 
 
 def _read_template(name: str) -> str:
@@ -149,7 +149,7 @@ async def show_agreement(page: str, request: Request) -> Response:
         is_open = payers.agreement_progress(payer) == "open"
         return _render_agreement(payer) if is_open else _render_ended("agreement")
 
-    return await _visit(request, "agreement", page, show)
+    return await _worlds(request).visit("agreement", page, show)
 
 
 @router.post("/agreement/{page}")
@@ -163,13 +163,13 @@ async def post_agreement(page: str, request: Request) -> Response:
             return _render_agreement(payer, consent_missing=True)
         return _render_agreement(payer) if payers.sign_agreement(session, payer) else _render_ended("agreement")
 
-    return await _visit(request, "agreement", page, sign, write=True)
+    return await _worlds(request).visit("agreement", page, sign, write=True)
 
 
 @router.get("/kyc/{page}")
 async def show_kyc(page: str, request: Request) -> Response:
     """Show the identity check to submit or under review, or that the link has ended."""
-    return await _visit(request, "kyc", page, _show_kyc)
+    return await _worlds(request).visit("kyc", page, _show_kyc)
 
 
 @router.post("/kyc/{page}")
@@ -179,20 +179,9 @@ async def post_kyc(page: str, request: Request) -> Response:
     def submit(session: WorldSession, payer: PayerRow) -> Response:
         return _render_kyc(payer) if payers.submit_kyc(session, payer) else _show_kyc(session, payer)
 
-    return await _visit(request, "kyc", page, submit, write=True)
+    return await _worlds(request).visit("kyc", page, submit, write=True)
 
 
 def _show_kyc(_session: WorldSession, payer: PayerRow) -> Response:
     is_shown = payers.kyc_progress(payer) in {"open", "waiting"}
     return _render_kyc(payer) if is_shown else _render_ended("kyc")
-
-
-async def _visit(
-    request: Request, step: Step, page: str, show: Callable[[WorldSession, PayerRow], Response], *, write: bool = False
-) -> Response:
-    """Return the page for the payer whose link was opened. Raises PageNotFound if it is nobody's."""
-    worlds: Worlds = request.state.worlds
-    response = await worlds.visit(step, page, show, write=write)
-    if response is None:
-        raise PageNotFound
-    return response

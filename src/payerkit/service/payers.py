@@ -180,13 +180,9 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
 def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
     payer = find_payer(session, client_user_id)
-    status: Any = {
-        "kycStatus": payer.kyc,
-        "agreementStatus": payer.agreement,
-        "isCompliant": is_compliant(payer),
-        "userId": payer.user_id,
-    }
-    return status  # type: ignore[no-any-return]  # built field by field
+    states = {"kycStatus": payer.kyc, "agreementStatus": payer.agreement}
+    found: Any = {**states, "isCompliant": is_compliant(payer), "userId": payer.user_id}
+    return found  # type: ignore[no-any-return]  # built field by field
 
 
 @router.call("PATCH /payer/{clientUserId}", "update_agreement", "Record the agreement", 404, both=True)

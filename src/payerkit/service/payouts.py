@@ -100,7 +100,7 @@ class CreatedRequest(TypedDict):
     paymentReference: fields.PaymentReference
 
 
-class PayoutMetadata(Steps):
+class PayoutMetadata(Steps, TypedDict):
     """How the transactions belong together and, if the wallet is given, whether it can pay them."""
 
     hasEnoughAllowance: NotRequired[bool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from fastapi import Depends, Path
 from pydantic import Field
@@ -16,7 +16,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, AnyText, PathId
 from payerkit.service.money import Rates, format_units, parse_rate, parse_units, usd_rates
 from payerkit.service.tables import HoldingRow, RateRow
-from payerkit.service.world import WorldDep, WorldSession, of_sandbox
+from payerkit.service.world import WorldSession, of_sandbox
 
 _DEFAULT_BALANCE = 1_000_000
 """Whole units of every currency, until a user sets another balance: enough for payments to work."""
@@ -122,10 +122,10 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
 
 
 @controls.call("GET /sandbox/fees", "sandbox_get_fees", "Read the fees")
-async def get_fees(world: WorldDep) -> FeesResponse:
+def get_fees(session: WorldSession) -> FeesResponse:
     """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
-    fee = world.settings.protocol_fee
-    return {"fees": [] if fee is None else [{"percentage": fee["percentage"], "address": fee["address"]}]}
+    fee: Any = session.settings.protocol_fee
+    return {"fees": [] if fee is None else [fee]}
 
 
 @controls.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import Parameter, signature
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
@@ -164,6 +164,10 @@ class World:
         return self.call(work, write=True, wait=wait, **arguments)  # it reads, but what is due has to be written first
 
 
+class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
+    """No payer has this link."""
+
+
 class Worlds:
     """The worlds of a database, by the API key that opens each.
 
@@ -198,36 +202,26 @@ class Worlds:
         return found
 
     async def visit(
-        self, step: Step, token: str, work: Callable[[WorldSession, PayerRow], T], *, write: bool
-    ) -> T | None:
-        """Return the result of work for the payer whose link of a step has this token; None if it is nobody's."""
+        self, step: Step, token: str, work: Callable[[WorldSession, PayerRow], T], *, write: bool = False
+    ) -> T:
+        """Return the result of work for the payer whose link of a step has this token. Raises PageNotFound."""
         is_link = (PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page) == token
 
         def call(session: WorldSession) -> T:
             return work(session, session.scalars(select(PayerRow).where(is_link)).one())
 
-        def start(*, wait: bool) -> T | None:
+        def start(*, wait: bool) -> T:
             with self.database.transaction(write=False, wait=wait) as connection:
                 world = self._by_id.get(connection.scalar(select(PayerRow.world_id).where(is_link)) or 0)
-            return None if world is None else world.call(call, write=write, wait=wait)
+            if world is None:
+                raise PageNotFound
+            return world.call(call, write=write, wait=wait)
 
         return await self.database.run(start, write=write)
 
 
-async def get_world(request: Request) -> World:
-    """Return the world of a call."""
-    world: World = request.state.world
-    return world
-
-
-WorldDep = Annotated[World, Depends(get_world)]
-
-
 class WorldRouter(APIRouter):
     """Routes whose functions run in a transaction of the caller's world, if they take a `session`."""
-
-    def __init__(self, tag: str, responses: dict[int | str, dict[str, Any]]) -> None:
-        super().__init__(tags=[tag], responses=responses)
 
     def call(
         self, path: str, operation_id: str, summary: str, *refusals: int, status_code: int = 200, both: bool = False
@@ -261,12 +255,12 @@ class WorldRouter(APIRouter):
 
 def of_api() -> WorldRouter:
     """Return a router for calls of the API, which are limited and meet faults."""
-    return WorldRouter("the API", ANY_CALL | API_CALL)
+    return WorldRouter(tags=["the API"], responses=ANY_CALL | API_CALL)
 
 
 def of_sandbox() -> WorldRouter:
     """Return a router for calls that only a sandbox has."""
-    return WorldRouter("sandbox only", ANY_CALL)
+    return WorldRouter(tags=["sandbox only"], responses=ANY_CALL)
 
 
 def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[..., Any]:
