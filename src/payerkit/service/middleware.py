@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from payerkit.service.errors import Problem
 from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
-from payerkit.service.world import World, Worlds
+from payerkit.service.world import Worlds
 
 SANDBOX_HEADER = "x-payerkit-sandbox"
 """Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
@@ -76,23 +76,27 @@ class RequestGuard:
 
         handler = self._app
         try:
-            self._check_host(scope)
-            scope = {**_with_raw_path(scope, self._root_path), "state": dict(self._state)}
-            if scope["path"] == "/" or scope["path"].startswith(PUBLIC_PATHS):
-                receive = await _read_body(scope, receive, FORM_BYTES, FORM_SECONDS)
-            else:
-                world = self._find_world(scope)
-                scope["state"]["world"] = world
-                body = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)
-                handler = await world.faults.wrap(handler, scope, body, (receive, send))
-                receive = body
-        except Problem as problem:
-            handler = problem.response()
-        except asyncio.CancelledError:  # the service stops while a body is still arriving, or during a latency
-            handler = _ending()
-        try:
+            try:
+                self._check_host(scope)
+                scope = {**_with_raw_path(scope, self._root_path), "state": dict(self._state)}
+                if scope["path"] == "/" or scope["path"].startswith(PUBLIC_PATHS):
+                    receive = await _read_body(scope, receive, FORM_BYTES, FORM_SECONDS)
+                # The key comes first: without it, nobody may use up the limit or have a body read.
+                elif (world := self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))) is None:
+                    handler = Problem(401, "Unauthorized").response()
+                else:
+                    if not scope["path"].startswith(_CONTROLS):
+                        world.limits.count()
+                    scope["state"]["world"] = world
+                    body = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)
+                    handler = await world.faults.wrap(handler, scope, body, (receive, send))
+                    receive = body
+            except Problem as problem:
+                handler = problem.response()
             await handler(scope, receive, send_with_headers)
-        except asyncio.CancelledError:  # or while the database is stuck: its thread goes on, and may still write
+        except asyncio.CancelledError:
+            # The service stops while a body arrives, during a latency, or while the database is stuck: then its thread
+            # goes on, and may still write.
             if not is_begun:
                 await _ending()(scope, receive, send_with_headers)
 
@@ -113,16 +117,6 @@ class RequestGuard:
                 "The sandbox does not serve this host name; start it with --public-url URL, or in Python public_url"
             )
             raise Problem(421, message) from None
-
-    def _find_world(self, scope: Scope) -> World:
-        """Return the world of the request's API key, and count the call there. Raises Problem (401 or 429)."""
-        # The key comes first: without it, nobody may use up the limit or have a body read.
-        world = self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))
-        if world is None:
-            raise Problem(401, "Unauthorized")
-        if not scope["path"].startswith(_CONTROLS):
-            world.limits.count()
-        return world
 
 
 async def _read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> Receive:
