@@ -18,7 +18,7 @@ import pytest
 from pydantic import SecretStr
 
 import payerkit
-from cases import pairs
+from cases import pairs, said
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit.bulk import run as runs
@@ -255,8 +255,8 @@ def test_a_stop_ends_waits() -> None:
     """`wait` returns True if the run is stopped, as `threading.Event.wait`; the first reason is kept."""
     stop = StopSignal()
     before = (bool(stop), stop.wait(0))
-    stop.set("first")
-    stop.set("second")
+    stop.set(said("first"))
+    stop.set(said("second"))
 
     assert (False, False) == before
     assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)

@@ -15,6 +15,7 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_row
+from cases import why
 from payerkit.bulk import reconcile
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.options import Options
@@ -245,7 +246,7 @@ def accepted_as_failed(world: World) -> None:
     world.service.create_payment_detail = [{"id": "pd-1", "status": "Failed"}]
     world.run()
 
-    assert "Stored, but the service returned it as Failed." == world.entry("bank_details").reason
+    assert "Stored, but the service returned it as Failed." == why(world.entry("bank_details"))
     assert "pd-1" == world.entry("bank_details").facts["id"]
 
 
@@ -373,7 +374,7 @@ def account_there_failed(world: World) -> None:
     world.service.stored = [record(status="failed")]
     world.run()
 
-    assert world.entry("bank_details").reason.startswith("there_failed: ")
+    assert why(world.entry("bank_details")).startswith("there_failed: ")
 
 
 @scenario("account", "none", "the list may have it already")
@@ -382,7 +383,7 @@ def account_perhaps_there(world: World) -> None:
     world.service.stored = [MASKED]
     world.run()
 
-    assert world.entry("bank_details").reason.startswith("perhaps_there: ")
+    assert why(world.entry("bank_details")).startswith("perhaps_there: ")
 
 
 @scenario("account", "none", "the list may be cut, and shows accounts of others")
@@ -391,7 +392,7 @@ def first_list_may_be_cut(world: World) -> None:
     world.service.stored = [other(place) for place in range(10)]
     world.run()
 
-    assert world.entry("bank_details").reason.startswith("perhaps_there: ")
+    assert why(world.entry("bank_details")).startswith("perhaps_there: ")
 
 
 @scenario("account", "not_sent", 'the list may have it already; existing="send"')
@@ -417,7 +418,7 @@ def payer_is_not_found(world: World) -> None:
     world.run(accounts_only=False)
 
     assert started + 7 == world.clock.now()
-    assert "stored the payer before" in world.entry("bank_details").reason
+    assert "stored the payer before" in why(world.entry("bank_details"))
 
 
 @scenario("account", "none", "refused as there already, and listed")
@@ -467,7 +468,7 @@ def account_failed(world: World) -> None:
     world.service.list_payment_details = [[], [record(status="rejected")]]
     world.run()
 
-    assert "Stored, but the payer's list shows it as rejected." == world.entry("bank_details").reason
+    assert "Stored, but the payer's list shows it as rejected." == why(world.entry("bank_details"))
 
 
 @scenario("account", "unknown", "sent twice, and two new accounts are the same")
@@ -622,8 +623,8 @@ def last_look_finds_a_mask(world: World) -> None:
 
     entry = world.entry("bank_details")
     assert "pd-1" == entry.facts["id"]
-    assert "stored as pd-1" in entry.reason
-    assert "pd-9" in entry.reason
+    assert "stored as pd-1" in why(entry)
+    assert "pd-9" in why(entry)
 
 
 @scenario("account", "done", "sent twice; the last look shows a new one, none as sent")
@@ -747,7 +748,7 @@ def test_an_account_listed_under_another_name_is_told(world: World) -> None:
     world.run()
 
     reason = "Was there already. The payer's list shows a different bank_name and a different account_name."
-    assert reason == world.entry("bank_details").reason
+    assert reason == why(world.entry("bank_details"))
 
 
 def test_one_account_in_the_list_is_done_for_one_row(world: World) -> None:
@@ -813,13 +814,13 @@ def test_what_the_last_look_left_open_is_closed_by_the_next_run(world: World) ->
 def test_a_list_that_was_not_whole_is_looked_at_by_the_next_run(world: World) -> None:
     """It is whole now: nothing is left to be said."""
     last_list_is_not_whole(world)
-    reason = world.entry("bank_details").reason
+    reason = why(world.entry("bank_details"))
     world.service.stored = [record(1)]
     world.run()
 
     entry = world.entry("bank_details")
     assert "The next run looks again." in reason
-    assert ("done", False, "") == (entry.state, entry.needs_look, entry.reason)
+    assert ("done", False, "") == (entry.state, entry.needs_look, why(entry))
 
 
 def test_a_payer_may_be_called_as_a_status_is(tmp_path: Path) -> None:
@@ -828,9 +829,9 @@ def test_a_payer_may_be_called_as_a_status_is(tmp_path: Path) -> None:
     with Journal(tmp_path / "run.journal", b"secret") as journal:
         task = Tasks(table, journal.secret).task("bank_details", 0)
         journal.sent(task.key, payer=task.payer_key, content=task.content)
-        state = record_found(journal, task, [record(status="failed")], reason="Found.")
+        state = record_found(journal, task, [record(status="failed")], reason="found_in_list")
         entry = journal.entry(task.key)
 
     assert entry is not None
     assert ("refused", {"id": "pd-1"}) == (state, entry.facts)
-    assert "shows it as failed" in entry.reason
+    assert "shows it as failed" in why(entry)

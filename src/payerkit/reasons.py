@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
     """
 
     code: str
-    params: Params = {}
+    params: Params = {}  # noqa: RUF012 - nothing changes it
 
     @property
     def main(self) -> Outcome:
@@ -121,9 +121,9 @@ _TEXTS = {
     "found_in_list": "Found in the payer's list of accounts.{differences}",
     "stored_failed": "Stored, but the service returned it as {status}.",
     "listed_failed": "Stored, but the payer's list shows it as {status}.",
-    "stored_twice": "Stored more than once: it was sent again while its outcome was unknown, or the payer's list had it "
-    "more than once already. Compare the accounts with list_payment_details(), and ask the service to deactivate all "
-    "but one.",
+    "stored_twice": "Stored more than once: it was sent again while its outcome was unknown, or the payer's list had "
+    "it more than once already. Compare the accounts with list_payment_details(), and ask the service to deactivate "
+    "all but one.",
     # What is unknown
     "cut_off": "The run ended before the response arrived.",
     "earlier_unknown": "The outcome of an earlier attempt is unknown. The last attempt: {cause}",

@@ -8,14 +8,9 @@ from payerkit.bulk.journal import Entry, Journal, State
 from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
 from payerkit.bulk.matching import is_dead
 from payerkit.bulk.options import Existing
-from payerkit.bulk.sending import FOUND_IN_LIST, THERE_ALREADY, record_found
+from payerkit.bulk.sending import record_found
 from payerkit.bulk.tasks import Task
-
-PERHAPS_THERE = "perhaps_there"
-THERE_FAILED = "there_failed"
-"""How the reason begins of an account that is not sent since it may be listed, or is listed as failed."""
-
-_SEND_ANYWAY = 'To send it anyway, use existing="send" (--existing send).'
+from payerkit.reasons import Outcome
 
 
 class ExistingAccounts:
@@ -66,35 +61,22 @@ class ExistingAccounts:
         """Record an account that is not to be sent, and return its state; None if it is to be sent."""
         alive = [record for record in found.same if not is_dead(record)]
         if alive and not found.is_shared:
-            self._defer(task, "")
-            reason = FOUND_IN_LIST if listing.was_sent(task.key) else THERE_ALREADY
+            self._defer(task, None)
+            reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
             return record_found(self._journal, task, alive, reason=reason)
         if self._existing == "send":
             return None
         if found.same and not found.is_shared:
             (record, *_) = found.same
-            status = str(record.get("status"))
-            return self._defer(
-                task,
-                f"{THERE_FAILED}: the payer's list shows this account{_in_brackets([record])} as {status}. "
-                f"{_SEND_ANYWAY}",
-            )
+            failed = {"ids": [id_of(record)], "status": str(record.get("status"))}
+            return self._defer(task, Outcome("there_failed", failed))
         if perhaps := [*found.strong, *found.perhaps]:
-            return self._defer(
-                task,
-                f"{PERHAPS_THERE}: the payer's list has {'accounts' if len(perhaps) > 1 else 'an account'}"
-                f"{_in_brackets(perhaps)} that could be this one, but does not show enough to tell. Compare them with "
-                f"list_payment_details(). {_SEND_ANYWAY}",
-            )
+            return self._defer(task, Outcome("perhaps_there", {"ids": [*map(id_of, perhaps)]}))
         if is_cut:
-            return self._defer(
-                task,
-                f"{PERHAPS_THERE}: the payer's list shows {len(listing.records)} accounts and may leave out others. "
-                f"Compare them with list_payment_details(). {_SEND_ANYWAY}",
-            )
+            return self._defer(task, Outcome("perhaps_there", {"listed": len(listing.records)}))
         return None
 
-    def _defer(self, task: Task, reason: str) -> State:
+    def _defer(self, task: Task, reason: Outcome | None) -> State:
         self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
         return "not_sent"
 
@@ -108,9 +90,3 @@ def _may_turn_up(entry: Entry) -> bool:
     """Return True if an account that the list shows may be that of a task, and the journal does not know its id."""
     is_open = entry.state in {"sent", "unknown"} or (entry.unknown_sends > 0 and not entry.facts.get("id"))
     return is_open or entry.needs_look
-
-
-def _in_brackets(records: Sequence[Record]) -> str:
-    """Return the ids of accounts in brackets, three at most, "" if they have none."""
-    ids = [each for record in records if (each := id_of(record))]
-    return f" ({', '.join(ids[:3])}{', ...' * (len(ids) > 3)})" if ids else ""

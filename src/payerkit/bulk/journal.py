@@ -29,6 +29,7 @@ from pydantic_core import from_json, to_json
 
 from payerkit.disk import sync_file, sync_folder
 from payerkit.errors import InvalidInput
+from payerkit.reasons import Outcome
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting", "duplicate"]
 Deferred = Literal["not_sent", "waiting"]
@@ -37,7 +38,7 @@ Deferred = Literal["not_sent", "waiting"]
 KEY_SIZE = 16
 """Bytes of a digest."""
 
-_VERSION = "2"
+_VERSION = "3"
 
 _APPLICATION_ID = 0x7061796B
 """Marks an SQLite file as a journal, in its header: `PRAGMA application_id`."""
@@ -54,7 +55,7 @@ _SCHEMA = """
 CREATE TABLE run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE task (
     key BLOB PRIMARY KEY, payer BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL,
-    lookups INTEGER NOT NULL, since REAL NOT NULL, final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL,
+    lookups INTEGER NOT NULL, since REAL NOT NULL, final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT,
     unknown_sends INTEGER NOT NULL, needs_look INTEGER NOT NULL
 );
 CREATE INDEX account ON task (payer) WHERE payer <> key;
@@ -69,7 +70,7 @@ _UNRESOLVED = "state = 'unknown' AND NOT final"
 
 
 class JournalLost(sqlite3.OperationalError):
-    """The file of an open journal was deleted, moved or replaced: what it records now would be lost."""
+    """The file of an open journal, named so, was deleted, moved or replaced: what it records now would be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,9 @@ class Entry:
     payer: the key of its payer. content: a digest of the values that it was last sent with. attempts: times that it was
     sent. lookups: times that it was searched for, and not found, since it was last sent. since: when it was sent, its
     outcome became unknown, it was searched for or this run began, by `Journal.now`; the latest of these. final:
-    payerkit does nothing more about it. facts: ids, statuses and links from the response. unknown_sends: times that it
-    was sent with unknown outcome. needs_look: it may have been stored twice, and one last look is due.
+    payerkit does nothing more about it. facts: ids, statuses and links from the response. reason: why it is as it
+    is, which the file has as JSON. unknown_sends: times that it was sent with unknown outcome. needs_look: it may have
+    been stored twice, and one last look is due.
     """
 
     payer: bytes
@@ -91,7 +93,7 @@ class Entry:
     since: float = 0.0
     final: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
-    reason: str = ""
+    reason: Outcome | None = None
     unknown_sends: int = 0
     needs_look: bool = False
 
@@ -108,7 +110,7 @@ class Entry:
             *(payer, content, state, attempts, lookups, since),
             final=bool(final),
             facts=from_json(facts),
-            reason=reason,
+            reason=None if reason is None else Outcome.from_json(reason),
             unknown_sends=unknown_sends,
             needs_look=bool(needs_look),
         )
@@ -250,11 +252,11 @@ class Journal:
         JournalLost if the file was deleted or replaced, and sqlite3.Error if it cannot be written.
         """
         if self._is_open and self._file_identity() != self._identity:
-            raise JournalLost(f"{Path(self._name).name} was deleted, moved or replaced during the run")
+            raise JournalLost(Path(self._name).name)
         self._write(
-            "INSERT INTO task VALUES (?, ?, ?, 'sent', 1, 0, ?, 0, '{}', '', 0, ?) ON CONFLICT (key) DO UPDATE "
-            "SET state = 'sent', attempts = attempts + 1, lookups = 0, since = excluded.since, reason = '', final = 0, "
-            "content = excluded.content, needs_look = needs_look OR excluded.needs_look",
+            "INSERT INTO task VALUES (?, ?, ?, 'sent', 1, 0, ?, 0, '{}', NULL, 0, ?) ON CONFLICT (key) DO UPDATE "
+            "SET state = 'sent', attempts = attempts + 1, lookups = 0, since = excluded.since, reason = NULL, "
+            "final = 0, content = excluded.content, needs_look = needs_look OR excluded.needs_look",
             [key, payer, content, self.now(), needs_look],
             is_vital=True,
         )
@@ -265,7 +267,7 @@ class Journal:
         key: bytes,
         state: State,
         *,
-        reason: str = "",
+        reason: Outcome | None = None,
         final: bool = True,
         facts: Mapping[str, Any] | None = None,
         needs_look: bool | None = None,
@@ -275,7 +277,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look) "
             "WHERE key = ?",
-            [state, final, known, reason, needs_look, key],
+            [state, final, known, _json(reason), needs_look, key],
         )
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
@@ -283,21 +285,21 @@ class Journal:
         if facts and (entry := self.entry(key)) is not None and entry.state == "done":
             self.record(key, "done", reason=entry.reason, final=entry.final, facts=entry.facts | dict(facts))
 
-    def defer(self, key: bytes, state: Deferred, reason: str, *, payer: bytes, content: bytes) -> None:
+    def defer(self, key: bytes, state: Deferred, reason: Outcome | None, *, payer: bytes, content: bytes) -> None:
         """Record why a task is not sent in this run; it never was, or had no effect."""
         self._write(
             "INSERT INTO task VALUES (?, ?, ?, ?, 0, 0, 0, 0, '{}', ?, 0, 0) ON CONFLICT (key) DO UPDATE "
             "SET state = excluded.state, reason = excluded.reason, content = excluded.content "
             "WHERE state IN ('not_sent', 'waiting') AND NOT final",
-            [key, payer, content, state, reason],
+            [key, payer, content, state, _json(reason)],
         )
 
-    def mark_unknown(self, key: bytes, reason: str) -> None:
+    def mark_unknown(self, key: bytes, reason: Outcome) -> None:
         """Record that the outcome of a task is unknown, from now on: the wait until it is reconciled begins."""
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ? "
             "WHERE key = ?",
-            [self.now(), reason, key],
+            [self.now(), _json(reason), key],
         )
 
     def count_lookup(self, key: bytes) -> None:
@@ -311,7 +313,7 @@ class Journal:
         was refused does not: the next one may end otherwise.
         """
         self._write(
-            "UPDATE task SET state = 'not_sent', final = 0, reason = '', content = ?, "
+            "UPDATE task SET state = 'not_sent', final = 0, reason = NULL, content = ?, "
             "facts = json_remove(facts, '$.refused') WHERE key = ?",
             [content, key],
         )
@@ -328,11 +330,10 @@ class Journal:
         """
         with self._transaction():
             self._wrap_secret(self.secret)
-        reason = "The run ended before the response arrived."
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, reason = ? "
             "WHERE state = 'sent'",
-            [reason],
+            [_json(Outcome("cut_off"))],
         )
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
@@ -418,6 +419,10 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _json(reason: Outcome | None) -> str | None:
+    return None if reason is None else reason.to_json()
 
 
 def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:

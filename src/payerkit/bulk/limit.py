@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
-
-LEFT_BY_LIMIT = "Not tried yet, because of limit"
-"""How the reason begins of a row that a run with a limit leaves to a later one."""
+from payerkit.reasons import Outcome
 
 IsUnsent = Callable[[Step, int, Entry | None], bool]
 """Says whether a run sends the task of a row, from the journal's record of it."""
@@ -27,10 +25,9 @@ class Limit:
     tried: Mapping[Step, set[int]] = field(default_factory=lambda: {"payer": set(), "bank_details": set()})
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Outcome:
         """Why the other rows are not sent."""
-        first = "the first row" if self.rows == 1 else f"the first {self.rows:,} rows"
-        return f"{LEFT_BY_LIMIT}: this call tried {first} that were not sent before."
+        return Outcome("left_by_limit", {"rows": self.rows})
 
     def leaves(self, step: Step, row: int) -> bool:
         """Return True if the task of a row is left to a later run."""

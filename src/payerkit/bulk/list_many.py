@@ -12,7 +12,7 @@ from payerkit.bulk.options import RunOptions
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.sending import list_accounts
-from payerkit.bulk.workers import INTERRUPTED, run_workers
+from payerkit.bulk.workers import run_workers
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
@@ -100,7 +100,7 @@ def request_lists(
             return error.message, False
 
     results = request_each(client, ids, request, options, limiter, progress=progress)
-    if limiter.stop.reason == INTERRUPTED:
+    if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
 

@@ -13,7 +13,6 @@ from payerkit.bulk.options import RunOptions
 from payerkit.bulk.payer_events import PayerEvents
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.snapshots import Snapshot, take_snapshots
-from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.masking import mask
@@ -107,7 +106,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     said.require_ids(wanted)
     limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
     found = take_snapshots(client, wanted, options, limiter, accounts=accounts, progress=progress)
-    if limiter.stop.reason == INTERRUPTED:
+    if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return with_earlier_times(snapshots_frame(found, client.account_secret, said, reveal=reveal is True), known)
 

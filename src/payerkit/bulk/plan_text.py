@@ -10,7 +10,7 @@ import pandas as pd
 
 from payerkit.bulk.findings_by_row import Rows
 from payerkit.bulk.naming import Naming
-from payerkit.bulk.reasons import Reason, ReasonKind, Reasons
+from payerkit.bulk.outcomes import Reason, ReasonKind, Reasons
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.html import visible

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from payerkit.client.pace import Pace
 from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.reasons import Outcome
 from payerkit.retry import (
     LONGEST_WAIT,
     MAX_FORBIDDEN,
@@ -20,15 +21,6 @@ from payerkit.retry import (
 )
 
 T = TypeVar("T")
-
-_SLOWER = "Call again later, with a lower rate."
-_ONE_KEY = (
-    "If this key was replaced, use the new one and set PAYERKIT_PREVIOUS_API_KEY to this one: it opens the journal."
-)
-_NOT_THE_API = (
-    "Nothing was marked as refused. Check the address of the service, and whether a proxy or a gateway in between "
-    "refuses the calls; then call again."
-)
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -41,15 +33,25 @@ class StopSignal:
     def __init__(self) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self.reason = ""
+        self.outcome: Outcome | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why the run was stopped, in words; "" if it was not."""
+        return self.outcome.text if self.outcome else ""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True if the user stopped the run."""
+        return self.outcome is not None and self.outcome.code == "interrupted"
 
     def __bool__(self) -> bool:
         return self._event.is_set()
 
-    def set(self, reason: str) -> None:
+    def set(self, outcome: Outcome) -> None:
         """Stop the run."""
         with self._lock:  # the first reason counts: what fails after a stop often fails because of it
-            self.reason = self.reason or reason
+            self.outcome = self.outcome or outcome
             self._event.set()
 
     def wait(self, seconds: float) -> bool:
@@ -123,7 +125,7 @@ class RateLimiter:
         try:
             departed = self._pace.wait_turn(self._wait, lane=self._lane, longest=LONGEST_WAIT)
         except RateLimited as error:  # by another call of the client, before the run
-            self.stop.set(error.message)
+            self.stop.set(outcome_of(error))
         if self.stop:
             raise RunStopped
         return departed
@@ -154,9 +156,9 @@ class RateLimiter:
         if isinstance(error, WrongKey) and not is_foreign(error):
             self._count_wrong_key(error)
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
-            self.stop.set(f"{error.message} Call again after that time.")
+            self.stop.set(Outcome("asked_to_wait", {"cause": outcome_of(error)}))
         elif self._pace.refusals >= MAX_RATE_LIMITED:
-            self.stop.set(f"The service refused calls as too frequent {MAX_RATE_LIMITED} times in a row. {_SLOWER}")
+            self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
 
     def _count_wrong_key(self, error: PayerkitError) -> None:
         """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
@@ -164,7 +166,7 @@ class RateLimiter:
             self._forbidden += 1
             is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
         if is_key or error.status_code != HTTPStatus.FORBIDDEN:
-            self.stop.set(f"{error.message} {error.advice} {_ONE_KEY}")
+            self.stop.set(Outcome("key_refused", {"cause": outcome_of(error), "advice": error.advice}))
 
     def _count_foreign(self, error: PayerkitError, kind: str) -> None:
         """Stop the run after some refusals in a row, of one kind of call, that are not the API's."""
@@ -172,14 +174,19 @@ class RateLimiter:
             self._foreign[kind] += bool(kind)
             is_gone = self._foreign[kind] >= MAX_FOREIGN
         if is_gone:
-            self.stop.set(f"{MAX_FOREIGN} responses in a row did not come from the API. {error.message} {_NOT_THE_API}")
+            self.stop.set(Outcome("not_the_api", {"times": MAX_FOREIGN, "cause": outcome_of(error)}))
 
     def _count_unreachable(self, error: PayerkitError) -> None:
         with self._lock:
             self._unreachable += 1
             is_gone = self._unreachable >= MAX_UNREACHABLE
         if is_gone:
-            self.stop.set(f"The service could not be reached {MAX_UNREACHABLE} times in a row. {error.message}")
+            self.stop.set(Outcome("unreachable", {"times": MAX_UNREACHABLE, "cause": outcome_of(error)}))
+
+
+def outcome_of(error: PayerkitError) -> Outcome:
+    """Return why a call failed."""
+    return error.outcome or Outcome("error", {"message": error.message})
 
 
 def is_foreign(error: PayerkitError) -> bool:

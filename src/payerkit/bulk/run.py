@@ -209,12 +209,12 @@ def run_table(
             table_run = TableRun(own, tasks, journal, options, limiter, display)
             try:
                 table_run.go()
-                report = make_report(tasks, journal, stop.reason, table_run.limit)
+                report = make_report(tasks, journal, stop.outcome, table_run.limit)
             except KeyboardInterrupt:  # between two steps, or while the report was made
                 stop.set(INTERRUPTED)
-                report = make_report(tasks, journal, stop.reason, table_run.limit)
+                report = make_report(tasks, journal, stop.outcome, table_run.limit)
             display.end(report.counts, is_whole=not stop)
-    if stop.reason == INTERRUPTED:
+    if stop.is_interrupted:
         raise InterruptedRun(str(report), report=report)
     return report
 

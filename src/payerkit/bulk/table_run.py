@@ -22,12 +22,8 @@ from payerkit.bulk.tasks import Task, Tasks
 from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client.client import Client
 from payerkit.errors import PayerkitError
+from payerkit.reasons import Outcome
 from payerkit.wording import count_of, in_words
-
-_JOURNAL_LOST = (
-    "If you still have it, put it back and call again. Otherwise call again with a new one: accounts that the service "
-    "lists are not sent again."
-)
 
 Intent = Literal["send", "reset", "reopen", "leave"]
 """What a run does with a task first: send it, forget that it was refused or given up and send it, look for it anew."""
@@ -129,7 +125,7 @@ class TableRun:
             try:
                 task(batch)
             except JournalLost as error:
-                self._stop.set(f"journal: {error}. {_JOURNAL_LOST}")
+                self._stop.set(Outcome("journal_lost", {"name": str(error)}))
 
         run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._display.show)
 
@@ -199,14 +195,13 @@ class TableRun:
         try:
             found = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
-            reason = reason_of(error, client_user_id)
-            self._defer(tasks, "not_sent", f"Not sent, since the payer's status could not be read: {reason}")
+            self._defer(tasks, "not_sent", Outcome("status_unread", {"cause": reason_of(error, client_user_id)}))
             return False
         if "payer" in self._table.steps and payer >= 0:
             self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
         if found.reason_to_wait:
             self._defer(tasks, "waiting", found.reason_to_wait)
-        return not found.reason_to_wait
+        return found.reason_to_wait is None
 
     def _list(self, tasks: Mapping[int, Task]) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent; None if they wait, which is recorded."""
@@ -217,11 +212,10 @@ class TableRun:
                 self._defer(tasks, "waiting", waiting_reason(error))
             else:
                 reason = reason_of(error, _first(tasks).client_user_id)
-                reason = f"Not sent, since the payer's accounts could not be listed: {reason}"
-                self._defer(tasks, "not_sent", reason)
+                self._defer(tasks, "not_sent", Outcome("list_unread", {"cause": reason}))
             return None
 
-    def _defer(self, tasks: Mapping[int, Task], state: Deferred, reason: str) -> None:
+    def _defer(self, tasks: Mapping[int, Task], state: Deferred, reason: Outcome) -> None:
         for row, task in tasks.items():
             self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
             self._note(task.step, row, state)

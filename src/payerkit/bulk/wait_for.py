@@ -154,7 +154,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         except KeyboardInterrupt:  # between two looks
             wait.stop.set(INTERRUPTED)
     report = wait.report(known, reveal=reveal is True)
-    if wait.stop.reason == INTERRUPTED:
+    if wait.stop.is_interrupted:
         raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
     return report
 

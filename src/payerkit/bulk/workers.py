@@ -9,14 +9,15 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from payerkit.bulk.rate_limit import RunStopped, StopSignal
+from payerkit.reasons import Outcome
 
 T = TypeVar("T")
 
 _TICK = 0.1
 _END: Any = object()
 
-INTERRUPTED = "Interrupted by the user."
-_INTERNAL_ERROR = "Internal error in payerkit."
+INTERRUPTED = Outcome("interrupted")
+_INTERNAL_ERROR = Outcome("internal_error")
 
 
 def run_workers(
