@@ -127,8 +127,8 @@ class Report:
         frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
             noted: `state`: done, refused (the service refused it), unknown (it was sent, the outcome is unknown),
             not_sent, waiting (an account that is sent once its payer is compliant), or duplicate (an account that is
-            stored twice); `reason`, empty for most rows that are done;
-            `reason_code`, the same for programs, such as "perhaps_there" or "refused"; `client_user_id` (an e-mail address is masked);
+            stored twice); `reason`, empty for most rows that are done; `reason_code`, the same for programs, such as
+            "perhaps_there"; `client_user_id` (an e-mail address is masked);
             `step`, the last one that was tried (payer, bank_details); `user_id`, `payment_details_id`, `kyc_status`,
             `agreement_status`, `status` (of the bank details), `agreement_url` and `kyc_url`, as the service returned
             them; `attempts` (int64), times that the row's requests were sent; `retryable` (bool), True if the same call
