@@ -408,11 +408,12 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
         def close(self) -> None:
             raise AssertionError("there is nothing to close")
 
-    progress = Progress(2, shown=False)
+    progress = Progress(shown=False)
     progress._bar = Gone()
     with progress:
-        progress.show({"done": 1})
-        progress.describe("on")
+        progress.count("done")
+        progress.show(now=True)
+        progress.begin("account", 1)
 
 
 def test_each_sandbox_is_another_service(journal: Path) -> None:

@@ -147,7 +147,6 @@ class Journal:
     Attributes:
         secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
         salt: A random part of the file, which is not secret.
-        is_new: No task was recorded before.
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
@@ -176,7 +175,6 @@ class Journal:
         except BaseException:
             self._file.close()
             raise
-        self.is_new = self._file.execute("SELECT 1 FROM task LIMIT 1").fetchone() is None
         self.slowest = float(self._get_meta("slowest") or 0.0)
         self._identity = self._file_identity()
 

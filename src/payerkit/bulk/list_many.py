@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -119,21 +118,17 @@ def request_each(
     request: from a client that does not retry and a client user id, returns a result and whether it is complete.
     """
     results: dict[str, T] = {}
-    states: list[str] = []  # a thread adds to it at once
     with (
         client.without_retries(pool_size=options.workers) as own,
-        Progress(len(ids), shown=progress, where=client.environment, unit="payer") as bar,
+        Progress(shown=progress, where=client.environment) as bar,
     ):
 
         def task(client_user_id: str) -> None:
             results[client_user_id], is_complete = request(own, client_user_id)
-            states.append("read" if is_complete else "not_read")
+            bar.count("read" if is_complete else "not_read")
 
-        def show(*, now: bool = False) -> None:
-            bar.show(Counter(states), now=now)
-
-        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=show)
-        show(now=True)
+        bar.begin("payer", len(ids))
+        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
     return results
 
 

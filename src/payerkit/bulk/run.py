@@ -11,7 +11,7 @@ from typing import Any
 from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
-from payerkit.bulk.progress import RunDisplay
+from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Table
@@ -203,17 +203,14 @@ def run_table(
         table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
         tasks = Tasks(table, journal.secret)
         journal.begin_run()
-        with RunDisplay(
-            table, shown=options.progress, where=client.environment, pace=client.pace, clock=journal.now
-        ) as display:
-            table_run = TableRun(own, tasks, journal, options, limiter, display)
+        with Progress(shown=options.progress, where=client.environment) as progress:
+            table_run = TableRun(own, tasks, journal, options, limiter, progress)
             try:
                 table_run.go()
                 report = make_report(tasks, journal, stop.outcome, table_run.limit)
             except KeyboardInterrupt:  # between two steps, or while the report was made
                 stop.set(INTERRUPTED)
                 report = make_report(tasks, journal, stop.outcome, table_run.limit)
-            display.end(report.counts, is_whole=not stop)
     if stop.is_interrupted:
         raise InterruptedRun(str(report), report=report)
     return report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,7 @@ from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.limit import Limit, choose_rows
 from payerkit.bulk.listing import Listing
 from payerkit.bulk.options import Options
-from payerkit.bulk.progress import RunDisplay
+from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import RateLimiter
 from payerkit.bulk.reconcile import Reconciler, is_due
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
@@ -23,10 +23,13 @@ from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client.client import Client
 from payerkit.errors import PayerkitError
 from payerkit.reasons import Outcome
-from payerkit.wording import count_of, in_words
+from payerkit.wording import count_of
 
 Intent = Literal["send", "reset", "reopen", "leave"]
 """What a run does with a task first: send it, forget that it was refused or given up and send it, look for it anew."""
+
+_UNITS: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
+"""What the progress bar counts in each step."""
 
 _LONGEST_PAUSE = 1.0
 """Seconds between two looks at what is due, and at the progress bar."""
@@ -54,10 +57,10 @@ class TableRun:
         journal: Journal,
         options: Options,
         limiter: RateLimiter,
-        display: RunDisplay,
+        progress: Progress,
     ) -> None:
         self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
-        self._limiter, self._stop, self._client, self._display = limiter, limiter.stop, client, display
+        self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
         self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
         self._existing = ExistingAccounts(journal, options.existing)
@@ -77,11 +80,12 @@ class TableRun:
         """Send and reconcile all steps, until the run is stopped."""
         if self._options.limit is not None:
             self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
-        if self._display.shown:
+        if self._progress.is_shown:
             self._announce()
         for step in self._table.steps:
-            self._display.describe(in_words(step))
-            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches_to_send(step))
+            batches = list(self._batches_to_send(step))
+            self._progress.begin(_UNITS[step], sum(len(self._distinct(step, batch.rows)) for batch in batches))
+            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
             self._reconcile(step)
         if "bank_details" in self._table.steps:
             self._look_again()
@@ -89,34 +93,25 @@ class TableRun:
     # How long it takes
 
     def _announce(self) -> None:
-        """Tell the display how many calls are still to be made, without retries and looks."""
-        unsent: dict[Step, int] = {"payer": 0, "bank_details": 0}
-        calls = 0
-        for step in self._table.steps:
-            for batch in self._batches_to_send(step):
-                count = self._count_unsent(batch)
-                unsent[step] += count
-                calls += self._count_calls(step, count)
-        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
-        self._display.begin(unsent["payer"], unsent["bank_details"], calls, rate)
+        """Announce how many calls are still to be made, and how long they take, without retries and looks.
 
-    def _count_calls(self, step: Step, count: int) -> int:
-        """Return how many calls the unsent tasks of a batch take.
-
-        An account is more than one: the payer's accounts are listed before the first, and the status may be read.
+        An account takes more than one: the payer's accounts are listed before the first, and the status may be read.
         """
-        return count + (1 + self._when_compliant if step == "bank_details" and count else 0)
+        unsent: dict[Step, list[int]] = {"payer": [], "bank_details": []}
+        for step in self._table.steps:
+            counts = [self._count_unsent(batch) for batch in self._batches_to_send(step)]
+            unsent[step] = [count for count in counts if count]
+        payers, accounts = sum(unsent["payer"]), sum(unsent["bank_details"])
+        calls = payers + accounts + len(unsent["bank_details"]) * (1 + self._when_compliant)
+        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
+        if calls and rate is not None:
+            self._progress.announce(estimate_duration(payers, accounts, calls, rate))
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
-        rows = batch.rows
-        if batch.step == "bank_details":
-            rows = tuple(row for row in rows if not self._table.without_payer[row])
-        step, distinct = batch.step, self._distinct(batch.step, rows)
-        if self._journal.is_new and self.limit is None:
-            return len(distinct)
-        entries = ((row, self._journal.entry(self._tasks.key(step, row))) for row in distinct)
-        return sum(self._is_unsent(step, row, entry) for row, entry in entries)
+        rows = [row for row in batch.rows if batch.step == "payer" or not self._table.without_payer[row]]
+        keys = {row: self._tasks.key(batch.step, row) for row in self._distinct(batch.step, rows)}
+        return sum(self._is_unsent(batch.step, row, self._journal.entry(key)) for row, key in keys.items())
 
     # Sending
 
@@ -127,7 +122,7 @@ class TableRun:
             except JournalLost as error:
                 self._stop.set(Outcome("journal_lost", {"name": str(error)}))
 
-        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._display.show)
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
 
     def _batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
@@ -157,41 +152,30 @@ class TableRun:
 
     def _send_payer(self, batch: Batch) -> None:
         for row in self._unsent_rows(batch):
-            self._note("payer", row, self._sender.send(self._tasks.task("payer", row)))
-            self._display.count_made(1)
+            self._progress.count(self._sender.send(self._tasks.task("payer", row)))
 
     def _send_accounts(self, batch: Batch) -> None:
         """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
         payer = self._table.payer_row(batch.rows[0])
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
-            self._display.count_made(self._count_calls(batch.step, self._count_unsent(batch)))
+            for _ in self._distinct(batch.step, batch.rows):
+                self._progress.count("not_sent")
             return
         rows = self._unsent_rows(batch)
         tasks = {row: self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows) if rows}
-        unsent = {row: tasks[row] for row in rows}
-        calls = self._count_calls(batch.step, len(unsent))
+        unsent = [tasks[row] for row in rows]
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
-            self._display.count_made(calls)
             return
-        self._display.count_made(calls - len(unsent))
-        states = self._existing.sort_out([*tasks.values()], [*unsent.values()], listing)
-        for row, task in unsent.items():
-            self._note(
-                batch.step, row, states.get(task.key) or self._sender.send(task, is_repeat=listing.was_sent(task.key))
-            )
-            self._display.count_made(1)
+        states = self._existing.sort_out([*tasks.values()], unsent, listing)
+        for task in unsent:
+            is_repeat = listing.was_sent(task.key)
+            self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
 
-    def _note(self, step: Step, row: int, state: str) -> None:
-        """Show the state of a task that was tried."""
-        self._display.note(step, row, state)
-        if state == "unknown":
-            self._display.wait_until(self._journal.now() + self._delay())
-
-    def _may_be_sent(self, tasks: Mapping[int, Task], payer: int) -> bool:
+    def _may_be_sent(self, tasks: Sequence[Task], payer: int) -> bool:
         """Return True if accounts need not wait for their payer, in row `payer`; else record why they are not sent."""
         if not self._when_compliant:
             return True
-        client_user_id = _first(tasks).client_user_id
+        client_user_id = tasks[0].client_user_id
         try:
             found = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
@@ -203,22 +187,22 @@ class TableRun:
             self._defer(tasks, "waiting", found.reason_to_wait)
         return found.reason_to_wait is None
 
-    def _list(self, tasks: Mapping[int, Task]) -> Listing | None:
+    def _list(self, tasks: Sequence[Task]) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent; None if they wait, which is recorded."""
         try:
-            return self._sender.look(_first(tasks))
+            return self._sender.look(tasks[0])
         except PayerkitError as error:
             if is_waiting(error):
                 self._defer(tasks, "waiting", waiting_reason(error))
             else:
-                reason = reason_of(error, _first(tasks).client_user_id)
+                reason = reason_of(error, tasks[0].client_user_id)
                 self._defer(tasks, "not_sent", Outcome("list_unread", {"cause": reason}))
             return None
 
-    def _defer(self, tasks: Mapping[int, Task], state: Deferred, reason: Outcome) -> None:
-        for row, task in tasks.items():
+    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: Outcome) -> None:
+        for task in tasks:
             self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
-            self._note(task.step, row, state)
+            self._progress.count(state)
 
     def _is_payer_done(self, row: int) -> bool:
         if self._table.blocked[row]:
@@ -230,10 +214,8 @@ class TableRun:
 
     def _unsent_rows(self, batch: Batch) -> list[int]:
         """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
-        rows, unsent = self._distinct(batch.step, batch.rows), []
-        if self._journal.is_new and self.limit is None:
-            return [*rows]
-        for row in rows:
+        unsent = []
+        for row in self._distinct(batch.step, batch.rows):
             key = self._tasks.key(batch.step, row)
             entry = self._journal.entry(key)
             intent = self._intent(batch.step, row, entry)
@@ -243,10 +225,8 @@ class TableRun:
                 self._journal.reopen(key)
             if intent in {"send", "reset"}:
                 unsent.append(row)
-            elif entry is not None:
-                self._display.note(batch.step, row, entry.state)
-                if entry.is_unresolved:
-                    self._display.wait_until(entry.since + self._delay())
+            else:
+                self._progress.count("not_sent" if entry is None else entry.state)
         return unsent
 
     def _is_unsent(self, step: Step, row: int, entry: Entry | None) -> bool:
@@ -280,8 +260,10 @@ class TableRun:
         if self._stop or not self._journal.has_unresolved():
             return
         batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
+        total = len(batches)
+        self._progress.begin("reconciled payer", total)
         while batches and not self._stop:
-            self._display.describe(f"reconciling {count_of(len(batches), 'payer')}")
+            self._progress.draw(total - len(batches))
             delay = self._delay()
             due_since = self._journal.now() - delay
             due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
@@ -318,14 +300,13 @@ class TableRun:
             self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
         except KeyboardInterrupt:
             self._stop.set(INTERRUPTED)
-        self._display.show()
+        self._progress.show()
 
     def _reconcile_batch(self, delay: float, batch: Batch) -> None:
         try:
             goes_on = self._reconciler.reconcile(self._batch_tasks(batch), delay)
         except PayerkitError:
             goes_on = False
-        self._note_found(batch)
         if not goes_on:
             self._postponed.add(batch)
 
@@ -338,11 +319,10 @@ class TableRun:
             return
         accounts = sum(len(self._looks(batch)) for batch in last_sent)
         seconds = max(0.0, max(last_sent.values()) + self._delay() - self._journal.now())
-        self._display.wait_until(max(last_sent.values()) + self._delay())
-        self._display.announce(
+        self._progress.announce(
             f"{count_of(accounts, 'account')} sent more than once: the check for duplicates begins in {seconds:.0f} s."
         )
-        self._display.describe(f"checking {count_of(accounts, 'account')} for duplicates")
+        self._progress.begin("checked payer", len(last_sent))
         while last_sent and not self._stop:
             due_since = self._journal.now() - self._delay()
             if due := [batch for batch, since in last_sent.items() if since <= due_since]:
@@ -358,18 +338,3 @@ class TableRun:
     def _look_again_at(self, batch: Batch) -> None:
         with suppress(PayerkitError):  # the next run looks
             self._reconciler.look_again(self._batch_tasks(batch))
-        self._note_found(batch)
-
-    def _note_found(self, batch: Batch) -> None:
-        """Show the states that the journal has for a batch's tasks now, in place of earlier ones."""
-        if not self._display.shown:
-            return
-        for row in self._distinct(batch.step, batch.rows):
-            if (entry := self._journal.entry(self._tasks.key(batch.step, row))) is not None:
-                self._display.note(batch.step, row, entry.state)
-                if entry.is_unresolved or entry.needs_look:
-                    self._display.wait_until(entry.since + self._delay())
-
-
-def _first(tasks: Mapping[int, Task]) -> Task:
-    return next(iter(tasks.values()))
