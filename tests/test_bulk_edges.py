@@ -25,11 +25,10 @@ from payerkit.bulk import run as runs
 from payerkit.bulk import table_run
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
-from payerkit.bulk.workers import run_workers
 from payerkit.client.call import RequestBody
 from payerkit.client.client import Client
 from payerkit.client.pace import Pace

@@ -18,8 +18,7 @@ import pytest
 import payerkit
 from bulk_tables import run_arguments
 from far_end import FarEnd, close, message, reply, reset
-from payerkit.bulk.rate_limit import StopSignal
-from payerkit.bulk.workers import run_workers
+from payerkit.bulk.rate_limit import StopSignal, run_workers
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InterruptedRun, InvalidInput, NotSent

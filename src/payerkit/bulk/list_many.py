@@ -9,9 +9,8 @@ import pandas as pd
 
 from payerkit.bulk.options import RunOptions
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
 from payerkit.bulk.sending import list_accounts
-from payerkit.bulk.workers import run_workers
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames

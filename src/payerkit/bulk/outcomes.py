@@ -10,11 +10,10 @@ import numpy as np
 from payerkit.bulk.finding_texts import FindingTexts
 from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.limit import Limit
 from payerkit.bulk.naming import Naming, join_hints, shown_id
 from payerkit.bulk.sending import LINKS_LOST
 from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.tasks import Limit, Tasks
 from payerkit.checks.table_findings import general, table_finding
 from payerkit.findings import Finding
 from payerkit.reasons import Outcome

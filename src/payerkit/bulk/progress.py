@@ -47,7 +47,9 @@ class Progress:
         self._states, self._drawn = [], None
         if self._bar is not None:
             self._bar.unit = f" {unit}"
+            self._bar.set_postfix_str("", refresh=False)
             self._bar.reset(total)
+            self._drawn_at = time.monotonic()
 
     def count(self, state: str) -> None:
         """Count an item, from any thread."""

@@ -16,12 +16,11 @@ from payerkit import html
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
 from payerkit.bulk.findings_by_row import FindingsByRow
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.limit import Limit
 from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.outcomes import Outcomes, Reason, Reasons, RowOutcome
 from payerkit.bulk.table import Step
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.tasks import Limit, Tasks
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible

@@ -12,12 +12,11 @@ from payerkit.bulk.checked_rows import Placeholders
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer
-from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.tables.source_table import origin_of

@@ -12,8 +12,7 @@ from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.listing import Listing, Record, facts_of, id_of, match_tasks
-from payerkit.bulk.matching import compare, is_dead
+from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead, match_tasks
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, outcome_of
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK

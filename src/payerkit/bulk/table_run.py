@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from payerkit.bulk.existing import ExistingAccounts
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
-from payerkit.bulk.limit import Limit, choose_rows
-from payerkit.bulk.listing import Listing
+from payerkit.bulk.matching import Listing
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress, estimate_duration
-from payerkit.bulk.rate_limit import RateLimiter
-from payerkit.bulk.reconcile import Reconciler, is_due
+from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, run_workers
+from payerkit.bulk.reconcile import ExistingAccounts, Reconciler, is_due
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
-from payerkit.bulk.tasks import Task, Tasks
-from payerkit.bulk.workers import INTERRUPTED, run_workers
+from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows
 from payerkit.client.client import Client
 from payerkit.errors import PayerkitError
 from payerkit.reasons import Outcome

@@ -10,8 +10,7 @@ import pandas as pd
 
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.list_many import request_lists
-from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
-from payerkit.bulk.matching import is_dead
+from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead, match_tasks
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
