@@ -313,7 +313,7 @@ def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_
         payer, account = (task_of(journal, rows, step) for step in ("payer", "bank_details"))
         payerkit.create_payer(client, payer.values)
         before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-        journal.set_baseline(payer.key, [str(before.id)])
+        journal.add_to_baseline(payer.key, [str(before.id)])
         for task in (payer, account):
             journal.sent(task.key, payer=payer.key, content=task.content)
         if is_stored:

@@ -169,11 +169,11 @@ def test_a_task_that_is_sent_anew_forgets_an_old_refusal(journal: Journal) -> No
 
 
 def test_a_baseline_only_grows(path: Path) -> None:
-    """The first list stays, and accounts that others sent are added to it, each once."""
+    """What was listed first stays, and accounts that others sent are added to it, each once."""
     with Journal(path, OWN) as journal:
         before = journal.baseline(PAYER)
-        journal.set_baseline(PAYER, ["pd-1"])
-        journal.set_baseline(PAYER, ["pd-2"])
+        journal.add_to_baseline(PAYER, ["pd-1"])
+        journal.add_to_baseline(PAYER, [])
         journal.add_to_baseline(PAYER, ["pd-3", "pd-1"])
         journal.add_to_baseline(SECOND, [])
     with Journal(path, OWN) as journal:

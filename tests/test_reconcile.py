@@ -177,7 +177,7 @@ class World:
         with self.journal() as journal:
             journal.require_same("service", digest(journal.salt, SERVICE), "service")
             task = Tasks(make_table([ROW]), journal.secret).task(step, 0)
-            journal.set_baseline(task.payer_key, [])
+            journal.add_to_baseline(task.payer_key, [])
             journal.sent(task.key, payer=task.payer_key, content=task.content)
 
 

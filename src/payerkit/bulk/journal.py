@@ -19,7 +19,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -356,13 +356,12 @@ class Journal:
         known = self._first("SELECT known FROM payer WHERE key = ?", [payer])
         return None if known is None else from_json(known)
 
-    def set_baseline(self, payer: bytes, ids: Iterable[str]) -> None:
-        """Record the ids of the accounts that a payer has before any is sent; the first record stays."""
-        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, to_json([*ids]).decode()])
-
-    def add_to_baseline(self, payer: bytes, ids: Iterable[str]) -> None:
+    def add_to_baseline(self, payer: bytes, ids: Collection[str]) -> None:
         """Add accounts to those that a payer had before any was sent: others sent them."""
-        known = dict.fromkeys([*(self.baseline(payer) or []), *ids])
+        before = self.baseline(payer)
+        if before is not None and not ids:
+            return
+        known = dict.fromkeys([*(before or []), *ids])
         self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
 
     def remember_slowest(self, seconds: float) -> None:

@@ -195,7 +195,7 @@ class Listing:
         found: what is listed of tasks whose accounts are not known yet. A list that shows those of tasks alone is no
         reason to stop in the middle of a long table.
         """
-        known = {_mark(record) for each in found for record in each.same}
+        known = {_mark(record) for each in found for record in (*each.same, *each.shared)}
         has_others = any(_mark(record) not in known for record in self.unexplained())
         return len(self.records) >= _SMALL_PAGE and has_others
 
@@ -209,9 +209,31 @@ class Listing:
         entry = self.entries.get(key)
         return entry is not None and entry.unknown_sends > 0
 
-    def has_unknown_but(self, keys: Collection[bytes]) -> bool:
-        """Return True if the outcome of another task than these is unknown: a listed account may be that one's."""
-        return any(entry.state == "unknown" for key, entry in self.entries.items() if key not in keys)
+    @property
+    def of_others(self) -> list[str]:
+        """The ids of new accounts that no task of this journal can claim: somebody else stored them."""
+        return (
+            [] if any(map(_may_claim, self.entries.values())) else [id_of(each) for each in self.new() if id_of(each)]
+        )
+
+    def match(
+        self, tasks: Sequence[Task], candidates: Mapping[bytes, Sequence[Record]], compared: Collection[bytes]
+    ) -> dict[bytes, Matches]:
+        """Return for each task what could be its account, among its candidates.
+
+        An account that is the same as one task's alone is no other's. One that two tasks claim is nobody's for certain:
+        a person decides. compared: keys of tasks whose values are known here; if the outcome of another one is unknown,
+        that one may have an equal number, and claims it, too.
+        """
+        others = any(entry.state == "unknown" for key, entry in self.entries.items() if key not in compared)
+        grades = {
+            task.key: {_mark(each): compare(task.values, each).grade for each in candidates[task.key]} for task in tasks
+        }
+        claims: dict[Any, list[Grade]] = {}
+        for graded in grades.values():
+            for mark, grade in graded.items():
+                claims.setdefault(mark, []).append(grade)
+        return {key: _matches(candidates[key], graded, claims, others=others) for key, graded in grades.items()}
 
     def unexplained(self, key: bytes | None = None) -> list[Record]:
         """Return the accounts that are not known to be those of tasks, or of tasks but the one with this key."""
@@ -236,15 +258,15 @@ class Listing:
 class Matches:
     """The listed accounts that could be the one of a task, by their grade.
 
-    other: those that look like another account, and are not known to be another task's. is_shared: one of the rest
-    could be another task's as well.
+    other: those that look like another account, and are not known to be another task's. shared: those with an equal
+    number, if another task claims one of them as well; then they are among `perhaps`.
     """
 
     same: Sequence[Record] = ()
     number: Sequence[Record] = ()
     perhaps: Sequence[Record] = ()
     other: Sequence[Record] = ()
-    is_shared: bool = False
+    shared: Sequence[Record] = ()
 
     @property
     def strong(self) -> list[Record]:
@@ -257,26 +279,6 @@ class Matches:
         new: accounts that the payer did not have before; those that look like another one are perhaps it.
         """
         return replace(self, perhaps=[*self.perhaps, *(each for each in self.other if each in new)], other=())
-
-
-def match_tasks(
-    tasks: Iterable[Task], candidates: Mapping[bytes, Sequence[Record]], *, others: bool = False
-) -> list[Matches]:
-    """Return for each task what could be its account, among its candidates.
-
-    An account that is the same as one task's alone is no other's. others: there are tasks whose values are not known
-    any more; they may have an equal number.
-    """
-    tasks = list(tasks)
-    grades = [{_mark(each): compare(task.values, each).grade for each in candidates[task.key]} for task in tasks]
-    claims: dict[Any, list[Grade]] = {}
-    for graded in grades:
-        for mark, grade in graded.items():
-            claims.setdefault(mark, []).append(grade)
-    return [
-        _matches(candidates[task.key], graded, claims, others=others)
-        for task, graded in zip(tasks, grades, strict=True)
-    ]
 
 
 def _matches(
@@ -293,7 +295,15 @@ def _matches(
         is_shared |= graded[mark] in strong and len(strong) > 1
     is_shared |= others and bool(of_grade[Grade.NUMBER])
     same, number, perhaps, other = of_grade.values()
-    return Matches(same, number, perhaps, other, is_shared)
+    if is_shared:
+        return Matches(perhaps=[*same, *number, *perhaps], other=other, shared=[*same, *number])
+    return Matches(same, number, perhaps, other)
+
+
+def _may_claim(entry: Entry) -> bool:
+    """Return True if an account that the list shows may be that of a task, and the journal does not know its id."""
+    is_open = entry.state in {"sent", "unknown"} or (entry.unknown_sends > 0 and not entry.facts.get("id"))
+    return is_open or entry.needs_look
 
 
 def _mark(record: Record) -> Any:

@@ -83,7 +83,7 @@ from dataclasses import replace
 from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead, match_tasks
+from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
@@ -166,13 +166,13 @@ class Reconciler:
         Where lists do not show as it was sent what the service stored for certain, that is whatever is new.
         """
         may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
-        others = listing.has_unknown_but({task.key for task in tasks})
-        found = match_tasks(may_be_listed, {task.key: listing.new(task.key) for task in may_be_listed}, others=others)
-        if any(each.other for each in found):
+        new = {task.key: listing.new(task.key) for task in may_be_listed}
+        found = listing.match(may_be_listed, new, {task.key for task in tasks})
+        if any(each.other for each in found.values()):
             is_proven = listing.shows_as_sent(tasks)
             if not (True in self._seen() if is_proven is None else is_proven):
-                found = [each.with_other(each.other) for each in found]
-        return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
+                found = {key: each.with_other(each.other) for key, each in found.items()}
+        return found
 
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
@@ -265,7 +265,7 @@ class Reconciler:
         if own is None and is_certain(found):
             needs_look = bool(doubtful) or not listing.is_whole
             record_found(self._journal, task, others, reason="found_in_list", needs_look=needs_look)
-        elif own is not None and others and not found.is_shared and all(map(id_of, others)):
+        elif own is not None and others and all(map(id_of, others)):
             facts = entry.facts | {"other_ids": [id_of(record) for record in others]}
             self._journal.record(task.key, "duplicate", reason=Outcome("stored_twice"), facts=facts, needs_look=False)
         elif others or doubtful:
@@ -300,7 +300,7 @@ def is_due(entry: Entry, due_since: float) -> bool:
 
 def is_certain(found: Matches) -> bool:
     """Return True if it is certain which listed accounts are a task's: one, or several that are the same, whoever's."""
-    if found.is_shared or not all(map(id_of, found.strong)):
+    if not all(map(id_of, found.strong)):
         return False
     return len(found.strong) == 1 or len(found.same) == len(found.strong) > 1
 
@@ -329,32 +329,18 @@ class ExistingAccounts:
 
         tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
         """
-        self._keep_baseline(unsent[0].payer_key, listing)
+        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
         if not listing.records:
             return {}
         candidates = {task.key: self._candidates(task, listing) for task in tasks}
         claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
-        keys = {task.key for task in tasks}
-        others = listing.has_unknown_but(keys)
-        found = dict(
-            zip((task.key for task in claiming), match_tasks(claiming, candidates, others=others), strict=True)
-        )
+        found = listing.match(claiming, candidates, {task.key for task in tasks})
         is_cut = self._existing == "skip" and listing.may_leave_out_others(found.values())
         if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
             sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
             found |= {key: found[key].with_other(new) for key, new in sent.items()}
         states = {task.key: self._sort_out(task, found[task.key], listing, is_cut=is_cut) for task in unsent}
         return {key: state for key, state in states.items() if state is not None}
-
-    def _keep_baseline(self, payer: bytes, listing: Listing) -> None:
-        """Record which accounts the payer had before any was sent, and which others somebody else sent since."""
-        entries = listing.entries.values()
-        if listing.is_first:
-            self._journal.set_baseline(payer, listing.ids)
-        elif not any(map(_may_turn_up, entries)):
-            more = [each for record in listing.new() if (each := id_of(record))]
-            if more:
-                self._journal.add_to_baseline(payer, more)
 
     def _candidates(self, task: Task, listing: Listing) -> Sequence[Record]:
         if self._existing == "skip":
@@ -365,13 +351,13 @@ class ExistingAccounts:
     def _sort_out(self, task: Task, found: Matches, listing: Listing, *, is_cut: bool) -> State | None:
         """Record an account that is not to be sent, and return its state; None if it is to be sent."""
         alive = [record for record in found.same if not is_dead(record)]
-        if alive and not found.is_shared:
+        if alive:
             self._defer(task, None)
             reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
             return record_found(self._journal, task, alive, reason=reason)
         if self._existing == "send":
             return None
-        if found.same and not found.is_shared:
+        if found.same:
             (record, *_) = found.same
             failed = {"ids": [id_of(record)], "status": str(record.get("status"))}
             return self._defer(task, Outcome("there_failed", failed))
@@ -389,9 +375,3 @@ class ExistingAccounts:
 def _may_be_listed(entry: Entry | None) -> bool:
     """Return True unless the journal knows under which id a task's account is listed."""
     return entry is None or entry.state in {"unknown", "not_sent", "waiting"} or not entry.facts.get("id")
-
-
-def _may_turn_up(entry: Entry) -> bool:
-    """Return True if an account that the list shows may be that of a task, and the journal does not know its id."""
-    is_open = entry.state in {"sent", "unknown"} or (entry.unknown_sends > 0 and not entry.facts.get("id"))
-    return is_open or entry.needs_look

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead, match_tasks
+from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, outcome_of
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
@@ -189,9 +189,8 @@ class Sender:
         except PayerkitError as failure:
             self._postpone(task, error, "conflict_unlisted", failure=reason_of(failure, task.client_user_id))
             raise
-        others = listing.has_unknown_but({task.key})
-        (found,) = match_tasks([task], {task.key: listing.unexplained(task.key)}, others=others)
-        if found.is_shared:
+        found = listing.match([task], {task.key: listing.unexplained(task.key)}, {task.key})[task.key]
+        if found.shared:
             if (state := self._postpone(task, error, "perhaps_another")) == "unknown":
                 raise error
             return state
