@@ -335,17 +335,15 @@ class Journal:
         )
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
-        if not (self.has_unresolved() or self.has_looks()):
+        if not (self.unresolved() or self.has_looks()):
             self.slowest = 0.0  # a slow call of long ago is no reason to wait for what this run sends
             self._write("DELETE FROM run WHERE name = 'slowest'", [])
 
-    def has_unresolved(self) -> bool:
-        """Return True if a task's outcome is unknown and still to be reconciled."""
-        return self._first(f"SELECT 1 FROM task WHERE {_UNRESOLVED} LIMIT 1") is not None  # noqa: S608
-
-    def count_unresolved(self) -> int:
-        """Return how many tasks have an outcome that is unknown and still to be reconciled, in any table."""
-        return int(self._first(f"SELECT count(*) FROM task WHERE {_UNRESOLVED}"))  # noqa: S608
+    def unresolved(self) -> set[bytes]:
+        """Return the keys of tasks whose outcome is unknown and still to be reconciled, of any table."""
+        with self._lock:
+            rows = self._file.execute(f"SELECT key FROM task WHERE {_UNRESOLVED}").fetchall()  # noqa: S608
+        return {key for (key,) in rows}
 
     def has_looks(self) -> bool:
         """Return True if a last look is due for a task, in any table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,8 +12,7 @@ from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.naming import Naming, join_hints, shown_id
 from payerkit.bulk.sending import LINKS_LOST
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Limit, Tasks
+from payerkit.bulk.tasks import Limit, Tasks, steps_of
 from payerkit.checks.table_findings import general, table_finding
 from payerkit.findings import Finding
 from payerkit.reasons import Outcome
@@ -119,7 +118,7 @@ class Outcomes:
         blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
         if errors and not any(table.rows_with(step)[row] for step in table.steps):  # it asks for nothing
             return blocked
-        for step, source in _steps(table, row):
+        for step, source in steps_of(table, row):
             entry = self._journal.entry(self._tasks.key(step, source))
             is_payer_blocked |= bool(table.blocked[source])
             if errors and not _may_be_stored(entry):
@@ -157,28 +156,10 @@ class Outcomes:
 
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
-        unresolved, table = self._journal.count_unresolved(), self._table
-        if not unresolved:
-            return 0
-        keys = set()
-        for step in table.steps:
-            is_there = table.rows_with(step) & (table.payers >= 0)
-            for row in table.order[is_there[table.order]].tolist():
-                key = self._tasks.key(step, row)
-                if (entry := self._journal.entry(key)) is not None and entry.is_unresolved:
-                    keys.add(key)
-        return unresolved - len(keys)
-
-
-def _steps(table: Table, row: int) -> Iterator[tuple[Step, int]]:
-    """Yield the steps of a row, each with the row whose data is sent; none for a row without an id."""
-    if table.payers[row] < 0:
-        return
-    payer = table.payer_row(row)
-    if "payer" in table.steps and payer >= 0:
-        yield "payer", payer
-    if "bank_details" in table.steps and table.rows_with("bank_details")[row]:
-        yield "bank_details", row
+        unresolved = self._journal.unresolved()
+        rows = range(len(self._table)) if unresolved else ()
+        pairs = ((step, source) for row in rows for step, source in steps_of(self._table, row))
+        return len(unresolved - {self._tasks.key(step, source) for step, source in pairs})
 
 
 def _may_be_stored(entry: Entry | None) -> bool:

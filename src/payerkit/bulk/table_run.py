@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
@@ -13,7 +12,7 @@ from payerkit.bulk.matching import Listing
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, run_workers
-from payerkit.bulk.reconcile import ExistingAccounts, Reconciler, is_due
+from payerkit.bulk.reconcile import ExistingAccounts, Reconciler
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows
@@ -34,7 +33,7 @@ _LONGEST_PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows that one worker sends one after the other: those of one payer, for one step.
+    """Rows that one worker sends one after the other: those of one payer, for one step, one row for each task.
 
     Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search
     for one whose outcome is unknown, need to see all of them.
@@ -81,7 +80,7 @@ class TableRun:
             self._announce()
         for step in self._table.steps:
             batches = list(self._batches_to_send(step))
-            self._progress.begin(_UNITS[step], sum(len(self._distinct(step, batch.rows)) for batch in batches))
+            self._progress.begin(_UNITS[step], sum(len(batch.rows) for batch in batches))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
             self._reconcile(step)
         if "bank_details" in self._table.steps:
@@ -96,7 +95,7 @@ class TableRun:
         """
         unsent: dict[Step, list[int]] = {"payer": [], "bank_details": []}
         for step in self._table.steps:
-            counts = [self._count_unsent(batch) for batch in self._batches_to_send(step)]
+            counts = map(self._count_unsent, self._batches_to_send(step))
             unsent[step] = [count for count in counts if count]
         payers, accounts = sum(unsent["payer"]), sum(unsent["bank_details"])
         calls = payers + accounts + len(unsent["bank_details"]) * (1 + self._when_compliant)
@@ -106,9 +105,10 @@ class TableRun:
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
-        rows = [row for row in batch.rows if batch.step == "payer" or not self._table.without_payer[row]]
-        keys = {row: self._tasks.key(batch.step, row) for row in self._distinct(batch.step, rows)}
-        return sum(self._is_unsent(batch.step, row, self._journal.entry(key)) for row, key in keys.items())
+        if batch.step == "bank_details" and self._table.without_payer[batch.rows[0]]:
+            return 0
+        entries = ((row, self._journal.entry(self._tasks.key(batch.step, row))) for row in batch.rows)
+        return sum(self._is_unsent(batch.step, row, entry) for row, entry in entries)
 
     # Sending
 
@@ -123,29 +123,25 @@ class TableRun:
 
     def _batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
-        table, to_send = self._table, self._table.rows_to_send(step)
-        if step == "payer":
-            rows = table.order[to_send[table.order]]
-            yield from (Batch(step, (row,)) for row in map(int, rows) if table.payer_row(row) == row)
-            return
-        for group in table.rows_by_payer():
-            chosen = tuple(group[to_send[group]].tolist())
+        to_send = self._table.rows_to_send(step)
+        for group in self._table.rows_by_payer():
+            rows = group[to_send[group]].tolist()
+            if step == "payer":
+                chosen = [row for row in rows if self._table.payer_row(row) == row]
+            else:
+                chosen = [*dict.fromkeys(map(self._table.account_row, rows))]
             if chosen:
-                yield Batch(step, chosen)
+                yield Batch(step, tuple(chosen))
 
     def _batches_to_send(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step with rows that this run tries."""
         for batch in self._batches(step):
-            if self.limit is None or not all(self.limit.leaves(step, row) for row in self._distinct(step, batch.rows)):
+            if self.limit is None or not all(self.limit.leaves(step, row) for row in batch.rows):
                 yield batch
-
-    def _distinct(self, step: Step, rows: Iterable[int]) -> list[int]:
-        """Return the rows that are sent for some rows of a batch: one for those that are the same task."""
-        return list(rows if step == "payer" else dict.fromkeys(map(self._table.account_row, rows)))
 
     def _batch_tasks(self, batch: Batch) -> list[Task]:
         """Return the tasks of a batch."""
-        return [self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows)]
+        return [self._tasks.task(batch.step, row) for row in batch.rows]
 
     def _send_payer(self, batch: Batch) -> None:
         for row in self._unsent_rows(batch):
@@ -155,15 +151,15 @@ class TableRun:
         """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
         payer = self._table.payer_row(batch.rows[0])
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
-            for _ in self._distinct(batch.step, batch.rows):
+            for _ in batch.rows:
                 self._progress.count("not_sent")
             return
-        rows = self._unsent_rows(batch)
-        tasks = {row: self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows) if rows}
-        unsent = [tasks[row] for row in rows]
+        rows = set(self._unsent_rows(batch))
+        tasks = self._batch_tasks(batch) if rows else []
+        unsent = [task for row, task in zip(batch.rows, tasks, strict=False) if row in rows]
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
             return
-        states = self._existing.sort_out([*tasks.values()], unsent, listing)
+        states = self._existing.sort_out(tasks, unsent, listing)
         for task in unsent:
             is_repeat = listing.was_sent(task.key)
             self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
@@ -212,7 +208,7 @@ class TableRun:
     def _unsent_rows(self, batch: Batch) -> list[int]:
         """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
         unsent = []
-        for row in self._distinct(batch.step, batch.rows):
+        for row in batch.rows:
             key = self._tasks.key(batch.step, row)
             entry = self._journal.entry(key)
             intent = self._intent(batch.step, row, entry)
@@ -254,21 +250,37 @@ class TableRun:
 
     def _reconcile(self, step: Step) -> None:
         """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
-        if self._stop or not self._journal.has_unresolved():
+        if self._stop or not self._journal.unresolved():
             return
         batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
+        self._work_when_due(
+            batches,
+            "reconciled payer",
+            self._reconcile_batch,
+            since=lambda batch: min(self._unresolved(batch)),
+            is_left=lambda batch: bool(self._unresolved(batch)) and batch not in self._postponed,
+        )
+
+    def _work_when_due(
+        self,
+        batches: Sequence[Batch],
+        unit: str,
+        work: Callable[[Batch], None],
+        *,
+        since: Callable[[Batch], float],
+        is_left: Callable[[Batch], bool] = lambda _: False,
+    ) -> None:
+        """Work on each batch a whole delay after a time, and again while it is left, until the run is stopped."""
         total = len(batches)
-        self._progress.begin("reconciled payer", total)
+        self._progress.begin(unit, total)
         while batches and not self._stop:
             self._progress.draw(total - len(batches))
-            delay = self._delay()
-            due_since = self._journal.now() - delay
-            due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
-            if due:
-                self._run_workers(partial(self._reconcile_batch, delay), due)
-                batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
+            due_since = self._journal.now() - self._delay()
+            if due := {batch for batch in batches if since(batch) <= due_since}:
+                self._run_workers(work, [batch for batch in batches if batch in due])
+                batches = [batch for batch in batches if batch not in due or is_left(batch)]
             else:
-                self._pause(min(entry.since for batch in batches for entry in self._unresolved(batch)))
+                self._pause(min(map(since, batches)))
 
     def _delay(self) -> float:
         """Return the seconds until a write must have taken effect, if it ever does.
@@ -279,15 +291,15 @@ class TableRun:
 
     def _entries(self, batch: Batch) -> list[Entry]:
         """Return the journal's records of a batch's tasks."""
-        keys = {self._tasks.key(batch.step, row) for row in batch.rows}
-        return [entry for key in keys if (entry := self._journal.entry(key)) is not None]
+        found = (self._journal.entry(self._tasks.key(batch.step, row)) for row in batch.rows)
+        return [entry for entry in found if entry is not None]
 
-    def _unresolved(self, batch: Batch) -> list[Entry]:
-        """Return the journal's records of a batch's tasks that are still to be reconciled."""
-        return [entry for entry in self._entries(batch) if entry.is_unresolved]
+    def _unresolved(self, batch: Batch) -> list[float]:
+        """Return since when the tasks of a batch wait that are still to be reconciled."""
+        return [entry.since for entry in self._entries(batch) if entry.is_unresolved]
 
     def _ask_witnesses(self) -> list[bool | None]:
-        rows = (row for batch in self._batches("bank_details") for row in self._distinct(batch.step, batch.rows))
+        rows = (row for batch in self._batches("bank_details") for row in batch.rows)
         return self._reconciler.ask_witnesses(self._tasks.task("bank_details", row) for row in rows)
 
     def _pause(self, since: float) -> None:
@@ -299,9 +311,9 @@ class TableRun:
             self._stop.set(INTERRUPTED)
         self._progress.show()
 
-    def _reconcile_batch(self, delay: float, batch: Batch) -> None:
+    def _reconcile_batch(self, batch: Batch) -> None:
         try:
-            goes_on = self._reconciler.reconcile(self._batch_tasks(batch), delay)
+            goes_on = self._reconciler.reconcile(self._batch_tasks(batch), self._delay())
         except PayerkitError:
             goes_on = False
         if not goes_on:
@@ -311,22 +323,16 @@ class TableRun:
         """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
         if self._stop or not self._journal.has_looks():
             return
-        last_sent = {batch: max(times) for batch in self._batches("bank_details") if (times := self._looks(batch))}
-        if not last_sent:
+        batches = [batch for batch in self._batches("bank_details") if self._looks(batch)]
+        if not batches:
             return
-        accounts = sum(len(self._looks(batch)) for batch in last_sent)
-        seconds = max(0.0, max(last_sent.values()) + self._delay() - self._journal.now())
-        self._progress.announce(
-            f"{count_of(accounts, 'account')} sent more than once: the check for duplicates begins in {seconds:.0f} s."
+        times = [since for batch in batches for since in self._looks(batch)]
+        seconds = max(0.0, max(times) + self._delay() - self._journal.now())
+        accounts = count_of(len(times), "account")
+        self._progress.announce(f"{accounts} sent more than once: the check for duplicates begins in {seconds:.0f} s.")
+        self._work_when_due(
+            batches, "checked payer", self._look_again_at, since=lambda batch: max(self._looks(batch), default=0.0)
         )
-        self._progress.begin("checked payer", len(last_sent))
-        while last_sent and not self._stop:
-            due_since = self._journal.now() - self._delay()
-            if due := [batch for batch, since in last_sent.items() if since <= due_since]:
-                self._run_workers(self._look_again_at, due)
-                last_sent = {batch: since for batch, since in last_sent.items() if since > due_since}
-            else:
-                self._pause(min(last_sent.values()))
 
     def _looks(self, batch: Batch) -> list[float]:
         """Return when the accounts of a batch were last sent that are due for a last look."""

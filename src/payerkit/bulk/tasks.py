@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from payerkit.bulk.identity import account_identity
-from payerkit.bulk.journal import KEY_SIZE, Entry, Journal, digest
+from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.table import Step, Table
 from payerkit.client.call import RequestBody
 from payerkit.models import BankDetails, Payer
 from payerkit.reasons import Outcome
-
-_NO_KEY = bytes(KEY_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +40,13 @@ class Tasks:
 
     def __init__(self, table: Table, secret: bytes) -> None:
         self.table, self._secret = table, secret
-        # The keys of accounts, filled in as they are made. Threads may make one twice, and then write the same bytes to
-        # its place. Those of payers cost less to make than to keep.
-        self._keys = np.zeros(len(table), f"V{KEY_SIZE}")
+        self._keys: dict[int, bytes] = {}  # of accounts, as they are made: two threads may make one, which are equal
 
     def task(self, step: Step, row: int) -> Task:
         """Return the task of a row. Its body comes from the model, as in a single call."""
         client_user_id, values = self._client_user_id(row), self.table.values(step, row)
         payer_key = self.payer_key(row)
-        key = payer_key if step == "payer" else self._known_key(row) or self._account_key(row, values)
+        key = payer_key if step == "payer" else self._account_key(row, values)
         body = self._body(step, row, values)
         return Task(step, client_user_id, values, body, key, payer_key, self._content(step, values))
 
@@ -60,7 +54,7 @@ class Tasks:
         """Return the key of a row's task."""
         if step == "payer":
             return self.payer_key(row)
-        return self._known_key(row) or self._account_key(row, self.table.values(step, row))
+        return self._keys.get(row) or self._account_key(row, self.table.values(step, row))
 
     def payer_key(self, row: int) -> bytes:
         """Return the key of a row's payer."""
@@ -74,15 +68,9 @@ class Tasks:
     def _client_user_id(self, row: int) -> str:
         return str(self.table.client_user_id(row))
 
-    def _known_key(self, row: int) -> bytes:
-        """Return the key of a row's account if it was made before, else nothing."""
-        key: bytes = self._keys[row].tobytes()
-        return key if key != _NO_KEY else b""
-
     def _account_key(self, row: int, values: Mapping[str, Any]) -> bytes:
-        key = digest(self._secret, "bank_details", self._client_user_id(row), *account_identity(values))
-        self._keys[row] = np.void(key)
-        return key
+        identity = account_identity(values)
+        return self._keys.setdefault(row, digest(self._secret, "bank_details", self._client_user_id(row), *identity))
 
     def _content(self, step: Step, values: Mapping[str, Any]) -> bytes:
         parts = (f"{name}={value}" for name, value in sorted(values.items()))
@@ -164,18 +152,21 @@ def _sendable_rows(table: Table) -> Iterator[int]:
 
 def _unsent(tasks: Tasks, journal: Journal, row: int, is_unsent: IsUnsent) -> Iterator[tuple[Step, int]]:
     """Yield the tasks that a run sends for a row, each by the row that sends it; none if its payer was refused."""
-    for step, source in _sources(tasks.table, row):
-        entry = journal.entry(tasks.key(step, source))
-        if is_unsent(step, source, entry):
-            yield step, source
+    for step, source in steps_of(tasks.table, row):
+        sender = source if step == "payer" else tasks.table.account_row(row)
+        entry = journal.entry(tasks.key(step, sender))
+        if is_unsent(step, sender, entry):
+            yield step, sender
         elif step == "payer" and entry is not None and entry.state not in _GOES_ON:
             return
 
 
-def _sources(table: Table, row: int) -> Iterator[tuple[Step, int]]:
-    """Yield the steps of a row, each with the row that is sent for it."""
+def steps_of(table: Table, row: int) -> Iterator[tuple[Step, int]]:
+    """Yield the steps of a row, each with the row whose data is sent; none for a row without an id."""
+    if table.payers[row] < 0:
+        return
     payer = table.payer_row(row)
     if "payer" in table.steps and payer >= 0:
         yield "payer", payer
     if "bank_details" in table.steps and table.rows_with("bank_details")[row]:
-        yield "bank_details", table.account_row(row)
+        yield "bank_details", row
