@@ -45,9 +45,6 @@ _APPLICATION_ID = 0x7061796B
 
 _SECRET_SIZE = 32
 
-_LOG_PAGES = 4000
-"""Pages of 4 KiB in the write-ahead log before they go to the file: with more, each page goes there less often."""
-
 _COLUMNS = "payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look"
 """The columns of a task after its key, in the order of the fields of `Entry`."""
 
@@ -63,8 +60,7 @@ CREATE INDEX unresolved ON task (key) WHERE state = 'unknown' AND NOT final;
 CREATE INDEX look ON task (key) WHERE needs_look;
 CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
-# Tasks have row ids, so that they are appended: in the order of their keys, which is random, each would change another
-# page of a large file. The task of a payer is the one whose key is the payer's; the last two indexes are nearly empty.
+# The task of a payer is the one whose key is the payer's.
 
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
@@ -445,7 +441,6 @@ def _open(path: Path) -> sqlite3.Connection:
         # does that, for several at once. https://www.sqlite.org/pragma.html#pragma_synchronous
         file.execute("PRAGMA synchronous = NORMAL")
         file.execute("PRAGMA fullfsync = ON")
-        file.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         if is_empty:
             file.executescript(
                 f"BEGIN; PRAGMA application_id = {_APPLICATION_ID}; {_SCHEMA}"  # noqa: S608

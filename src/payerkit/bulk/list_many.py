@@ -37,7 +37,7 @@ def list_many(
     Args:
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
-        workers: Calls at the same time, 1 to 256.
+        workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which

@@ -85,8 +85,7 @@ class RowOutcome(NamedTuple):
 class Outcomes:
     """Finds the outcome of each row in the journal.
 
-    stored: how many payers and accounts of the table are stored, by step. without_links: how many rows are done whose
-    payer's links were lost. Both are complete once each row was asked for.
+    stored: how many payers and accounts of the table are stored, by step, once each row was asked for.
     """
 
     def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
@@ -95,7 +94,6 @@ class Outcomes:
         self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.naming)
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
-        self.without_links = 0
 
     def of(self, rows: Sequence[int]) -> list[RowOutcome]:
         """Return the outcome of each of some rows."""
@@ -109,7 +107,6 @@ class Outcomes:
         entry = self._journal.entry(self._tasks.payer_key(row))
         if entry is None or LINKS_LOST not in entry.facts:
             return outcome
-        self.without_links += 1
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
     def _outcome(self, row: int, errors: str) -> RowOutcome:

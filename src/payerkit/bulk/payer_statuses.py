@@ -225,7 +225,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         previous: An earlier result for the same payers, perhaps of last week, from which `since` is taken over.
         events: From `read_events`, for `reason` and `since`; this is beyond the specification. If ids are e-mail
             addresses, read them with `reveal=True`.
-        workers: Calls at the same time, 1 to 256.
+        workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.

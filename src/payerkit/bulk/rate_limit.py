@@ -25,6 +25,10 @@ from payerkit.retry import (
 T = TypeVar("T")
 
 
+_UNREACHABLE = "unreachable"
+"""Failures in a row of calls that never left; those that are not the API's are counted by the kind of call."""
+
+
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
     """Raised where a call would be made after the run was stopped."""
 
@@ -76,9 +80,8 @@ class RateLimiter:
         self._pace, self._lane = pace, pace.lane(rate)
         self._wait = wait or stop.wait
         self._lock = threading.Lock()
-        self._unreachable = 0
+        self._failures: Counter[str] = Counter()
         self._forbidden = 0
-        self._foreign: Counter[str] = Counter()
         self._accepted = False
         self.slowest = 0.0
         """Seconds that the slowest call took, those that timed out among them."""
@@ -107,7 +110,7 @@ class RateLimiter:
                     raise
             else:
                 self._pace.record(None, started)
-                self._record_response(self._pace.clock() - started, accepted=True, kind=kind)
+                self._record_response(self._pace.clock() - started, kind, accepted=True)
                 return result
 
     def is_forbidden(self, error: PayerkitError) -> bool:
@@ -132,35 +135,39 @@ class RateLimiter:
             raise RunStopped
         return departed
 
-    def _record_response(self, took: float, *, accepted: bool = False, kind: str = "") -> None:
-        # Read without the lock, which all threads share: nearly always there is nothing to change, and a thread that
-        # sees an old value only takes the lock once more.
-        is_known = not self._unreachable and not self._foreign[kind]
-        if is_known and took <= self.slowest and self._accepted >= accepted:
-            return
+    def _record_response(self, took: float, kind: str, *, accepted: bool = False) -> None:
         with self._lock:
-            self._unreachable = 0
-            self._foreign[kind] = 0
+            self._failures[_UNREACHABLE] = 0
+            self._failures[kind] = 0
             self._accepted = self._accepted or accepted
             self.slowest = max(self.slowest, took)
 
     def _record_error(self, error: PayerkitError, took: float, kind: str) -> None:
         """Count an error, and stop the run if going on is useless."""
         if isinstance(error, NotSent):
-            self._count_unreachable(error)
+            self._count(error, _UNREACHABLE, "unreachable", MAX_UNREACHABLE)
         else:
             # Also a call that timed out: its write may take effect as late as that, and later.
-            self._record_response(took)
+            self._record_response(took, _UNREACHABLE)
         if is_foreign(error):
-            self._count_foreign(error, kind)
+            if kind:
+                self._count(error, kind, "not_the_api", MAX_FOREIGN)
         elif isinstance(error, Refused):
-            self._record_response(0.0, kind=kind)
+            self._record_response(0.0, kind)
         if isinstance(error, WrongKey) and not is_foreign(error):
             self._count_wrong_key(error)
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
             self.stop.set(Outcome("asked_to_wait", {"cause": outcome_of(error)}))
         elif self._pace.refusals >= MAX_RATE_LIMITED:
             self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
+
+    def _count(self, error: PayerkitError, failure: str, code: str, most: int) -> None:
+        """Count a failure, and stop the run after so many in a row."""
+        with self._lock:
+            self._failures[failure] += 1
+            is_gone = self._failures[failure] >= most
+        if is_gone:
+            self.stop.set(Outcome(code, {"times": most, "cause": outcome_of(error)}))
 
     def _count_wrong_key(self, error: PayerkitError) -> None:
         """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
@@ -169,21 +176,6 @@ class RateLimiter:
             is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
         if is_key or error.status_code != HTTPStatus.FORBIDDEN:
             self.stop.set(Outcome("key_refused", {"cause": outcome_of(error), "advice": error.advice}))
-
-    def _count_foreign(self, error: PayerkitError, kind: str) -> None:
-        """Stop the run after some refusals in a row, of one kind of call, that are not the API's."""
-        with self._lock:
-            self._foreign[kind] += bool(kind)
-            is_gone = self._foreign[kind] >= MAX_FOREIGN
-        if is_gone:
-            self.stop.set(Outcome("not_the_api", {"times": MAX_FOREIGN, "cause": outcome_of(error)}))
-
-    def _count_unreachable(self, error: PayerkitError) -> None:
-        with self._lock:
-            self._unreachable += 1
-            is_gone = self._unreachable >= MAX_UNREACHABLE
-        if is_gone:
-            self.stop.set(Outcome("unreachable", {"times": MAX_UNREACHABLE, "cause": outcome_of(error)}))
 
 
 def outcome_of(error: PayerkitError) -> Outcome:

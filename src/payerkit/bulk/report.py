@@ -102,13 +102,11 @@ class Sums:
 
     stopped: why the run stopped early, None if it did not. stored: how many payers and accounts of the table are
     stored, by step. strays: writes with unknown outcome in the journal that no row of the table explains.
-    without_links: rows whose payer's links were lost.
     """
 
     stopped: Outcome | None
     stored: Mapping[Step, int]
     strays: int
-    without_links: int
 
     def stored_text(self) -> str:
         """Return what is stored, in words."""
@@ -310,7 +308,7 @@ class Report:
         numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
         numbers["changed"] = len(np.unique(self._findings.with_codes(["changed_after_storing"]).rows))
         numbers["strays"] = self._sums.strays
-        numbers["without_links"] = self._sums.without_links
+        numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
 
     def _reasons(self) -> Reasons:
@@ -425,5 +423,5 @@ def make_report(tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: 
     rows = outcomes.of(range(len(table)))
     row_ids.add(range(len(table)), map(table.client_user_id, range(len(table))))
     findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
-    sums = Sums(stopped, outcomes.stored, outcomes.count_strays(), outcomes.without_links)
+    sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
     return Report(rows, findings, sums, row_ids, table.naming)

@@ -50,9 +50,6 @@ LINKS_LOST = "links_lost"
 REFUSED = "refused"
 """The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
-_MOST_REFUSALS = 1000
-"""Different refusals of a run that are counted: they are kept in memory."""
-
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
 
@@ -305,8 +302,6 @@ class EqualRefusals:
             return
         refusal = (error.status_code, error.code, reason.to_json())
         with self._lock:
-            if refusal not in self._counted and len(self._counted) >= _MOST_REFUSALS:
-                return
             self._counted[refusal] += 1
             times = self._counted[refusal]
         if times >= self._stop_after:

@@ -120,7 +120,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         every: Seconds between two snapshots, 1 or more.
         timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
         previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
-        workers: Calls at the same time, 1 to 256.
+        workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a line with who is waited for.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
