@@ -21,6 +21,7 @@ from clocks import HandClock
 from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
 from payerkit.bulk.sending import REFUSED
 from payerkit.errors import InvalidInput
+from payerkit.reasons import Outcome
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
 PAYER, ACCOUNT, SECOND = b"p" * 16, b"a" * 16, b"b" * 16
@@ -71,6 +72,19 @@ def test_an_entry_has_what_was_recorded(journal: Journal, clock: HandClock) -> N
     facts = {"id": "pd-1", "other_ids": ["pd-2"]}
     assert Entry(PAYER, CONTENT, "done", 1, 0, 7.0, True, facts, said("Found."), 0, False) == found(journal)
     assert journal.entry(b"another") is None
+
+
+def test_the_file_has_codes_and_no_sentences(path: Path) -> None:
+    """What a reason says is made of its code when it is read."""
+    reason = Outcome("payer_lags", {"cause": Outcome("listed_failed", {"status": "rejected"})})
+    with Journal(path, OWN) as journal:
+        send(journal)
+        journal.record(ACCOUNT, "not_sent", reason=reason)
+        assert reason == found(journal).reason
+
+    with closing(sqlite3.connect(path)) as database:
+        ((kept,),) = database.execute("SELECT reason FROM task")
+    assert '["payer_lags",{"cause":["listed_failed",{"status":"rejected"}]}]' == kept
 
 
 def test_the_accounts_of_a_payer_are_found_together(journal: Journal) -> None:
