@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 
 import pytest
 
+from payerkit.bulk.journal import Entry
+from payerkit.reasons import Outcome
+
 T = TypeVar("T")
 
 
@@ -40,3 +43,13 @@ def _pairs(some: list[Any], others: list[Any]) -> Iterator[Any]:
 def _slow(case: Any) -> Any:
     values = case if type(case) is tuple else (case,)  # a named tuple is one value
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def said(message: str) -> Outcome:
+    """Return an outcome in somebody's own words, as of an error that is not of a call."""
+    return Outcome("error", {"message": message})
+
+
+def why(entry: Entry) -> str:
+    """Return in words why a task is as the journal has it."""
+    return entry.reason.text if entry.reason else ""

@@ -8,21 +8,26 @@ from typing import Any
 
 import pandas as pd
 
+from cases import said
 from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.plan import Plan
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 OUTCOMES: list[tuple[State, dict[str, Any]]] = [
     ("done", {"facts": {"id": "account-{}", "user_id": "payer-{}", "status": "approved"}}),
-    ("done", {"facts": {"id": "account-{}", "status": "pending"}, "reason": "Was there already."}),
-    ("refused", {"reason": "The bank account number is not valid (invalid_account)."}),
-    ("unknown", {"reason": "The outcome is unknown. The response was lost."}),
-    ("waiting", {"reason": "Waits until the payer is compliant (payer_not_compliant).", "final": False}),
-    ("duplicate", {"facts": {"id": "account-{}", "other_ids": ["account-{}b"]}, "reason": "Stored more than once."}),
-    ("not_sent", {"reason": "The service could not be reached.", "final": False}),
+    ("done", {"facts": {"id": "account-{}", "status": "pending"}, "reason": Outcome("there_already")}),
+    ("refused", {"reason": said("The bank account number is not valid (invalid_account).")}),
+    ("unknown", {"reason": said("The outcome is unknown. The response was lost.")}),
+    ("waiting", {"reason": said("Waits until the payer is compliant (payer_not_compliant)."), "final": False}),
+    (
+        "duplicate",
+        {"facts": {"id": "account-{}", "other_ids": ["account-{}b"]}, "reason": said("Stored more than once.")},
+    ),
+    ("not_sent", {"reason": said("The service could not be reached."), "final": False}),
 ]
 """What became of accounts: row after row, in turns."""
 
@@ -44,7 +49,7 @@ def example_report(folder: Path | str, count: int = 120) -> Report:
         tasks = Tasks(Table(rows, holder_is_payer=True), journal.secret)
         for row in range(count):
             _record(journal, tasks, row)
-        return make_report(tasks, journal, "")
+        return make_report(tasks, journal, None)
 
 
 def _record(journal: Journal, tasks: Tasks, row: int) -> None:

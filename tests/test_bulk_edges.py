@@ -18,18 +18,17 @@ import pytest
 from pydantic import SecretStr
 
 import payerkit
-from cases import pairs
+from cases import pairs, said
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit.bulk import run as runs
 from payerkit.bulk import table_run
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
-from payerkit.bulk.workers import run_workers
 from payerkit.client.call import RequestBody
 from payerkit.client.client import Client
 from payerkit.client.pace import Pace
@@ -255,8 +254,8 @@ def test_a_stop_ends_waits() -> None:
     """`wait` returns True if the run is stopped, as `threading.Event.wait`; the first reason is kept."""
     stop = StopSignal()
     before = (bool(stop), stop.wait(0))
-    stop.set("first")
-    stop.set("second")
+    stop.set(said("first"))
+    stop.set(said("second"))
 
     assert (False, False) == before
     assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)
@@ -408,11 +407,12 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
         def close(self) -> None:
             raise AssertionError("there is nothing to close")
 
-    progress = Progress(2, shown=False)
+    progress = Progress(shown=False)
     progress._bar = Gone()
     with progress:
-        progress.show({"done": 1})
-        progress.describe("on")
+        progress.count("done")
+        progress.show(now=True)
+        progress.begin("account", 1)
 
 
 def test_each_sandbox_is_another_service(journal: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_row, run_arguments
+from cases import said
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit.bulk.journal import Journal
@@ -312,7 +313,7 @@ def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_
         payer, account = (task_of(journal, rows, step) for step in ("payer", "bank_details"))
         payerkit.create_payer(client, payer.values)
         before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-        journal.set_baseline(payer.key, [str(before.id)])
+        journal.add_to_baseline(payer.key, [str(before.id)])
         for task in (payer, account):
             journal.sent(task.key, payer=payer.key, content=task.content)
         if is_stored:
@@ -331,7 +332,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
         payerkit.create_payment_detail(client, first.client_user_id, second.values)
         for task in (first, second):
             journal.sent(task.key, payer=task.payer_key, content=task.content)
-            journal.mark_unknown(task.key, "no response")
+            journal.mark_unknown(task.key, said("no response"))
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
         sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
         reconciler = Reconciler(sender, journal, when_compliant=False, ask_witnesses=list)

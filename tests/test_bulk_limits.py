@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from cases import said
 from clocks import HandClock
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
 from payerkit.bulk.sending import EqualRefusals
@@ -107,11 +108,11 @@ def test_equal_refusals_stop_and_say_what_to_do() -> None:
     stop = StopSignal()
     refusals = EqualRefusals(stop, 3)
     for number in range(2):
-        refusals.count(refusal(), "no such bank")
-        refusals.count(refusal(), f"another reason {number}")
-        refusals.count(refusal(status=422), "no such bank")
+        refusals.count(refusal(), said("no such bank"))
+        refusals.count(refusal(), said(f"another reason {number}"))
+        refusals.count(refusal(status=422), said("no such bank"))
     before = bool(stop)
-    refusals.count(refusal(), "no such bank")
+    refusals.count(refusal(), said("no such bank"))
 
     assert not before
     assert stop.reason.startswith("3 rows were refused with the same response: no such bank Correct")
@@ -123,7 +124,7 @@ def test_equal_refusals_need_not_stop() -> None:
     stop = StopSignal()
     refusals = EqualRefusals(stop, None)
     for _ in range(100):
-        refusals.count(refusal(), "no such bank")
+        refusals.count(refusal(), said("no such bank"))
 
     assert not stop
 

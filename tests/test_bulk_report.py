@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cases import first_cases
+from cases import first_cases, said
 from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.reasons import Outcome
 from payerkit.wording import count_of
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
@@ -34,7 +35,11 @@ def report(tmp_path: Path) -> Callable[..., Report]:
     """Report on a table, from a journal that knows some of its steps."""
 
     def make(
-        table: pd.DataFrame, known: Known | None = None, *, stopped: str = "", sent_as: pd.DataFrame | None = None
+        table: pd.DataFrame,
+        known: Known | None = None,
+        *,
+        stopped: Outcome | None = None,
+        sent_as: pd.DataFrame | None = None,
     ) -> Report:
         with Journal(tmp_path / "run.journal", b"key") as journal:
             sent = Tasks(Table(table if sent_as is None else sent_as), journal.secret)
@@ -115,35 +120,48 @@ def test_a_row_with_errors_has_them_as_reason_and_its_warnings_as_findings(repor
     )
 
 
+PERHAPS, FAILED = Outcome("perhaps_there", {"ids": ["a"]}), Outcome("there_failed", {"ids": [], "status": "failed"})
+
+
 @pytest.mark.parametrize(
     ("state", "reason", "final", "advice"),
     [
         # A person decides about these: no run does more by itself.
-        ("not_sent", "perhaps_there: a mask.", False, '2 rows may be there already: .* existing="send"'),
-        ("not_sent", "there_failed: deactivated.", False, "2 rows are there, but failed, rejected or deactivated: "),
-        ("not_sent", "held: a warning.", False, "2 rows are held back because of warnings: .* without hold"),
-        ("refused", "No.", True, r'2 rows were refused: .* RunOptions\(retry=\["refused"\]'),
-        ("unknown", "Two fit.", True, r'2 rows stay unknown: .* RunOptions\(retry=\["unknown"\]'),
+        (
+            "not_sent",
+            Outcome("perhaps_there", {"ids": ["a"]}),
+            False,
+            '2 rows may be there already: .* existing="send"',
+        ),
+        (
+            "not_sent",
+            Outcome("there_failed", {"ids": [], "status": "failed"}),
+            False,
+            "2 rows are there, but failed, rejected or deactivated: ",
+        ),
+        ("not_sent", Outcome("held"), False, "2 rows are held back because of warnings: .* without hold"),
+        ("refused", said("No."), True, r'2 rows were refused: .* RunOptions\(retry=\["refused"\]'),
+        ("unknown", said("Two fit."), True, r'2 rows stay unknown: .* RunOptions\(retry=\["unknown"\]'),
         (
             "duplicate",
-            "Stored as a and b.",
+            Outcome("stored_twice"),
             True,
             "2 rows are stored twice: ask the service to deactivate the extra accounts",
         ),
         # The same call does more about these.
-        ("unknown", "Late.", False, "2 rows are not finished: call again with the same journal."),
-        ("not_sent", "Broke off.", False, "2 rows are not finished: call again with the same journal."),
-        ("waiting", "Waits.", False, "2 rows wait until the payer is compliant: call again later"),
+        ("unknown", said("Late."), False, "2 rows are not finished: call again with the same journal."),
+        ("not_sent", said("Broke off."), False, "2 rows are not finished: call again with the same journal."),
+        ("waiting", said("Waits."), False, "2 rows wait until the payer is compliant: call again later"),
     ],
 )
 def test_each_state_has_advice(
-    report: Callable[..., Report], state: State, reason: str, final: bool, advice: str
+    report: Callable[..., Report], state: State, reason: Outcome, final: bool, advice: str
 ) -> None:
     """One line says what to do, and once; `retryable` says whether the same call does more."""
     found = report(rows(2), both(2, state, reason=reason, final=final))
 
     assert [1] * 2 == [sum(bool(re.match(advice, line)) for line in text) for text in (lines(found), found._advice())]
-    assert ["call again" in advice and not reason.startswith("held")] * 2 == found.frame["retryable"].tolist()
+    assert ["call again" in advice and reason.code != "held"] * 2 == found.frame["retryable"].tolist()
     assert {state: 2} == {name: count for name, count in found.counts.items() if count}
 
 
@@ -168,7 +186,7 @@ def test_a_duplicate_has_both_ids_and_a_colour(report: Callable[..., Report]) ->
 
 def test_a_row_that_waits_for_its_last_look_is_done_and_not_at_its_end(report: Callable[..., Report]) -> None:
     """The same call looks once more, and the reason says why."""
-    found = report(rows(1), both(1, "done", reason="Found.", needs_look=True))
+    found = report(rows(1), both(1, "done", reason=said("Found."), needs_look=True))
 
     assert ("done", True) == tuple(found.frame.loc[0, ["state", "retryable"]])
     assert re.match("Found. It was sent more than once", str(found.frame.loc[0, "reason"]))
@@ -177,14 +195,16 @@ def test_a_row_that_waits_for_its_last_look_is_done_and_not_at_its_end(report: C
 
 def test_a_row_that_is_held_back_shows_why(report: Callable[..., Report]) -> None:
     """A notebook shows its findings beside the reason, which refers to them."""
-    found = report(rows(1, routing_number="021000022"), both(1, "not_sent", reason="held: see findings.", final=False))
+    found = report(rows(1, routing_number="021000022"), both(1, "not_sent", reason=Outcome("held"), final=False))
 
     assert "held: routing_number: The check digit does not match" in found._repr_html_()
 
 
 def test_rows_that_were_there_already_are_counted(report: Callable[..., Report]) -> None:
     """Else a run with a lost journal looks as if it had stored everything again."""
-    known = both(3, "done") | {("bank_details", 0): ("done", {"reason": "Was there already. It is listed otherwise."})}
+    known = both(3, "done") | {
+        ("bank_details", 0): ("done", {"reason": Outcome("there_already", {"differs": ["bank_name"]})})
+    }
 
     assert ["3 rows: 3 done.", "1 row was there already, and nothing was stored again for it."] == lines(
         report(rows(3), known)
@@ -221,7 +241,7 @@ def test_a_changed_payer_is_told_on_each_row(report: Callable[..., Report]) -> N
 def test_an_interrupted_run_says_what_is_stored(report: Callable[..., Report]) -> None:
     """Payers who are stored are not told as not sent: the reason of their rows says that the account is missing."""
     known = {("payer", row): PAYER for row in range(3)} | {("bank_details", 0): ("done", {})}
-    found = report(rows(5), known, stopped="Interrupted by the user.")
+    found = report(rows(5), known, stopped=Outcome("interrupted"))
 
     assert [
         "5 rows: 1 done, 4 not sent.",
@@ -242,7 +262,7 @@ def test_rows_that_are_one_count_once_as_stored(report: Callable[..., Report]) -
     table = pd.concat(
         [rows(2, client_user_id="user", **own(0)), rows(1, client_user_id="user", **own(0))], ignore_index=True
     )
-    found = report(table, both(2, "done"), stopped="Interrupted by the user.")
+    found = report(table, both(2, "done"), stopped=Outcome("interrupted"))
 
     assert "Stored so far: 1 payer and 2 accounts." in lines(found)
 
@@ -254,7 +274,7 @@ def test_large_numbers_can_be_read() -> None:
 
 def test_the_most_frequent_reasons_are_shown(report: Callable[..., Report]) -> None:
     """At most five, with their numbers, of rows that were refused or not sent."""
-    reasons = {row: f"Reason {row // 2}." for row in range(12)}
+    reasons = {row: said(f"Reason {row // 2}.") for row in range(12)}
     known: Known = {
         ("payer", row): ("refused" if row < 4 else "not_sent", {"reason": reason}) for row, reason in reasons.items()
     }
@@ -307,7 +327,7 @@ def test_a_saved_report_has_no_formulas(report: Callable[..., Report], tmp_path:
     """Ids and labels come from others, and reasons from the service: a spreadsheet must not run what they say."""
     table = rows(2).set_axis(pd.Index([cell, "b"], name="=name"))
     table["client_user_id"] = [cell, "other"]
-    found = report(table, {("payer", 0): ("refused", {"reason": cell})})
+    found = report(table, {("payer", 0): ("refused", {"reason": said(cell)})})
     found.save(tmp_path / "report.csv")
     read = pd.read_csv(tmp_path / "report.csv", dtype=str, keep_default_na=False)
 

@@ -18,8 +18,7 @@ import pytest
 import payerkit
 from bulk_tables import run_arguments
 from far_end import FarEnd, close, message, reply, reset
-from payerkit.bulk.rate_limit import StopSignal
-from payerkit.bulk.workers import run_workers
+from payerkit.bulk.rate_limit import StopSignal, run_workers
 from payerkit.client import Client
 from payerkit.connection import SandboxClient
 from payerkit.errors import InterruptedRun, InvalidInput, NotSent
@@ -378,8 +377,9 @@ def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> N
 
 
 def test_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The bar counts rows, and how many of them are done."""
+    """The bar counts the payers, and how many of them are done."""
     with payerkit.sandbox(seed=1) as client:
         payerkit.onboard(client, payers(3), journal=journal)
 
-    assert "3 of 3 rows: 3 done" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert ("payer 3 of 3 [" in told, "3 done" in told) == (True, True)

@@ -550,7 +550,8 @@ def test_the_calls_that_are_left_are_told(service: Service, told: Callable[..., 
     first, second, third = (told(table(1, 2), rate=5) for _ in range(3))
 
     assert "2 payers and 2 accounts at 5 calls a second: about 1 second (6 calls)." in first
-    assert "2 of 2 rows: 1 done, 1 waiting" in first
+    assert "account 2 of 2 [" in first
+    assert "1 waiting, 1 done" in first
     assert "1 account at 5 calls a second: about 1 second (2 calls)." in second
     assert "calls a second" not in third
 
@@ -560,7 +561,7 @@ def test_without_a_limit_no_duration_is_told(told: Callable[..., str]) -> None:
     shown = told(table(1))
 
     assert "calls a second" not in shown
-    assert re.search(r"sandbox: 100%.*1 of 1 row: 1 done", shown)
+    assert re.search(r"sandbox: 100%.*account 1 of 1 .* 1 done", shown)
 
 
 # In the sandbox, as on a real day

@@ -428,6 +428,25 @@ def test_onboard_keeps_rows_with_warnings_back(tmp_path: Path, service: dict[str
     assert "3 rows: 3 done, 1 with a warning." == sent.stdout.splitlines()[0]
 
 
+def test_no_text_decides_about_an_exit_code(
+    tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a code in place of every text, the command ends in the same way, and its report says the same."""
+    found = []
+    for name in ("texts", "codes"):
+        rows = [{**row, "client_user_id": f"{name}-{place}"} for place, row in enumerate(ROWS)]
+        rows[0]["routing_number"], rows[1]["email"] = "021000022", "x"
+        write_rows(tmp_path, rows, f"{name}.csv")
+        if name == "codes":
+            monkeypatch.setattr("payerkit.reasons.rendered", lambda outcome: outcome.code)
+        codes = [onboard(f"{name}.csv", *more, **service).returncode for more in (["--hold", "routing_checksum"], [])]
+        report = pd.read_csv(tmp_path / f"{name}-report.csv", dtype=str)
+        found.append((codes, report[["state", "reason_code", "step", "attempts", "retryable"]].fillna("").to_dict()))
+
+    assert found[0] == found[1]
+    assert [3, 3] == found[0][0]
+
+
 @pytest.mark.slow
 def test_onboard_takes_a_profile(
     tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from cases import first_cases
+from cases import first_cases, said
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
@@ -553,8 +553,7 @@ def test_a_report_says_why_rows_are_not_done(
     """The reason stands in the problems of the row, unless calling again is all there is to do."""
     table = source(row(8), row(9, email="bad"))
     report = payerkit.onboard(shared, table, journal=tmp_path / "journal", options=RunOptions(progress=False))
-    for column, value in {"state": state, "reason": "No.", "retryable": retryable}.items():
-        report.frame[column] = [value, *report.frame[column].iloc[1:]]
+    report.rows[0] = report.rows[0]._replace(state=state, reason=said("No."), retryable=retryable)
     report.save_corrections(path := tmp_path / "a.csv", table)
 
     assert expected == problems(path).get("3")

@@ -24,6 +24,7 @@ from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
 from payerkit.client.transport import Timeout
 from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, ServiceError
 from payerkit.onboarding import RunOptions
+from payerkit.reasons import Outcome
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
@@ -411,7 +412,7 @@ def test_a_stop_ends_a_pause() -> None:
     pace.record(RateLimited("slow down", retry_after=50), 0)
 
     def stopped(_: float) -> bool:
-        stop.set("Interrupted by the user.")
+        stop.set(Outcome("interrupted"))
         return True
 
     with pytest.raises(RunStopped):

@@ -13,8 +13,7 @@ import pytest
 import payerkit
 from clocks import LeapingClock
 from payerkit.bulk.options import Options
-from payerkit.bulk.payer_statuses import snapshots_frame
-from payerkit.bulk.snapshots import take_snapshots, without_replaced
+from payerkit.bulk.payer_statuses import snapshots_frame, take_snapshots, without_replaced
 from payerkit.client import Client
 from payerkit.errors import InvalidInput, UnreadableAnswer
 from published import BANK_DETAILS, PAYER

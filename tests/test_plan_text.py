@@ -45,7 +45,7 @@ def table(count: int = 9, cells: Mapping[tuple[int, str], Any] | None = None, **
 def report_on(rows: pd.DataFrame, folder: Path) -> Report:
     """Return the report of a run that has sent nothing yet."""
     with Journal(folder / "run.journal", b"key") as journal:
-        return make_report(Tasks(Table(rows), journal.secret), journal, "")
+        return make_report(Tasks(Table(rows), journal.secret), journal, None)
 
 
 WRONG = {(row, "email"): "x" for row in (5, 7, 8, 9, 10, 11, 12)} | {(6, "country"): "Germany"}

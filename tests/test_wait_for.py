@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import payerkit
-from payerkit.bulk.wait_for import _WaitBar
 from payerkit.client import Client
 from payerkit.errors import InterruptedRun, InvalidInput
 from payerkit.statuses import WaitReport
@@ -284,37 +283,18 @@ def test_the_sandbox_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ("1 payer: 1 approved.", 30) == (str(report), round(report.seconds))
 
 
-def test_the_bar_shows_who_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """The bar says where and how many are not waited for any more, and who has to move; none if it is not shown."""
-    printed = []
-    for shown in (True, False):
-        with _WaitBar(3, shown=shown, where="staging") as bar:
-            bar.show(1, Counter({"payer": 2}))
-            bar.show(3, Counter())
-        printed.append(capsys.readouterr().err)
+@pytest.mark.parametrize("shown", [True, False])
+def test_the_bar_shows_who_is_waited_for(
+    connected: Callable[..., Client], capsys: pytest.CaptureFixture[str], shown: bool
+) -> None:
+    """How many are not waited for any more, and who has to move; nothing if it is not shown."""
+    with StatusService({"ready": READY, "unsigned": UNSIGNED}) as service:
+        days = Days(lambda: service.payers.update(unsigned=READY))
+        payerkit.wait_for(connected(service.url, sleep=days.sleep), ["ready", "unsigned"], progress=shown)
+    told = capsys.readouterr().err
 
-    assert all(text in printed[0] for text in ("staging", "1/3", "waiting: 2 for payer", "3/3"))
-    assert "" == printed[1]
-
-
-def test_a_terminal_that_is_gone_does_not_end_the_wait() -> None:
-    """The bar is given up if it cannot be drawn."""
-
-    class Broken:
-        n = 0
-
-        def set_postfix_str(self, *_: object, **__: object) -> None:
-            raise OSError
-
-        def close(self) -> None:
-            raise AssertionError
-
-    with _WaitBar(1, shown=False) as bar:
-        bar._bar = Broken()
-        bar.show(0, Counter({"payer": 1}))
-        bar.show(1, Counter())
-
-    assert bar._bar is None
+    assert [shown] * 3 == [text in told for text in ("payer 1 of 2", "waiting: 1 for payer", "payer 2 of 2")]
+    assert shown or not told
 
 
 def test_a_clock_turned_by_hand_is_turned() -> None:

@@ -60,6 +60,7 @@ class PayerkitError(Exception):
 
     retryable: bool = False
     advice: str = ""
+    outcome: Any = None  # of a call: the code and the parameters of which `payerkit.reasons` makes the message
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ from pydantic_core import from_json, to_json
 
 from payerkit.disk import sync_file, sync_folder
 from payerkit.errors import InvalidInput
+from payerkit.reasons import Outcome
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting", "duplicate"]
 Deferred = Literal["not_sent", "waiting"]
@@ -37,15 +38,12 @@ Deferred = Literal["not_sent", "waiting"]
 KEY_SIZE = 16
 """Bytes of a digest."""
 
-_VERSION = "2"
+_VERSION = "3"
 
 _APPLICATION_ID = 0x7061796B
 """Marks an SQLite file as a journal, in its header: `PRAGMA application_id`."""
 
 _SECRET_SIZE = 32
-
-_LOG_PAGES = 4000
-"""Pages of 4 KiB in the write-ahead log before they go to the file: with more, each page goes there less often."""
 
 _COLUMNS = "payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look"
 """The columns of a task after its key, in the order of the fields of `Entry`."""
@@ -54,7 +52,7 @@ _SCHEMA = """
 CREATE TABLE run (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE task (
     key BLOB PRIMARY KEY, payer BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL,
-    lookups INTEGER NOT NULL, since REAL NOT NULL, final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT NOT NULL,
+    lookups INTEGER NOT NULL, since REAL NOT NULL, final INTEGER NOT NULL, facts TEXT NOT NULL, reason TEXT,
     unknown_sends INTEGER NOT NULL, needs_look INTEGER NOT NULL
 );
 CREATE INDEX account ON task (payer) WHERE payer <> key;
@@ -62,14 +60,13 @@ CREATE INDEX unresolved ON task (key) WHERE state = 'unknown' AND NOT final;
 CREATE INDEX look ON task (key) WHERE needs_look;
 CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
-# Tasks have row ids, so that they are appended: in the order of their keys, which is random, each would change another
-# page of a large file. The task of a payer is the one whose key is the payer's; the last two indexes are nearly empty.
+# The task of a payer is the one whose key is the payer's.
 
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
 
 class JournalLost(sqlite3.OperationalError):
-    """The file of an open journal was deleted, moved or replaced: what it records now would be lost."""
+    """The file of an open journal, named so, was deleted, moved or replaced: what it records now would be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +76,9 @@ class Entry:
     payer: the key of its payer. content: a digest of the values that it was last sent with. attempts: times that it was
     sent. lookups: times that it was searched for, and not found, since it was last sent. since: when it was sent, its
     outcome became unknown, it was searched for or this run began, by `Journal.now`; the latest of these. final:
-    payerkit does nothing more about it. facts: ids, statuses and links from the response. unknown_sends: times that it
-    was sent with unknown outcome. needs_look: it may have been stored twice, and one last look is due.
+    payerkit does nothing more about it. facts: ids, statuses and links from the response. reason: why it is as it
+    is, which the file has as JSON. unknown_sends: times that it was sent with unknown outcome. needs_look: it may have
+    been stored twice, and one last look is due.
     """
 
     payer: bytes
@@ -91,7 +89,7 @@ class Entry:
     since: float = 0.0
     final: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
-    reason: str = ""
+    reason: Outcome | None = None
     unknown_sends: int = 0
     needs_look: bool = False
 
@@ -108,7 +106,7 @@ class Entry:
             *(payer, content, state, attempts, lookups, since),
             final=bool(final),
             facts=from_json(facts),
-            reason=reason,
+            reason=None if reason is None else Outcome.from_json(reason),
             unknown_sends=unknown_sends,
             needs_look=bool(needs_look),
         )
@@ -145,7 +143,6 @@ class Journal:
     Attributes:
         secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
         salt: A random part of the file, which is not secret.
-        is_new: No task was recorded before.
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
@@ -174,7 +171,6 @@ class Journal:
         except BaseException:
             self._file.close()
             raise
-        self.is_new = self._file.execute("SELECT 1 FROM task LIMIT 1").fetchone() is None
         self.slowest = float(self._get_meta("slowest") or 0.0)
         self._identity = self._file_identity()
 
@@ -250,11 +246,11 @@ class Journal:
         JournalLost if the file was deleted or replaced, and sqlite3.Error if it cannot be written.
         """
         if self._is_open and self._file_identity() != self._identity:
-            raise JournalLost(f"{Path(self._name).name} was deleted, moved or replaced during the run")
+            raise JournalLost(Path(self._name).name)
         self._write(
-            "INSERT INTO task VALUES (?, ?, ?, 'sent', 1, 0, ?, 0, '{}', '', 0, ?) ON CONFLICT (key) DO UPDATE "
-            "SET state = 'sent', attempts = attempts + 1, lookups = 0, since = excluded.since, reason = '', final = 0, "
-            "content = excluded.content, needs_look = needs_look OR excluded.needs_look",
+            "INSERT INTO task VALUES (?, ?, ?, 'sent', 1, 0, ?, 0, '{}', NULL, 0, ?) ON CONFLICT (key) DO UPDATE "
+            "SET state = 'sent', attempts = attempts + 1, lookups = 0, since = excluded.since, reason = NULL, "
+            "final = 0, content = excluded.content, needs_look = needs_look OR excluded.needs_look",
             [key, payer, content, self.now(), needs_look],
             is_vital=True,
         )
@@ -265,7 +261,7 @@ class Journal:
         key: bytes,
         state: State,
         *,
-        reason: str = "",
+        reason: Outcome | None = None,
         final: bool = True,
         facts: Mapping[str, Any] | None = None,
         needs_look: bool | None = None,
@@ -275,7 +271,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look) "
             "WHERE key = ?",
-            [state, final, known, reason, needs_look, key],
+            [state, final, known, _json(reason), needs_look, key],
         )
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
@@ -283,21 +279,21 @@ class Journal:
         if facts and (entry := self.entry(key)) is not None and entry.state == "done":
             self.record(key, "done", reason=entry.reason, final=entry.final, facts=entry.facts | dict(facts))
 
-    def defer(self, key: bytes, state: Deferred, reason: str, *, payer: bytes, content: bytes) -> None:
+    def defer(self, key: bytes, state: Deferred, reason: Outcome | None, *, payer: bytes, content: bytes) -> None:
         """Record why a task is not sent in this run; it never was, or had no effect."""
         self._write(
             "INSERT INTO task VALUES (?, ?, ?, ?, 0, 0, 0, 0, '{}', ?, 0, 0) ON CONFLICT (key) DO UPDATE "
             "SET state = excluded.state, reason = excluded.reason, content = excluded.content "
             "WHERE state IN ('not_sent', 'waiting') AND NOT final",
-            [key, payer, content, state, reason],
+            [key, payer, content, state, _json(reason)],
         )
 
-    def mark_unknown(self, key: bytes, reason: str) -> None:
+    def mark_unknown(self, key: bytes, reason: Outcome) -> None:
         """Record that the outcome of a task is unknown, from now on: the wait until it is reconciled begins."""
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ? "
             "WHERE key = ?",
-            [self.now(), reason, key],
+            [self.now(), _json(reason), key],
         )
 
     def count_lookup(self, key: bytes) -> None:
@@ -311,7 +307,7 @@ class Journal:
         was refused does not: the next one may end otherwise.
         """
         self._write(
-            "UPDATE task SET state = 'not_sent', final = 0, reason = '', content = ?, "
+            "UPDATE task SET state = 'not_sent', final = 0, reason = NULL, content = ?, "
             "facts = json_remove(facts, '$.refused') WHERE key = ?",
             [content, key],
         )
@@ -328,25 +324,22 @@ class Journal:
         """
         with self._transaction():
             self._wrap_secret(self.secret)
-        reason = "The run ended before the response arrived."
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, reason = ? "
             "WHERE state = 'sent'",
-            [reason],
+            [_json(Outcome("cut_off"))],
         )
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
-        if not (self.has_unresolved() or self.has_looks()):
+        if not (self.unresolved() or self.has_looks()):
             self.slowest = 0.0  # a slow call of long ago is no reason to wait for what this run sends
             self._write("DELETE FROM run WHERE name = 'slowest'", [])
 
-    def has_unresolved(self) -> bool:
-        """Return True if a task's outcome is unknown and still to be reconciled."""
-        return self._first(f"SELECT 1 FROM task WHERE {_UNRESOLVED} LIMIT 1") is not None  # noqa: S608
-
-    def count_unresolved(self) -> int:
-        """Return how many tasks have an outcome that is unknown and still to be reconciled, in any table."""
-        return int(self._first(f"SELECT count(*) FROM task WHERE {_UNRESOLVED}"))  # noqa: S608
+    def unresolved(self) -> set[bytes]:
+        """Return the keys of tasks whose outcome is unknown and still to be reconciled, of any table."""
+        with self._lock:
+            rows = self._file.execute(f"SELECT key FROM task WHERE {_UNRESOLVED}").fetchall()  # noqa: S608
+        return {key for (key,) in rows}
 
     def has_looks(self) -> bool:
         """Return True if a last look is due for a task, in any table."""
@@ -357,13 +350,12 @@ class Journal:
         known = self._first("SELECT known FROM payer WHERE key = ?", [payer])
         return None if known is None else from_json(known)
 
-    def set_baseline(self, payer: bytes, ids: Iterable[str]) -> None:
-        """Record the ids of the accounts that a payer has before any is sent; the first record stays."""
-        self._write("INSERT OR IGNORE INTO payer VALUES (?, ?)", [payer, to_json([*ids]).decode()])
-
-    def add_to_baseline(self, payer: bytes, ids: Iterable[str]) -> None:
+    def add_to_baseline(self, payer: bytes, ids: Collection[str]) -> None:
         """Add accounts to those that a payer had before any was sent: others sent them."""
-        known = dict.fromkeys([*(self.baseline(payer) or []), *ids])
+        before = self.baseline(payer)
+        if before is not None and not ids:
+            return
+        known = dict.fromkeys([*(before or []), *ids])
         self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
 
     def remember_slowest(self, seconds: float) -> None:
@@ -420,6 +412,10 @@ class Journal:
         self.close()
 
 
+def _json(reason: Outcome | None) -> str | None:
+    return None if reason is None else reason.to_json()
+
+
 def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:
     """Wrap a secret of at most 64 bytes, or unwrap it: own_secret and salt make as many random bytes, used once."""
     pad = hashlib.blake2b(salt, key=own_secret, digest_size=len(secret), person=b"payerkit journal").digest()
@@ -445,7 +441,6 @@ def _open(path: Path) -> sqlite3.Connection:
         # does that, for several at once. https://www.sqlite.org/pragma.html#pragma_synchronous
         file.execute("PRAGMA synchronous = NORMAL")
         file.execute("PRAGMA fullfsync = ON")
-        file.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         if is_empty:
             file.executescript(
                 f"BEGIN; PRAGMA application_id = {_APPLICATION_ID}; {_SCHEMA}"  # noqa: S608

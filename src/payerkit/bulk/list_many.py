@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,9 +9,8 @@ import pandas as pd
 
 from payerkit.bulk.options import RunOptions
 from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
 from payerkit.bulk.sending import list_accounts
-from payerkit.bulk.workers import INTERRUPTED, run_workers
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payment_details_call
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
@@ -39,7 +37,7 @@ def list_many(
     Args:
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
-        workers: Calls at the same time, 1 to 256.
+        workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
@@ -100,7 +98,7 @@ def request_lists(
             return error.message, False
 
     results = request_each(client, ids, request, options, limiter, progress=progress)
-    if limiter.stop.reason == INTERRUPTED:
+    if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
 
@@ -119,21 +117,17 @@ def request_each(
     request: from a client that does not retry and a client user id, returns a result and whether it is complete.
     """
     results: dict[str, T] = {}
-    states: list[str] = []  # a thread adds to it at once
     with (
         client.without_retries(pool_size=options.workers) as own,
-        Progress(len(ids), shown=progress, where=client.environment, unit="payer") as bar,
+        Progress(shown=progress, where=client.environment) as bar,
     ):
 
         def task(client_user_id: str) -> None:
             results[client_user_id], is_complete = request(own, client_user_id)
-            states.append("read" if is_complete else "not_read")
+            bar.count("read" if is_complete else "not_read")
 
-        def show(*, now: bool = False) -> None:
-            bar.show(Counter(states), now=now)
-
-        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=show)
-        show(now=True)
+        bar.begin("payer", len(ids))
+        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
     return results
 
 

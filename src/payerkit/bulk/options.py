@@ -19,7 +19,7 @@ Existing = Literal["skip", "send"]
 Retry = Literal["refused", "unknown"]
 """States of tasks that are tried again since a person wants it."""
 
-MAX_WORKERS = 256
+MAX_WORKERS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class RunOptions:
         reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
             is longer, one that timed out included, but at most the time limit of a call. It must exceed the service's
             slowest write.
-        workers: Calls at the same time, 1 to 256.
+        workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
             `Retry-After` of the service pauses all calls of the client.
         progress: Show a progress bar, and if the pace is limited, how long the run takes at least.

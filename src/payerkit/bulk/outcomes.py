@@ -1,31 +1,27 @@
-"""The outcome of each row of a table, from the journal of its run."""
+"""The outcome of each row of a table, from the journal of its run; and rows by the reasons that they have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
-from payerkit.bulk.existing import PERHAPS_THERE, THERE_FAILED
+import numpy as np
+
 from payerkit.bulk.finding_texts import FindingTexts
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.limit import Limit
-from payerkit.bulk.naming import shown_id
-from payerkit.bulk.rows import Problem
+from payerkit.bulk.naming import Naming, join_hints, shown_id
+from payerkit.bulk.rows import Problem, Rows, Step
 from payerkit.bulk.sending import LINKS_LOST
-from payerkit.bulk.table import Step, Table
-from payerkit.bulk.tasks import Tasks
-from payerkit.checks.table_findings import table_finding
+from payerkit.bulk.tasks import Limit, Tasks, steps_of
+from payerkit.checks.table_findings import general, table_finding
+from payerkit.findings import Finding
+from payerkit.reasons import Outcome
 
-PAYER_NOT_SENT = "Its payer was not sent: see the row of the payer."
-HELD = "held: the row is kept back because of its warnings, see findings."
+PAYER_NOT_SENT = Outcome("payer_not_sent")
+HELD = Outcome("held")
 
-_CODES_OF_REASONS = (PERHAPS_THERE, THERE_FAILED, "held")
-"""Words with which the reason of a row begins that no run sends until a person decides about it."""
-
-_PAYER_STORED = "Its payer is stored, its account is not."
-_NEEDS_LOOK = "It was sent more than once: the next run checks that it is stored only once."
-
-_NO_LINKS = "Its links were lost with the response: create_payer() returns them again, and creates no second payer."
+_OF_A_PERSON = {"perhaps_there", "there_failed", "held"}
+"""Why rows are not sent that no run sends until a person decides about it."""
 
 _FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
 _COLUMNS = {"id": "payment_details_id"} | {name: name for name in _FACTS}
@@ -47,13 +43,13 @@ class RowOutcome(NamedTuple):
     kyc_url: str | None = None
     attempts: int = 0
     retryable: bool = False
-    reason: str = ""
+    reason: Outcome | None = None
     other_ids: str = ""
 
-    def after(self, step: Step, entry: Entry | None, stopped: str) -> Self:
+    def after(self, step: Step, entry: Entry | None, stopped: Outcome | None) -> Self:
         """Return the outcome with one more step, from the journal's record of its task."""
         if entry is None:
-            return self.not_sent(step, stopped or "Not sent yet.", is_open=True)
+            return self.not_sent(step, stopped or Outcome("not_tried"), is_open=True)
         found = self._replace(
             **{_COLUMNS[name]: value for name, value in entry.facts.items() if name in _COLUMNS},
             attempts=self.attempts + entry.attempts,
@@ -63,37 +59,45 @@ class RowOutcome(NamedTuple):
         if entry.state == "not_sent":
             return found.not_sent(step, entry.reason, is_open=is_open)
         if entry.state == "done" and entry.needs_look:
-            reason = f"{entry.reason} {_NEEDS_LOOK}".lstrip()
+            reason = Outcome("look_due", {"noted": entry.reason})
             return found._replace(step=step, state="done", retryable=True, reason=reason)
         state = "unknown" if entry.state == "sent" else entry.state
         return found._replace(step=step, state=state, retryable=is_open, reason=entry.reason)
 
-    def not_sent(self, step: Step, reason: str, *, is_open: bool) -> Self:
+    def not_sent(self, step: Step, reason: Outcome | None, *, is_open: bool) -> Self:
         """Return the outcome with a step that was not sent. A step is taken only after the one before it is done."""
-        code = code_of(reason)
-        if self.step == "payer" and not code:
-            reason = f"{_PAYER_STORED} {reason}"
-        return self._replace(step=step, state="not_sent", reason=reason, retryable=is_open and not code)
+        is_of_a_person = reason is not None and reason.code in _OF_A_PERSON
+        if self.step == "payer" and not is_of_a_person:
+            reason = Outcome("payer_stored", {"noted": reason})
+        return self._replace(step=step, state="not_sent", reason=reason, retryable=is_open and not is_of_a_person)
+
+    @property
+    def code(self) -> str:
+        """The code of the reason, without remarks; "" for no reason."""
+        return self.reason.main.code if self.reason else ""
+
+    @property
+    def text(self) -> str:
+        """The reason in words, "" for none."""
+        return self.reason.text if self.reason else ""
 
 
 class Outcomes:
     """Finds the outcome of each row in the journal.
 
-    stored: how many payers and accounts of the table are stored, by step. without_links: how many rows are done whose
-    payer's links were lost. Both are complete once each row was asked for.
+    stored: how many payers and accounts of the table are stored, by step, once each row was asked for.
     """
 
-    def __init__(self, tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None) -> None:
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
         self._tasks, self._table, self._journal, self._stopped = tasks, tasks.table, journal, stopped
         self._limit = limit
         self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.naming)
         self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
         self.stored = dict.fromkeys(self._table.steps, 0)
-        self.without_links = 0
 
-    def of(self, rows: Sequence[int], ids: Sequence[str | None]) -> list[RowOutcome]:
-        """Return the outcome of each of some rows. ids: those of the payers."""
-        return list(map(self._tell_lost_links, rows, map(self._outcome, rows, ids, self._errors.of(rows))))
+    def of(self, rows: Sequence[int]) -> list[RowOutcome]:
+        """Return the outcome of each of some rows."""
+        return list(map(self._tell_lost_links, rows, map(self._outcome, rows, self._errors.of(rows))))
 
     def _tell_lost_links(self, row: int, outcome: RowOutcome) -> RowOutcome:
         """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
@@ -103,19 +107,19 @@ class Outcomes:
         entry = self._journal.entry(self._tasks.payer_key(row))
         if entry is None or LINKS_LOST not in entry.facts:
             return outcome
-        self.without_links += 1
-        return outcome._replace(reason=f"{outcome.reason} {_NO_LINKS}".lstrip())
+        return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
-    def _outcome(self, row: int, client_user_id: str | None, errors: str) -> RowOutcome:
-        outcome = RowOutcome(shown_id(client_user_id))
+    def _outcome(self, row: int, errors: str) -> RowOutcome:
         table, is_payer_blocked = self._table, False
+        outcome = RowOutcome(shown_id(table.client_user_id(row)))
+        blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
         if errors and not any(table.rows_with(step)[row] for step in table.steps):  # it asks for nothing
-            return outcome._replace(reason=errors)
-        for step, source in _steps(table, row):
+            return blocked
+        for step, source in steps_of(table, row):
             entry = self._journal.entry(self._tasks.key(step, source))
             is_payer_blocked |= bool(table.blocked[source])
             if errors and not _may_be_stored(entry):
-                return RowOutcome(outcome.client_user_id, reason=errors)
+                return blocked
             is_unsent = entry is None or entry.is_unsent
             if is_payer_blocked and is_unsent:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
@@ -127,12 +131,12 @@ class Outcomes:
             if outcome.state != "done":
                 break
         if errors:  # of a row that was sent before it had them, or before this table contradicted it
-            reason = f"{outcome.reason} Not sent again: {errors}".lstrip() if outcome.step else errors
-            return outcome._replace(retryable=False, reason=reason)
+            reason = Outcome("has_errors_now", {"noted": outcome.reason, "findings": errors})
+            return outcome._replace(retryable=False, reason=reason if outcome.step else blocked.reason)
         return outcome
 
-    def _why_unsent(self, step: Step, source: int) -> str:
-        """Return why the task of a row that the journal does not have was not sent, "" if nothing is known."""
+    def _why_unsent(self, step: Step, source: int) -> Outcome | None:
+        """Return why the task of a row that the journal does not have was not sent, None if nothing is known."""
         sender = source if step == "payer" else self._table.account_row(source)
         return self._limit.reason if self._limit and self._limit.leaves(step, sender) else self._stopped
 
@@ -149,28 +153,10 @@ class Outcomes:
 
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
-        unresolved, table = self._journal.count_unresolved(), self._table
-        if not unresolved:
-            return 0
-        keys = set()
-        for step in table.steps:
-            is_there = table.rows_with(step) & (table.payers >= 0)
-            for row in table.order[is_there[table.order]].tolist():
-                key = self._tasks.key(step, row)
-                if (entry := self._journal.entry(key)) is not None and entry.is_unresolved:
-                    keys.add(key)
-        return unresolved - len(keys)
-
-
-def _steps(table: Table, row: int) -> Iterator[tuple[Step, int]]:
-    """Yield the steps of a row, each with the row whose data is sent; none for a row without an id."""
-    if table.payers[row] < 0:
-        return
-    payer = table.payer_row(row)
-    if "payer" in table.steps and payer >= 0:
-        yield "payer", payer
-    if "bank_details" in table.steps and table.rows_with("bank_details")[row]:
-        yield "bank_details", row
+        unresolved = self._journal.unresolved()
+        rows = range(len(self._table)) if unresolved else ()
+        pairs = ((step, source) for row in rows for step, source in steps_of(self._table, row))
+        return len(unresolved - {self._tasks.key(step, source) for step, source in pairs})
 
 
 def _may_be_stored(entry: Entry | None) -> bool:
@@ -178,7 +164,86 @@ def _may_be_stored(entry: Entry | None) -> bool:
     return entry is not None and entry.state in {"done", "duplicate", "sent", "unknown"}
 
 
-def code_of(reason: str) -> str:
-    """Return the word that tells a program why a row is not sent, with which its reason begins, "" without one."""
-    code, _, _ = reason.partition(":")
-    return code if code in _CODES_OF_REASONS else ""
+class ReasonKind(NamedTuple):
+    """A reason in words. kind: a state of rows, or the severity of a finding. column: of the table, "" for none.
+
+    code: of a warning, by which rows are held back, "" for any other reason.
+    """
+
+    kind: str
+    message: str
+    hint: str = ""
+    code: str = ""
+    column: str = ""
+
+
+class Reason(NamedTuple):
+    """A reason with the rows that have it, in their order."""
+
+    kind: ReasonKind
+    rows: Rows
+
+    def hint(self, naming: Naming) -> str:
+        """Return what to do, with what normalise=True would do about the cells of the rows."""
+        return join_hints(self.kind.hint, naming.normalise_hint(self.kind.column, self.rows))
+
+    def text(self, naming: Naming) -> str:
+        """Return the reason in words, with what to do and its code."""
+        code = self.kind.code and f"[{self.kind.code}]"
+        return " ".join(filter(None, (self.kind.message, self.hint(naming), code)))
+
+    @property
+    def times(self) -> int:
+        """The number of the rows."""
+        return len(self.rows)
+
+
+class Reasons(list[Reason]):
+    """Reasons with their rows. A row may have several."""
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[ReasonKind, int]]) -> Self:
+        """Return the reasons of rows, each once. pairs: a reason, and a row that has it."""
+        grouped: dict[ReasonKind, set[int]] = {}
+        for kind, row in pairs:
+            grouped.setdefault(kind, set()).add(row)
+        return cls(Reason(kind, np.array(sorted(rows), np.int32)) for kind, rows in grouped.items())
+
+    @classmethod
+    def of_states(cls, states: Iterable[str], reasons: Iterable[str]) -> Self:
+        """Return the reasons of all rows by their states and their reasons in words; "" for no reason."""
+        pairs = enumerate(zip(states, reasons, strict=True))
+        return cls.of((ReasonKind(state, text), row) for row, (state, text) in pairs if text)
+
+    @classmethod
+    def of_findings(
+        cls, found: Iterable[Problem], naming: Naming, *, as_kind: str = "", with_infos: bool = False
+    ) -> Self:
+        """Return findings, with or without infos. as_kind: the kind of all; by default, it is the severity."""
+        shown = [each for each in found if with_infos or each.finding.severity != "info"]
+        keys = dict.fromkeys((each.finding, each.step) for each in shown)
+        kinds = {key: _kind_of(*key, naming, as_kind) for key in keys}
+        return cls.of((kinds[each.finding, each.step], each.row) for each in shown)
+
+    @classmethod
+    def join(cls, parts: Iterable[Self]) -> Self:
+        """Return the reasons of some parts together."""
+        return cls(reason for part in parts for reason in part)
+
+    def sorted(self, order: Sequence[str]) -> Self:
+        """Return the reasons with the kinds in an order, and the most frequent reasons of each kind first."""
+        ranks = {kind: rank for rank, kind in enumerate(order)}
+        return type(self)(sorted(self, key=lambda each: (ranks[each.kind.kind], -each.times)))
+
+    def first(self, count: int | None, kinds: Collection[str]) -> list[Reason]:
+        """Return the first reasons, so many or all, that are of some kinds."""
+        return [each for each in self if each.kind.kind in kinds][:count]
+
+
+def _kind_of(finding: Finding, step: Step | str, naming: Naming, as_kind: str) -> ReasonKind:
+    """Return a finding as a reason: with the sender's name of its column, and what to do, but no other rows."""
+    column = naming.column(finding, step)
+    words = general(finding).message
+    message = f"{naming.header(column)}: {words}" if column else words
+    code = finding.code if finding.severity == "warning" else ""
+    return ReasonKind(as_kind or finding.severity, message, naming.hint(finding, step), code, column)

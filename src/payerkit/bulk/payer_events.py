@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from payerkit.bulk.snapshots import Snapshot
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput
 from payerkit.events.event_frame import believed_events
 from payerkit.masking import holds_email
+
+if TYPE_CHECKING:
+    from payerkit.bulk.payer_statuses import Snapshot
 
 _PAYER, _ACCOUNT = "compliance.updated", "payment_detail.updated"
 

@@ -14,9 +14,8 @@ from payerkit import html
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import DEFAULTS, RunOptions
-from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT
+from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, Reason, Reasons
 from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
-from payerkit.bulk.reasons import Reason, Reasons
 from payerkit.bulk.rows import Flags, Placeholders
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
@@ -211,7 +210,7 @@ class Plan:
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
         reason = str(self.frame["reason"].iloc[row])
-        return ("not sent", reason) if reason == PAYER_NOT_SENT else None
+        return ("not sent", reason) if reason == PAYER_NOT_SENT.text else None
 
     def browse(self) -> RowBrowser:
         """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
@@ -258,7 +257,7 @@ class Plan:
     def _reasons(self, *, with_infos: bool = False) -> Reasons:
         """Return the errors and warnings of the rows, and why others are not sent, errors first."""
         findings = Reasons.of_findings(self._found, self._naming, with_infos=with_infos)
-        others = self.frame["reason"].where(self.frame["reason"] == PAYER_NOT_SENT, "")
+        others = self.frame["reason"].where(self.frame["reason"] == PAYER_NOT_SENT.text, "")
         return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
 
     def _repr_html_(self) -> str:
@@ -315,4 +314,4 @@ def _planned(table: Table, step: Step) -> list[str]:
 
 def _reason(table: Table, row: int, errors: str) -> str:
     """Return why a row would not be sent, "" if it would."""
-    return errors or (HELD if table.held[row] else PAYER_NOT_SENT if table.without_payer[row] else "")
+    return errors or (HELD.text if table.held[row] else PAYER_NOT_SENT.text if table.without_payer[row] else "")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from payerkit.bulk.naming import Naming
-from payerkit.bulk.reasons import Reason, ReasonKind, Reasons
+from payerkit.bulk.outcomes import Reason, ReasonKind, Reasons
 from payerkit.bulk.rows import Rows
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK

@@ -1,15 +1,18 @@
-"""Make the calls of a run at the client's pace, retry them, stop the run early: shared by all its threads."""
+"""Make the calls of a run in a few threads at the client's pace, retry them, and stop the run early."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http import HTTPStatus
-from typing import TypeVar
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 from payerkit.client.pace import Pace
 from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.reasons import Outcome
 from payerkit.retry import (
     LONGEST_WAIT,
     MAX_FORBIDDEN,
@@ -21,14 +24,9 @@ from payerkit.retry import (
 
 T = TypeVar("T")
 
-_SLOWER = "Call again later, with a lower rate."
-_ONE_KEY = (
-    "If this key was replaced, use the new one and set PAYERKIT_PREVIOUS_API_KEY to this one: it opens the journal."
-)
-_NOT_THE_API = (
-    "Nothing was marked as refused. Check the address of the service, and whether a proxy or a gateway in between "
-    "refuses the calls; then call again."
-)
+
+_UNREACHABLE = "unreachable"
+"""Failures in a row of calls that never left; those that are not the API's are counted by the kind of call."""
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -41,15 +39,25 @@ class StopSignal:
     def __init__(self) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self.reason = ""
+        self.outcome: Outcome | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why the run was stopped, in words; "" if it was not."""
+        return self.outcome.text if self.outcome else ""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True if the user stopped the run."""
+        return self.outcome is not None and self.outcome.code == "interrupted"
 
     def __bool__(self) -> bool:
         return self._event.is_set()
 
-    def set(self, reason: str) -> None:
+    def set(self, outcome: Outcome) -> None:
         """Stop the run."""
         with self._lock:  # the first reason counts: what fails after a stop often fails because of it
-            self.reason = self.reason or reason
+            self.outcome = self.outcome or outcome
             self._event.set()
 
     def wait(self, seconds: float) -> bool:
@@ -72,9 +80,8 @@ class RateLimiter:
         self._pace, self._lane = pace, pace.lane(rate)
         self._wait = wait or stop.wait
         self._lock = threading.Lock()
-        self._unreachable = 0
+        self._failures: Counter[str] = Counter()
         self._forbidden = 0
-        self._foreign: Counter[str] = Counter()
         self._accepted = False
         self.slowest = 0.0
         """Seconds that the slowest call took, those that timed out among them."""
@@ -103,7 +110,7 @@ class RateLimiter:
                     raise
             else:
                 self._pace.record(None, started)
-                self._record_response(self._pace.clock() - started, accepted=True, kind=kind)
+                self._record_response(self._pace.clock() - started, kind, accepted=True)
                 return result
 
     def is_forbidden(self, error: PayerkitError) -> bool:
@@ -123,40 +130,44 @@ class RateLimiter:
         try:
             departed = self._pace.wait_turn(self._wait, lane=self._lane, longest=LONGEST_WAIT)
         except RateLimited as error:  # by another call of the client, before the run
-            self.stop.set(error.message)
+            self.stop.set(outcome_of(error))
         if self.stop:
             raise RunStopped
         return departed
 
-    def _record_response(self, took: float, *, accepted: bool = False, kind: str = "") -> None:
-        # Read without the lock, which all threads share: nearly always there is nothing to change, and a thread that
-        # sees an old value only takes the lock once more.
-        is_known = not self._unreachable and not self._foreign[kind]
-        if is_known and took <= self.slowest and self._accepted >= accepted:
-            return
+    def _record_response(self, took: float, kind: str, *, accepted: bool = False) -> None:
         with self._lock:
-            self._unreachable = 0
-            self._foreign[kind] = 0
+            self._failures[_UNREACHABLE] = 0
+            self._failures[kind] = 0
             self._accepted = self._accepted or accepted
             self.slowest = max(self.slowest, took)
 
     def _record_error(self, error: PayerkitError, took: float, kind: str) -> None:
         """Count an error, and stop the run if going on is useless."""
         if isinstance(error, NotSent):
-            self._count_unreachable(error)
+            self._count(error, _UNREACHABLE, "unreachable", MAX_UNREACHABLE)
         else:
             # Also a call that timed out: its write may take effect as late as that, and later.
-            self._record_response(took)
+            self._record_response(took, _UNREACHABLE)
         if is_foreign(error):
-            self._count_foreign(error, kind)
+            if kind:
+                self._count(error, kind, "not_the_api", MAX_FOREIGN)
         elif isinstance(error, Refused):
-            self._record_response(0.0, kind=kind)
+            self._record_response(0.0, kind)
         if isinstance(error, WrongKey) and not is_foreign(error):
             self._count_wrong_key(error)
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
-            self.stop.set(f"{error.message} Call again after that time.")
+            self.stop.set(Outcome("asked_to_wait", {"cause": outcome_of(error)}))
         elif self._pace.refusals >= MAX_RATE_LIMITED:
-            self.stop.set(f"The service refused calls as too frequent {MAX_RATE_LIMITED} times in a row. {_SLOWER}")
+            self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
+
+    def _count(self, error: PayerkitError, failure: str, code: str, most: int) -> None:
+        """Count a failure, and stop the run after so many in a row."""
+        with self._lock:
+            self._failures[failure] += 1
+            is_gone = self._failures[failure] >= most
+        if is_gone:
+            self.stop.set(Outcome(code, {"times": most, "cause": outcome_of(error)}))
 
     def _count_wrong_key(self, error: PayerkitError) -> None:
         """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
@@ -164,22 +175,12 @@ class RateLimiter:
             self._forbidden += 1
             is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
         if is_key or error.status_code != HTTPStatus.FORBIDDEN:
-            self.stop.set(f"{error.message} {error.advice} {_ONE_KEY}")
+            self.stop.set(Outcome("key_refused", {"cause": outcome_of(error), "advice": error.advice}))
 
-    def _count_foreign(self, error: PayerkitError, kind: str) -> None:
-        """Stop the run after some refusals in a row, of one kind of call, that are not the API's."""
-        with self._lock:
-            self._foreign[kind] += bool(kind)
-            is_gone = self._foreign[kind] >= MAX_FOREIGN
-        if is_gone:
-            self.stop.set(f"{MAX_FOREIGN} responses in a row did not come from the API. {error.message} {_NOT_THE_API}")
 
-    def _count_unreachable(self, error: PayerkitError) -> None:
-        with self._lock:
-            self._unreachable += 1
-            is_gone = self._unreachable >= MAX_UNREACHABLE
-        if is_gone:
-            self.stop.set(f"The service could not be reached {MAX_UNREACHABLE} times in a row. {error.message}")
+def outcome_of(error: PayerkitError) -> Outcome:
+    """Return why a call failed."""
+    return error.outcome or Outcome("error", {"message": error.message})
 
 
 def is_foreign(error: PayerkitError) -> bool:
@@ -190,3 +191,75 @@ def is_foreign(error: PayerkitError) -> bool:
     if not isinstance(error, Refused) or error.retryable or error.status_code == HTTPStatus.UNAUTHORIZED:
         return False
     return error.foreign
+
+
+_TICK = 0.1
+_END: Any = object()
+
+INTERRUPTED = Outcome("interrupted")
+_INTERNAL_ERROR = Outcome("internal_error")
+
+
+def run_workers(
+    task: Callable[[T], None],
+    items: Iterable[T],
+    *,
+    workers: int,
+    stop: StopSignal,
+    on_tick: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the task for every item, in as many threads as there are workers, until the run is stopped.
+
+    For fewer items there are fewer threads; more of them are taken as they are needed. on_tick: called in this thread
+    every 0.1 s. After an interrupt no item is begun, and the calls under way end by themselves; after a second
+    interrupt they are abandoned. Raises what the task raises, but for RunStopped.
+    """
+    taken = iter(items)
+    first = list(islice(taken, workers))
+    remaining, next_item = chain(first, taken), threading.Lock()
+    errors: list[Exception] = []
+    begun: list[threading.Event] = []
+
+    def worker(ended: threading.Event) -> None:
+        begun.append(ended)
+        try:
+            while not stop:
+                with next_item:  # a generator must not be advanced by two threads at once
+                    item = next(remaining, _END)
+                if item is _END:
+                    return
+                with suppress(RunStopped):
+                    task(item)
+        except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
+            errors.append(error)
+            stop.set(_INTERNAL_ERROR)
+        finally:
+            ended.set()
+
+    # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
+    ends = [threading.Event() for _ in first]
+    threads = [threading.Thread(target=worker, args=[ended], daemon=True) for ended in ends]
+    try:
+        for thread in threads:
+            thread.start()
+        _wait(ends, on_tick)
+    except KeyboardInterrupt:
+        stop.set(INTERRUPTED)  # a worker that begins from now on ends at once
+        with suppress(KeyboardInterrupt):  # the second one: calls under way stand in the journal as sent
+            _wait(begun, on_tick)
+    except BaseException:
+        stop.set(_INTERNAL_ERROR)
+        _wait(begun, lambda: None)  # the workers use the client and the journal, which the caller closes next
+        raise
+    if errors:
+        raise errors[0]
+
+
+def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
+    """Wait until all workers have ended.
+
+    Not with `Thread.join`: interrupted, it takes a thread that still runs for one that has ended (Python 3.11).
+    """
+    for ended in ends:
+        while not ended.wait(_TICK):
+            on_tick()

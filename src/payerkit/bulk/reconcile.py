@@ -82,32 +82,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
-from payerkit.bulk.matching import is_dead
+from payerkit.bulk.journal import Entry, Journal, State
+from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
+from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
-from payerkit.bulk.sending import FOUND_BY_STATUS, FOUND_IN_LIST, REFUSED, STORED_TWICE, Sender, reason_of, record_found
+from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
 from payerkit.errors import PayerkitError, Refused
+from payerkit.reasons import Outcome
 from payerkit.retry import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 
 _WITNESSES = 3
 """Accounts that are stored for certain and looked for, to see whether the lists of a service show what is there."""
-
-_COULD_BE = "Accounts in the payer's list could be this one, or that of another row:"
-_LOOK_AGAIN = (
-    "It was sent more than once, and may be stored twice: the payer's list leaves out accounts that are known to be "
-    "there, or may be cut off. The next run looks again."
-)
-_COMPARE = "Compare them with list_payment_details()."
-_NOT_WHOLE = (
-    "The outcome is unknown. The payer's list does not show the account, but it leaves out accounts that are known to "
-    "be there, or may be cut off. The next run looks again."
-)
-_NO_PROOF = (
-    "The outcome is unknown. The payer's list does not show the account, but this service's lists do not show accounts "
-    "that are certainly stored, either. The next run looks again."
-)
 
 
 class Reconciler:
@@ -150,7 +136,7 @@ class Reconciler:
         """Ask for a payer, and send it again if the service does not know it, or cannot be asked."""
         self._looks[task.key] += 1
         try:
-            if self._sender.find_payer(task, FOUND_BY_STATUS):
+            if self._sender.find_payer(task, Outcome("found_by_status")):
                 return True
         except PayerkitError as error:
             self._journal.count_lookup(task.key)
@@ -158,10 +144,10 @@ class Reconciler:
         else:
             if self._sender.send_or_raise(task, is_repeat=False) != "unknown":
                 return True
-            why = "It was sent again, and that outcome is unknown, too."
+            why = Outcome("lost_again")
         if self._looks[task.key] < MAX_PAYER_LOOKS:
             return True
-        reason = f"The outcome is unknown, though the payer was looked up {MAX_PAYER_LOOKS} times. The last time: {why}"
+        reason = Outcome("not_looked_up", {"looks": MAX_PAYER_LOOKS, "cause": why})
         self._journal.record(task.key, "unknown", reason=reason, final=False)
         return False
 
@@ -180,13 +166,13 @@ class Reconciler:
         Where lists do not show as it was sent what the service stored for certain, that is whatever is new.
         """
         may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
-        others = listing.has_unknown_but({task.key for task in tasks})
-        found = match_tasks(may_be_listed, {task.key: listing.new(task.key) for task in may_be_listed}, others=others)
-        if any(each.other for each in found):
+        new = {task.key: listing.new(task.key) for task in may_be_listed}
+        found = listing.match(may_be_listed, new, {task.key for task in tasks})
+        if any(each.other for each in found.values()):
             is_proven = listing.shows_as_sent(tasks)
             if not (True in self._seen() if is_proven is None else is_proven):
-                found = [each.with_other(each.other) for each in found]
-        return {task.key: each for task, each in zip(may_be_listed, found, strict=True)}
+                found = {key: each.with_other(each.other) for key, each in found.items()}
+        return found
 
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
@@ -194,10 +180,10 @@ class Reconciler:
         if is_certain(found):
             # This look is a whole delay after the last send, so it is the last one, too, unless something is missing.
             needs_look = sent_twice and not (listing.is_whole and not found.perhaps)
-            record_found(self._journal, task, found.strong, reason=FOUND_IN_LIST, needs_look=needs_look)
+            record_found(self._journal, task, found.strong, reason="found_in_list", needs_look=needs_look)
             return True
         if records := found.strong or found.perhaps:
-            reason = f"The outcome is unknown. {_COULD_BE} {_named(records)}. {_COMPARE}"
+            reason = Outcome("could_be", {"ids": [*map(id_of, records)]})
             self._journal.record(task.key, "unknown", reason=reason, facts=listing.entries[task.key].facts)
         return bool(records)
 
@@ -206,29 +192,27 @@ class Reconciler:
         entry = listing.entries[task.key]
         is_shown = listing.known or not self._seen() or set(self._seen()) != {None}
         if not listing.is_whole or not is_shown:
-            reason = _NO_PROOF if listing.is_whole else _NOT_WHOLE
+            reason = Outcome("lists_prove_nothing" if listing.is_whole else "list_not_whole")
             self._journal.record(task.key, "unknown", reason=reason, final=False, facts=entry.facts)
             return False
         if entry.lookups + 1 < MAX_LOOKUPS:
             self._journal.count_lookup(task.key)
         elif REFUSED in entry.facts:
-            self._journal.record(task.key, "refused", reason=entry.facts[REFUSED])
+            self._journal.record(task.key, "refused", reason=Outcome.from_value(entry.facts[REFUSED]))
         elif self._repeats[task.key] < MAX_REPEATS:
             self._repeats[task.key] += 1
             self._send_account_again(task)
         else:
-            reason = (
-                f"Sent {entry.attempts} times, but not in the payer's list of accounts. The next run sends it again."
-            )
+            reason = Outcome("absent_again", {"attempts": entry.attempts})
             self._journal.record(task.key, "not_sent", reason=reason, final=False)
         return True
 
     def _send_account_again(self, task: Task) -> None:
-        waits = self._sender.check_compliance(task.client_user_id).reason_to_wait if self._when_compliant else ""
+        waits = self._sender.check_compliance(task.client_user_id).reason_to_wait if self._when_compliant else None
         if waits:
-            reason = f"The outcome is unknown; the account is not in the payer's list. {waits}"
+            reason = Outcome("absent_and_waits", {"cause": waits})
             self._journal.record(task.key, "unknown", reason=reason, final=False)
-            raise PayerkitError(waits)
+            raise PayerkitError(reason.text)
         try:
             self._sender.send_or_raise(task, is_repeat=True)
         except Refused:
@@ -280,13 +264,12 @@ class Reconciler:
         doubtful = [record for record in found.perhaps if id_of(record) != own]
         if own is None and is_certain(found):
             needs_look = bool(doubtful) or not listing.is_whole
-            record_found(self._journal, task, others, reason=FOUND_IN_LIST, needs_look=needs_look)
-        elif own is not None and others and not found.is_shared and all(map(id_of, others)):
+            record_found(self._journal, task, others, reason="found_in_list", needs_look=needs_look)
+        elif own is not None and others and all(map(id_of, others)):
             facts = entry.facts | {"other_ids": [id_of(record) for record in others]}
-            self._journal.record(task.key, "duplicate", reason=STORED_TWICE, facts=facts, needs_look=False)
+            self._journal.record(task.key, "duplicate", reason=Outcome("stored_twice"), facts=facts, needs_look=False)
         elif others or doubtful:
-            stored = "" if own is None else f" It is stored as {own}."
-            reason = f"Sent more than once.{stored} {_COULD_BE} {_named([*others, *doubtful])}. {_COMPARE}"
+            reason = Outcome("could_be_twice", {"id": own, "ids": [*map(id_of, [*others, *doubtful])]})
             self._journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
         elif not listing.is_whole:
             self._keep_looking(task, entry)
@@ -295,8 +278,8 @@ class Reconciler:
 
     def _keep_looking(self, task: Task, entry: Entry) -> None:
         """Record why the next run has to look again at an account that was sent twice."""
-        if entry.state != "unknown" and _LOOK_AGAIN not in entry.reason:
-            reason = f"{entry.reason} {_LOOK_AGAIN}".strip()
+        if entry.state != "unknown" and not _looks_again(entry):
+            reason = Outcome("look_again", {"noted": entry.reason})
             self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
 
     def _end_looking(self, task: Task, entry: Entry) -> None:
@@ -304,7 +287,7 @@ class Reconciler:
         if entry.state == "unknown":  # one that could be a second one was listed before, and is not any more
             self._journal.record(task.key, "done", facts=entry.facts, needs_look=False)
             return
-        reason = entry.reason.replace(_LOOK_AGAIN, "").strip()
+        reason = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
         self._journal.record(
             task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts, needs_look=False
         )
@@ -317,14 +300,14 @@ def is_due(entry: Entry, due_since: float) -> bool:
 
 def is_certain(found: Matches) -> bool:
     """Return True if it is certain which listed accounts are a task's: one, or several that are the same, whoever's."""
-    if found.is_shared or not all(map(id_of, found.strong)):
+    if not all(map(id_of, found.strong)):
         return False
     return len(found.strong) == 1 or len(found.same) == len(found.strong) > 1
 
 
-def _named(records: Sequence[Record]) -> str:
-    """Return the ids of accounts as a sentence names them."""
-    return ", ".join(id_of(record) or "one without an id" for record in records)
+def _looks_again(entry: Entry) -> bool:
+    """Return True if the reason of a task notes that the next run has to look again."""
+    return entry.reason is not None and entry.reason.code == "look_again"
 
 
 def _may_be_new(entry: Entry | None) -> bool:
@@ -333,3 +316,62 @@ def _may_be_new(entry: Entry | None) -> bool:
         return False
     is_stored_without_id = entry.state == "done" and not entry.facts.get("id")
     return entry.state == "unknown" or entry.needs_look or is_stored_without_id
+
+
+class ExistingAccounts:
+    """Records the accounts of a payer that are there already, before the others are sent; safe to share by threads."""
+
+    def __init__(self, journal: Journal, existing: Existing) -> None:
+        self._journal, self._existing = journal, existing
+
+    def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task], listing: Listing) -> dict[bytes, State]:
+        """Record which accounts are not to be sent, and return their states by key.
+
+        tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
+        """
+        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
+        if not listing.records:
+            return {}
+        candidates = {task.key: self._candidates(task, listing) for task in tasks}
+        claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
+        found = listing.match(claiming, candidates, {task.key for task in tasks})
+        is_cut = self._existing == "skip" and listing.may_leave_out_others(found.values())
+        if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
+            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
+            found |= {key: found[key].with_other(new) for key, new in sent.items()}
+        states = {task.key: self._sort_out(task, found[task.key], listing, is_cut=is_cut) for task in unsent}
+        return {key: state for key, state in states.items() if state is not None}
+
+    def _candidates(self, task: Task, listing: Listing) -> Sequence[Record]:
+        if self._existing == "skip":
+            return listing.unexplained(task.key)
+        # What was sent before, and may have been stored late, is looked for all the same.
+        return listing.new(task.key) if listing.was_sent(task.key) else []
+
+    def _sort_out(self, task: Task, found: Matches, listing: Listing, *, is_cut: bool) -> State | None:
+        """Record an account that is not to be sent, and return its state; None if it is to be sent."""
+        alive = [record for record in found.same if not is_dead(record)]
+        if alive:
+            self._defer(task, None)
+            reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
+            return record_found(self._journal, task, alive, reason=reason)
+        if self._existing == "send":
+            return None
+        if found.same:
+            (record, *_) = found.same
+            failed = {"ids": [id_of(record)], "status": str(record.get("status"))}
+            return self._defer(task, Outcome("there_failed", failed))
+        if perhaps := [*found.strong, *found.perhaps]:
+            return self._defer(task, Outcome("perhaps_there", {"ids": [*map(id_of, perhaps)]}))
+        if is_cut:
+            return self._defer(task, Outcome("perhaps_there", {"listed": len(listing.records)}))
+        return None
+
+    def _defer(self, task: Task, reason: Outcome | None) -> State:
+        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
+        return "not_sent"
+
+
+def _may_be_listed(entry: Entry | None) -> bool:
+    """Return True unless the journal knows under which id a task's account is listed."""
+    return entry is None or entry.state in {"unknown", "not_sent", "waiting"} or not entry.facts.get("id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +15,16 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.limit import LEFT_BY_LIMIT, Limit
 from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
 from payerkit.bulk.naming import Naming
-from payerkit.bulk.outcomes import HELD, Outcomes, RowOutcome, code_of
-from payerkit.bulk.reasons import Reasons
-from payerkit.bulk.rows import Flags, Problems
-from payerkit.bulk.sending import THERE_ALREADY
+from payerkit.bulk.outcomes import Outcomes, Reason, Reasons, RowOutcome
+from payerkit.bulk.rows import Problems
 from payerkit.bulk.table import Step
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.tasks import Limit, Tasks
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import without_internal_frames
 from payerkit.html import visible
+from payerkit.reasons import Outcome
 from payerkit.tables.spreadsheets import open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
 
@@ -59,6 +57,9 @@ _ADVICE = {
 }
 """What to do, by situation, in the order in which a report says it."""
 
+_THERE = {"there_already", "payer_there_already"}
+"""Why rows are done for which nothing was stored."""
+
 _VERBS = {
     "are": "is",
     "have": "has",
@@ -74,6 +75,9 @@ _SHOWN_REASONS = 5
 """Reasons that the text of a report has; its picture has more."""
 
 _PICTURED_REASONS = 12
+
+_COLUMNS = ["state", "reason", "reason_code", *(name for name in RowOutcome._fields if name not in {"state", "reason"})]
+"""The columns of a report, but for the findings, which come last."""
 
 _NOT_TEXT: dict[str, Any] = {"attempts": np.int64, "retryable": np.bool_}
 """The columns of a report that hold no text, with their dtypes."""
@@ -96,15 +100,13 @@ _KINDS: dict[str, html.Kind] = {
 class Sums:
     """The part of a report beside its rows.
 
-    stopped: why the run stopped early, "" if it did not. stored: how many payers and accounts of the table are stored,
-    by step. strays: writes with unknown outcome in the journal that no row of the table explains. without_links: rows
-    whose payer's links were lost.
+    stopped: why the run stopped early, None if it did not. stored: how many payers and accounts of the table are
+    stored, by step. strays: writes with unknown outcome in the journal that no row of the table explains.
     """
 
-    stopped: str
+    stopped: Outcome | None
     stored: Mapping[Step, int]
     strays: int
-    without_links: int
 
     def stored_text(self) -> str:
         """Return what is stored, in words."""
@@ -122,12 +124,14 @@ class Report:
         frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
             noted: `state`: done, refused (the service refused it), unknown (it was sent, the outcome is unknown),
             not_sent, waiting (an account that is sent once its payer is compliant), or duplicate (an account that is
-            stored twice); `reason`, empty for most rows that are done; `client_user_id` (an e-mail address is masked);
+            stored twice); `reason`, empty for most rows that are done; `reason_code`, the same for programs, such as
+            "perhaps_there"; `client_user_id` (an e-mail address is masked);
             `step`, the last one that was tried (payer, bank_details); `user_id`, `payment_details_id`, `kyc_status`,
             `agreement_status`, `status` (of the bank details), `agreement_url` and `kyc_url`, as the service returned
             them; `attempts` (int64), times that the row's requests were sent; `retryable` (bool), True if the same call
             again may do more; `findings`, the warnings and infos that the row was sent with, "" for none; `other_ids`,
             of a duplicate, the ids of the other accounts, separated by commas, else "".
+        rows: The records of which `frame` is made.
         stopped: Why the run stopped before all rows were tried; "" if it did not.
 
     Example:
@@ -142,14 +146,15 @@ class Report:
 
     def __init__(
         self,
-        frame: pd.DataFrame,
+        rows: list[RowOutcome],
         findings: Problems,
         sums: Sums,
         row_ids: RowIds,
         naming: Naming,
     ) -> None:
-        self.frame = frame
-        self.stopped = sums.stopped
+        self.frame = _frame(rows, findings, naming)
+        self.stopped = sums.stopped.text if sums.stopped else ""
+        self.rows = rows
         self._sums = sums
         self._findings = findings
         self._row_ids = row_ids
@@ -158,8 +163,8 @@ class Report:
     @property
     def counts(self) -> dict[str, int]:
         """The number of rows in each state; together, all rows."""
-        counted = self.frame["state"].value_counts()
-        return {state: int(counted.get(state, 0)) for state in _MARKS}
+        counted = Counter(row.state for row in self.rows)
+        return {state: counted[state] for state in _MARKS}
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -261,17 +266,17 @@ class Report:
         require_which("which", which)
         require_cells(rows)
         require_same_rows(self.frame, self._row_ids, rows)
-        is_final = ~self.frame["retryable"].to_numpy(bool)
-        warned = rows_with_warnings(self._findings, len(self.frame))
-        needed = (self.frame["state"] != "done").to_numpy(bool) & (is_final | warned)
+        warned = rows_with_warnings(self._findings, len(self.rows)).tolist()
+        pairs = zip(self.rows, warned, strict=True)
+        needed = np.array([row.state != "done" and (not row.retryable or has) for row, has in pairs], bool)
         chosen = np.ones(len(needed), bool) if which == "all" else needed
         return save_rows(path, rows, self._findings, self._naming.columns, chosen=chosen, reason=self._reason_of)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return the state of a row and the reason for it, unless it is done or its findings say it."""
-        state, reason = str(self.frame["state"].iloc[row]), str(self.frame["reason"].iloc[row])
-        is_said = reason == HELD or row in self._rows_with_errors
-        return None if state == "done" or is_said else (in_words(state), reason)
+        found = self.rows[row]
+        is_said = found.code == "held" or row in self._rows_with_errors
+        return None if found.state == "done" or is_said else (in_words(found.state), found.text)
 
     @cached_property
     def _rows_with_errors(self) -> frozenset[int]:
@@ -285,31 +290,25 @@ class Report:
 
     def _count_warned(self) -> int:
         """Return how many rows are done that have warnings."""
-        rows = np.unique(self._findings.of_severity("warning").rows)
-        return int((self.frame["state"].iloc[rows] == "done").sum())
+        rows = set(self._findings.of_severity("warning").rows.tolist())
+        return sum(self.rows[row].state == "done" for row in rows)
 
     def _advice(self) -> list[str]:
         """Return what happened and what to do, one sentence a line."""
         early = [f"The run stopped early: {self.stopped}", f"Stored so far: {self._sums.stored_text()}."]
         numbers = self._count_situations()
         return [
-            *(early if self.stopped else []),
+            *(early if self._sums.stopped else []),
             *(_filled(text, numbers[situation]) for situation, text in _ADVICE.items() if numbers[situation]),
         ]
 
     def _count_situations(self) -> Counter[str]:
         """Return the number of rows, or writes, in each situation of `_ADVICE`."""
-        frame, is_open = self.frame, self.frame["retryable"]
-        numbers = Counter(map(code_of, frame.loc[frame["state"] == "not_sent", "reason"]))
-        numbers += Counter({state: self.counts[state] for state in ("waiting", "refused", "duplicate")})
-        numbers["unknown"] = int(((frame["state"] == "unknown") & ~is_open).sum())
-        numbers["look"] = int(((frame["state"] == "done") & is_open).sum())
-        numbers["left"] = int((is_open & frame["reason"].str.contains(LEFT_BY_LIMIT, regex=False)).sum())
-        numbers["again"] = int(is_open.sum()) - numbers["left"] - numbers["look"] - numbers["waiting"]
-        numbers["there"] = int(frame.loc[frame["state"] == "done", "reason"].str.startswith(THERE_ALREADY).sum())
+        numbers = Counter(map(_situation, self.rows))
+        numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
         numbers["changed"] = len(np.unique(self._findings.with_codes("changed_after_storing").rows))
         numbers["strays"] = self._sums.strays
-        numbers["without_links"] = self._sums.without_links
+        numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
 
     def _reasons(self) -> Reasons:
@@ -317,29 +316,20 @@ class Report:
 
         The reason of a row with errors, or that is held, names its own cells: it is grouped by its findings.
         """
-        states, reasons = self.frame["state"], self.frame["reason"]
         errors, warnings = (self._findings.of_severity(severity) for severity in ("error", "warning"))
-        is_blocked = self._flags(errors)
-        is_unsent = is_blocked & (states == "not_sent").to_numpy(bool)
-        is_held = reasons.str.startswith("held:").to_numpy(bool, na_value=False)
-        shown = reasons.mask(is_unsent | is_held, "")
-        if is_blocked.any():  # rows that were sent before they had errors
-            shown = shown.str.replace("Not sent again: .*", "Not sent again: it has errors now.", regex=True)
-        held = Reasons.of_findings(warnings.in_rows(is_held), self._naming, as_kind="not_sent")
-        held = replace(held, kinds=[kind._replace(message=f"held: {kind.message}") for kind in held.kinds])
+        blocked = self._rows_with_errors
+        is_blocked = [row.state == "not_sent" and place in blocked for place, row in enumerate(self.rows)]
+        is_held = [row.code == "held" for row in self.rows]
+        is_said = [one or other for one, other in zip(is_blocked, is_held, strict=True)]
+        shown = ["" if said else _shown_reason(row) for row, said in zip(self.rows, is_said, strict=True)]
+        held = Reasons.of_findings(warnings.in_rows(np.array(is_held, bool)), self._naming, as_kind="not_sent")
         parts = [
-            Reasons.of_states(states, shown),
-            Reasons.of_findings(errors.in_rows(is_unsent), self._naming, as_kind="not_sent"),
-            held,
+            Reasons.of_states([row.state for row in self.rows], shown),
+            Reasons.of_findings(errors.in_rows(np.array(is_blocked, bool)), self._naming, as_kind="not_sent"),
+            Reasons(_told_as_held(each) for each in held),
             Reasons.of_findings(warnings, self._naming),
         ]
         return Reasons.join(parts).sorted(list(_KINDS))
-
-    def _flags(self, found: Problems) -> Flags:
-        """Return an array: for each row, whether it has one of some findings."""
-        flags = np.zeros(len(self.frame), bool)
-        flags[found.rows] = True
-        return flags
 
     def __str__(self) -> str:
         reasons = self._reasons().first(_SHOWN_REASONS, ("refused", "not_sent"))
@@ -396,17 +386,42 @@ def _html_bar(counts: Mapping[str, int]) -> str:
     )
 
 
-def make_report(tasks: Tasks, journal: Journal, stopped: str, limit: Limit | None = None) -> Report:
+def _situation(row: RowOutcome) -> str:
+    """Return the situation of `_ADVICE` in which a row is, "" for none."""
+    if row.retryable and row.code == "left_by_limit":
+        return "left"
+    if row.state in {"waiting", "refused", "duplicate"}:
+        return row.state
+    if row.retryable:
+        return "look" if row.state == "done" else "again"
+    return row.code if row.state == "not_sent" else "unknown" if row.state == "unknown" else ""
+
+
+def _shown_reason(row: RowOutcome) -> str:
+    """Return the reason of a row without its own errors, so that rows can be counted by it."""
+    if row.reason and row.reason.code == "has_errors_now":  # of a row that was sent before it had errors
+        return Outcome("has_errors_now", {**row.reason.params, "findings": "it has errors now."}).text
+    return row.text
+
+
+def _told_as_held(reason: Reason) -> Reason:
+    return reason._replace(kind=reason.kind._replace(message=f"held: {reason.kind.message}"))
+
+
+def _frame(rows: list[RowOutcome], findings: Problems, naming: Naming) -> pd.DataFrame:
+    """Return the rows as a frame, each with the warnings and infos that it was sent with."""
+    told = [row._asdict() | {"reason": row.text, "reason_code": row.code} for row in rows]
+    frame = pd.DataFrame(told, index=naming.labels, columns=_COLUMNS)
+    warnings_first = [*findings.of_severity("warning"), *findings.of_severity("info")]
+    frame["findings"] = FindingTexts(warnings_first, naming).of(range(len(rows)))
+    return frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns})
+
+
+def make_report(tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> Report:
     """Return the report of a table, from its journal."""
     table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped, limit)
-    order = table.order.tolist()  # in which cells are read fast
-    ids = [table.client_user_id(row) for row in order]
-    row_ids.add(order, ids)
-    frame = pd.DataFrame(outcomes.of(order, ids), index=order, columns=list(RowOutcome._fields)).sort_index()
+    rows = outcomes.of(range(len(table)))
+    row_ids.add(range(len(table)), map(table.client_user_id, range(len(table))))
     findings = Problems([*table.found, *outcomes.changes()]).in_order()
-    warnings_first = [*findings.of_severity("warning"), *findings.of_severity("info")]
-    frame["findings"] = FindingTexts(warnings_first, table.naming).of(range(len(table)))
-    frame = frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns}).set_axis(table.labels)
-    first = ["state", "reason"]
-    sums = Sums(stopped, outcomes.stored, outcomes.count_strays(), outcomes.without_links)
-    return Report(frame[[*first, *frame.columns.drop(first)]], findings, sums, row_ids, table.naming)
+    sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
+    return Report(rows, findings, sums, row_ids, table.naming)

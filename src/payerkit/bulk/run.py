@@ -10,14 +10,13 @@ from typing import Any
 
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
-from payerkit.bulk.progress import RunDisplay
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.progress import Progress
+from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.rows import Placeholders
 from payerkit.bulk.table import Table
 from payerkit.bulk.table_run import TableRun
 from payerkit.bulk.tasks import Tasks, knows_payer
-from payerkit.bulk.workers import INTERRUPTED
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.tables.source_table import origin_of
@@ -96,14 +95,7 @@ def onboard(  # noqa: PLR0913 - what a run is about, each by name
         {'done': 2, 'refused': 0, 'unknown': 0, 'not_sent': 0, 'waiting': 0, 'duplicate': 0}
     """
     chosen = Options.of(options, accounts, existing)
-    table = Table(
-        rows,
-        holder_is_payer=holder_is_payer,
-        hold=chosen.hold,
-        placeholders=placeholders,
-        takes_examples=_is_sandbox(client),
-    )
-    return run_table(client, table, _journal_of(rows) if journal is None else journal, chosen)
+    return _run(client, rows, journal, chosen, holder_is_payer=holder_is_payer, placeholders=placeholders)
 
 
 @without_internal_frames
@@ -147,16 +139,16 @@ def add_bank_details(  # noqa: PLR0913 - what a run is about, each by name
         >>> add_bank_details(client, rows, journal="accounts.journal").frame["status"].tolist()
         ['approved']
     """
-    chosen = Options.of(options, accounts, existing)
-    table = Table(
-        rows,
-        ("bank_details",),
-        holder_is_payer=holder_is_payer,
-        hold=chosen.hold,
-        placeholders=placeholders,
-        takes_examples=_is_sandbox(client),
-    )
-    return run_table(client, table, _journal_of(rows) if journal is None else journal, chosen)
+    chosen, steps = Options.of(options, accounts, existing), ("bank_details",)
+    return _run(client, rows, journal, chosen, steps=steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
+
+
+def _run(client: Client, rows: Any, journal: str | Path | None, options: Options, **checks: Any) -> Report:
+    """Check a table, send it and return the report. checks: how it is checked, as for `Table`."""
+    check_client(client)
+    # A sandbox is on this machine, and may have the example rows of a template.
+    table = Table(rows, hold=options.hold, takes_examples=client.environment == "sandbox", **checks)
+    return run_table(client, table, _journal_of(rows) if journal is None else journal, options)
 
 
 def _journal_of(rows: Any) -> Path:
@@ -164,12 +156,6 @@ def _journal_of(rows: Any) -> Path:
     if (file := origin_of(rows).path) is None:
         raise InvalidInput('journal: give a file, such as journal="run.journal", since these rows are from none.')
     return file.with_name(f"{file.name}.journal")
-
-
-def _is_sandbox(client: Client) -> bool:
-    """Return True if the calls go to a sandbox on this machine, which may have the example rows of a template."""
-    check_client(client)
-    return client.environment == "sandbox"
 
 
 def run_table(
@@ -203,18 +189,15 @@ def run_table(
         table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
         tasks = Tasks(table, journal.secret)
         journal.begin_run()
-        with RunDisplay(
-            table, shown=options.progress, where=client.environment, pace=client.pace, clock=journal.now
-        ) as display:
-            table_run = TableRun(own, tasks, journal, options, limiter, display)
+        with Progress(shown=options.progress, where=client.environment) as progress:
+            table_run = TableRun(own, tasks, journal, options, limiter, progress)
             try:
                 table_run.go()
-                report = make_report(tasks, journal, stop.reason, table_run.limit)
+                report = make_report(tasks, journal, stop.outcome, table_run.limit)
             except KeyboardInterrupt:  # between two steps, or while the report was made
                 stop.set(INTERRUPTED)
-                report = make_report(tasks, journal, stop.reason, table_run.limit)
-            display.end(report.counts, is_whole=not stop)
-    if stop.reason == INTERRUPTED:
+                report = make_report(tasks, journal, stop.outcome, table_run.limit)
+    if stop.is_interrupted:
         raise InterruptedRun(str(report), report=report)
     return report
 

@@ -12,9 +12,8 @@ from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.listing import Listing, Record, facts_of, id_of, match_tasks
-from payerkit.bulk.matching import compare, is_dead
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
+from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, outcome_of
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client
@@ -30,9 +29,9 @@ from payerkit.errors import (
     UnknownOutcome,
     WrongKey,
 )
-from payerkit.explanations import explain_payer
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
+from payerkit.reasons import Outcome
 from payerkit.retry import PAYER_WAITS, WAITING_CODES
 from payerkit.wire import first, wire_name
 
@@ -45,38 +44,20 @@ _NOTHING_HAPPENED = (NotSent, RateLimited, WrongKey)
 _MISSING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 """Responses to a payer's status that mean: no such payer, or no such call."""
 
-THERE_ALREADY = "Was there already."
-_MAY_DIFFER = "The data that the service has may differ from this row's: it does not show them, and kept them."
-_PAYER_IS_STORED = "The service stored the payer before: the next run tries again."
-_ACCOUNTS_ALONE = "If the payer is there already, send the accounts alone, with add_bank_details()."
-FOUND_BY_STATUS = "Found by its status."
-FOUND_IN_LIST = "Found in the payer's list of accounts."
-STORED_TWICE = (
-    "Stored more than once: it was sent again while its outcome was unknown, or the payer's list had it more than once "
-    "already. Compare the accounts with list_payment_details(), and ask the service to deactivate all but one."
-)
-
-_OF_ANOTHER = (
-    "The account in the payer's list may be another one, whose outcome is unknown. The next run compares again."
-)
-
 LINKS_LOST = "links_lost"
 """The fact that says that a payer was found by its status, after the response, which has the links, was lost."""
 
 REFUSED = "refused"
 """The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
-_MOST_REFUSALS = 1000
-"""Different refusals of a run that are counted: they are kept in memory."""
-
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
 
 @dataclass(frozen=True, slots=True)
 class Compliance:
-    """What the service says of a payer. reason_to_wait: "" if the payer is compliant. facts: the statuses."""
+    """What the service says of a payer. reason_to_wait: None if the payer is compliant. facts: the statuses."""
 
-    reason_to_wait: str
+    reason_to_wait: Outcome | None
     facts: dict[str, str]
 
 
@@ -135,7 +116,7 @@ class Sender:
             except NotFound as error:
                 if not self._is_payer_lagging(task, error):
                     raise
-                self._postpone(task, error, _PAYER_IS_STORED)  # first: the run may not outlive the wait
+                self._postpone(task, error, "payer_lags")  # first: the run may not outlive the wait
                 if self._limiter.pause(seconds):
                     raise
         return attempt()
@@ -149,7 +130,7 @@ class Sender:
     def _record_stored(self, task: Task, fields: Mapping[str, Any]) -> State:
         """Record what the service accepted: an account may have failed at once, as one in a list may."""
         has_failed = task.step == "bank_details" and is_dead(fields)
-        reason = f"Stored, but the service returned it as {fields['status']}." if has_failed else ""
+        reason = Outcome("stored_failed", {"status": str(fields["status"])}) if has_failed else None
         state: State = "refused" if has_failed else "done"
         self._journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
         return state
@@ -171,7 +152,7 @@ class Sender:
         if is_foreign(error) or (error.retryable and not error.code):  # or it broke off before the reason
             state = self._postpone(task, error)
         elif self._is_payer_lagging(task, error):
-            state = self._postpone(task, error, _PAYER_IS_STORED)
+            state = self._postpone(task, error, "payer_lags")
         elif task.step == "bank_details" and is_waiting(error):
             state = self._record(task, "waiting", waiting_reason(error), final=False)
         elif error.status_code == HTTPStatus.CONFLICT:
@@ -187,15 +168,15 @@ class Sender:
         """Record a payer as done if the service, which refused it as there already, returns its status."""
         self._postpone(task, error)  # first: the run may be stopped before the status is read
         try:
-            if self.find_payer(task, f"{THERE_ALREADY} {_MAY_DIFFER}"):
+            if self.find_payer(task, Outcome("payer_there_already")):
                 return "done"
         except (*_NOTHING_HAPPENED, ServiceError) as failure:
             if not self._limiter.is_forbidden(failure):
-                self._postpone(task, error, f"Its status could not be read: {reason_of(failure, task.client_user_id)}")
+                self._postpone(task, error, "conflict_unread", failure=reason_of(failure, task.client_user_id))
                 raise
         except PayerkitError:
             pass  # the service returns nothing that can be read: whatever the conflict is about
-        return self._record_refusal(task, error, _ACCOUNTS_ALONE)
+        return self._record_refusal(task, error, "payer_conflict")
 
     def _handle_account_conflict(self, task: Task, error: Refused) -> State:
         """Record an account as done if the payer's list has exactly this one, as the service says that refused it."""
@@ -203,23 +184,21 @@ class Sender:
         try:
             listing = self.look(task)
         except PayerkitError as failure:
-            self._postpone(
-                task, error, f"The payer's accounts could not be listed: {reason_of(failure, task.client_user_id)}"
-            )
+            self._postpone(task, error, "conflict_unlisted", failure=reason_of(failure, task.client_user_id))
             raise
-        others = listing.has_unknown_but({task.key})
-        (found,) = match_tasks([task], {task.key: listing.unexplained(task.key)}, others=others)
-        if found.is_shared:
-            if (state := self._postpone(task, error, _OF_ANOTHER)) == "unknown":
+        found = listing.match([task], {task.key: listing.unexplained(task.key)}, {task.key})[task.key]
+        if found.shared:
+            if (state := self._postpone(task, error, "perhaps_another")) == "unknown":
                 raise error
             return state
         if len(found.strong) == 1 and id_of(found.strong[0]):
-            return record_found(self._journal, task, found.strong, reason=THERE_ALREADY)
+            return record_found(self._journal, task, found.strong, reason="there_already")
         return self._record_refusal(task, error)
 
-    def _record_refusal(self, task: Task, error: Refused, more: str = "") -> State:
+    def _record_refusal(self, task: Task, error: Refused, code: str = "") -> State:
         """Record a refusal by the service, and return the state. Raises it if an earlier attempt is unknown."""
-        reason = f"{reason_of(error, task.client_user_id)} {more}".rstrip()
+        reason = reason_of(error, task.client_user_id)
+        reason = Outcome(code, {"cause": reason}) if code else reason
         # If an earlier attempt is unknown, this is what becomes of the task once that is known not to be stored.
         state = self._record(task, "refused", reason, facts={REFUSED: reason})
         if state == "unknown":
@@ -227,13 +206,14 @@ class Sender:
         self._refusals.count(error, reason)
         return state
 
-    def _postpone(self, task: Task, error: Exception, more: str = "") -> State:
+    def _postpone(self, task: Task, error: PayerkitError, code: str = "", **params: Outcome) -> State:
         """Record that a task was not sent, or not refused by the service itself: a later run sends it."""
-        reason = " ".join(filter(None, [reason_of(error, task.client_user_id), more]))
+        reason = reason_of(error, task.client_user_id)
+        reason = Outcome(code, {"cause": reason, **params}) if code else reason
         return self._record(task, "not_sent", reason, final=False)
 
     def _record(
-        self, task: Task, state: State, reason: str, *, final: bool = True, facts: Mapping[str, Any] | None = None
+        self, task: Task, state: State, reason: Outcome, *, final: bool = True, facts: Mapping[str, Any] | None = None
     ) -> State:
         """Record why a task is not done and return the state: unknown if the outcome of an earlier attempt is.
 
@@ -243,8 +223,8 @@ class Sender:
         if entry is None or not entry.unknown_sends:
             self._journal.record(task.key, state, reason=reason, final=final)
             return state
-        reason = f"The outcome of an earlier attempt is unknown. The last attempt: {reason}"
-        self._journal.record(task.key, "unknown", reason=reason, final=False, facts=facts)
+        unknown = Outcome("earlier_unknown", {"cause": reason})
+        self._journal.record(task.key, "unknown", reason=unknown, final=False, facts=facts)
         return "unknown"
 
     def read_status(self, client_user_id: str, *, kind: str = "status") -> dict[str, Any]:
@@ -252,7 +232,7 @@ class Sender:
         call = payer_status_call(client_user_id, PayerStatus.read_fields)
         return self._limiter.call(lambda: self._client.send(call), kind=kind)
 
-    def find_payer(self, task: Task, reason: str) -> bool:
+    def find_payer(self, task: Task, reason: Outcome) -> bool:
         """Record a payer as done if the service returns the status, with a reason. Raises PayerkitError or RunStopped.
 
         Return False if the status is missing: the service does not know the payer, or has no such call.
@@ -263,7 +243,7 @@ class Sender:
             if error.status_code in _MISSING:
                 return False
             raise
-        lost = {LINKS_LOST: True} if reason == FOUND_BY_STATUS else {}
+        lost = {LINKS_LOST: True} if reason.code == "found_by_status" else {}
         facts = _facts(fields, task.client_user_id) | lost
         self._journal.record(task.key, "done", reason=reason, facts=facts)
         return True
@@ -272,13 +252,9 @@ class Sender:
         """Return whether a payer may have accounts, as the service says. Raises PayerkitError or RunStopped."""
         fields = self.read_status(client_user_id)
         facts = {name: text for name, text in _facts(fields, client_user_id).items() if name in _COMPLIANCE}
-        shown = {name: _shown(facts.get(name, "unknown")) for name in _COMPLIANCE}
-        waits = f"Waits: identity check {shown['kyc_status']}, agreement {shown['agreement_status']}."
-        found = explain_payer(*(facts.get(name) for name in _COMPLIANCE))
-        if found.final and not found.is_passed:  # one that another day does not change
-            waits = f"{waits} {found.what_to_do}"
+        waits = Outcome("not_compliant", {name: _shown(facts[name]) if name in facts else None for name in _COMPLIANCE})
         is_compliant = first(fields, "isCompliant", "is_compliant") is True
-        return Compliance("" if is_compliant else waits, facts)
+        return Compliance(None if is_compliant else waits, facts)
 
     def look(self, task: Task) -> Listing:
         """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
@@ -293,8 +269,8 @@ def record_found(
 ) -> State:
     """Record a task whose account is listed, once or more often, and return the state.
 
-    A failed one next to another that has not failed is none: it was sent again, or by somebody else. needs_look:
-    whether one last look is due; None for as before.
+    A failed one next to another that has not failed is none: it was sent again, or by somebody else. reason: the code
+    of one that is done. needs_look: whether one last look is due; None for as before.
     """
     chosen, *others = [record for record in records if not is_dead(record)] or records[:1]
     facts: dict[str, Any] = facts_of(chosen)
@@ -302,20 +278,14 @@ def record_found(
         del facts["status"]
     state: State = "done"
     if others:
-        state, reason = "duplicate", STORED_TWICE
+        state, outcome = "duplicate", Outcome("stored_twice")
         facts["other_ids"] = [id_of(record) for record in others]
     elif is_dead(chosen):
-        state, reason = "refused", f"Stored, but the payer's list shows it as {chosen['status']}."
+        state, outcome = "refused", Outcome("listed_failed", {"status": str(chosen["status"])})
     else:
-        reason += _describe_differences(task, chosen)
-    journal.record(task.key, state, reason=reason, facts=facts, needs_look=needs_look)
+        outcome = Outcome(reason, {"differs": [*compare(task.values, chosen).differs]})
+    journal.record(task.key, state, reason=outcome, facts=facts, needs_look=needs_look)
     return state
-
-
-def _describe_differences(task: Task, record: Record) -> str:
-    """Return a sentence that names the fields that only describe an account and differ in the list, "" for none."""
-    differs = compare(task.values, record).differs
-    return f" The payer's list shows a different {' and a different '.join(differs)}." if differs else ""
 
 
 class EqualRefusals:
@@ -326,22 +296,16 @@ class EqualRefusals:
         self._lock = threading.Lock()
         self._counted: Counter[tuple[int | None, str, str]] = Counter()
 
-    def count(self, error: Refused, reason: str) -> None:
-        """Count a refusal. reason: the refusal in one line, without the payer's data."""
+    def count(self, error: Refused, reason: Outcome) -> None:
+        """Count a refusal. reason: without the payer's data."""
         if self._stop_after is None:
             return
-        refusal = (error.status_code, error.code, reason)
+        refusal = (error.status_code, error.code, reason.to_json())
         with self._lock:
-            if refusal not in self._counted and len(self._counted) >= _MOST_REFUSALS:
-                return
             self._counted[refusal] += 1
             times = self._counted[refusal]
         if times >= self._stop_after:
-            self._stop.set(
-                f"{times} rows were refused with the same response: {reason} Correct the rows and call again: changed "
-                'rows are sent again, and unchanged ones with RunOptions(retry=["refused"]) (--retry refused). To '
-                "go on, use RunOptions(stop_after=None) (--stop-after none)."
-            )
+            self._stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
 
 
 def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
@@ -387,15 +351,16 @@ def is_waiting(error: PayerkitError) -> TypeGuard[Refused]:
     return is_refused and getattr(error, "code", "") in WAITING_CODES
 
 
-def waiting_reason(error: Refused) -> str:
+def waiting_reason(error: Refused) -> Outcome:
     """Return what an account waits for, after a refusal that ends by itself."""
-    return f"Waits until {WAITING_CODES[error.code]} ({error.code})."
+    return Outcome("waits", {"waiting_code": error.code})
 
 
-def reason_of(error: Exception, client_user_id: str) -> str:
-    """Return an error in one line, without the payer's data."""
-    fields = [f"{problem.field}: {problem.message}" for problem in getattr(error, "fields", ())]
-    message = getattr(error, "message", type(error).__name__)
+def reason_of(error: PayerkitError, client_user_id: str) -> Outcome:
+    """Return why a call failed, without the payer's data."""
+    code, params = outcome_of(error)
     if isinstance(error, InvalidInput):
-        return message
-    return re.sub(r"\S+@\S+", MASK, redact(" ".join([message, *fields]), [client_user_id]))
+        return Outcome(code, params)
+    fields = [f"{problem.field}: {problem.message}" for problem in error.fields]
+    known = Outcome(code, {**params, "fields": fields} if fields else params)
+    return known.of_texts(lambda text: re.sub(r"\S+@\S+", MASK, redact(text, [client_user_id])))

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
-from payerkit.bulk.existing import ExistingAccounts
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
-from payerkit.bulk.limit import Limit, choose_rows
-from payerkit.bulk.listing import Listing
+from payerkit.bulk.matching import Listing
 from payerkit.bulk.options import Options
-from payerkit.bulk.progress import RunDisplay
-from payerkit.bulk.rate_limit import RateLimiter
-from payerkit.bulk.reconcile import Reconciler, is_due
+from payerkit.bulk.progress import Progress, estimate_duration
+from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, run_workers
+from payerkit.bulk.reconcile import ExistingAccounts, Reconciler
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
-from payerkit.bulk.tasks import Task, Tasks
-from payerkit.bulk.workers import INTERRUPTED, run_workers
+from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows
 from payerkit.client.client import Client
 from payerkit.errors import PayerkitError
-from payerkit.wording import count_of, in_words
-
-_JOURNAL_LOST = (
-    "If you still have it, put it back and call again. Otherwise call again with a new one: accounts that the service "
-    "lists are not sent again."
-)
+from payerkit.reasons import Outcome
+from payerkit.wording import count_of
 
 Intent = Literal["send", "reset", "reopen", "leave"]
 """What a run does with a task first: send it, forget that it was refused or given up and send it, look for it anew."""
+
+_UNITS: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
+"""What the progress bar counts in each step."""
 
 _LONGEST_PAUSE = 1.0
 """Seconds between two looks at what is due, and at the progress bar."""
@@ -38,7 +33,7 @@ _LONGEST_PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows that one worker sends one after the other: those of one payer, for one step.
+    """Rows that one worker sends one after the other: those of one payer, for one step, one row for each task.
 
     Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search
     for one whose outcome is unknown, need to see all of them.
@@ -58,10 +53,10 @@ class TableRun:
         journal: Journal,
         options: Options,
         limiter: RateLimiter,
-        display: RunDisplay,
+        progress: Progress,
     ) -> None:
         self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
-        self._limiter, self._stop, self._client, self._display = limiter, limiter.stop, client, display
+        self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
         self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
         self._existing = ExistingAccounts(journal, options.existing)
@@ -81,11 +76,12 @@ class TableRun:
         """Send and reconcile all steps, until the run is stopped."""
         if self._options.limit is not None:
             self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
-        if self._display.shown:
+        if self._progress.is_shown:
             self._announce()
         for step in self._table.steps:
-            self._display.describe(in_words(step))
-            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, self._batches_to_send(step))
+            batches = list(self._batches_to_send(step))
+            self._progress.begin(_UNITS[step], sum(len(batch.rows) for batch in batches))
+            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
             self._reconcile(step)
         if "bank_details" in self._table.steps:
             self._look_again()
@@ -93,34 +89,26 @@ class TableRun:
     # How long it takes
 
     def _announce(self) -> None:
-        """Tell the display how many calls are still to be made, without retries and looks."""
-        unsent: dict[Step, int] = {"payer": 0, "bank_details": 0}
-        calls = 0
-        for step in self._table.steps:
-            for batch in self._batches_to_send(step):
-                count = self._count_unsent(batch)
-                unsent[step] += count
-                calls += self._count_calls(step, count)
-        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
-        self._display.begin(unsent["payer"], unsent["bank_details"], calls, rate)
+        """Announce how many calls are still to be made, and how long they take, without retries and looks.
 
-    def _count_calls(self, step: Step, count: int) -> int:
-        """Return how many calls the unsent tasks of a batch take.
-
-        An account is more than one: the payer's accounts are listed before the first, and the status may be read.
+        An account takes more than one: the payer's accounts are listed before the first, and the status may be read.
         """
-        return count + (1 + self._when_compliant if step == "bank_details" and count else 0)
+        unsent: dict[Step, list[int]] = {"payer": [], "bank_details": []}
+        for step in self._table.steps:
+            counts = map(self._count_unsent, self._batches_to_send(step))
+            unsent[step] = [count for count in counts if count]
+        payers, accounts = sum(unsent["payer"]), sum(unsent["bank_details"])
+        calls = payers + accounts + len(unsent["bank_details"]) * (1 + self._when_compliant)
+        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
+        if calls and rate is not None:
+            self._progress.announce(estimate_duration(payers, accounts, calls, rate))
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
-        rows = batch.rows
-        if batch.step == "bank_details":
-            rows = tuple(row for row in rows if not self._table.without_payer[row])
-        step, distinct = batch.step, self._distinct(batch.step, rows)
-        if self._journal.is_new and self.limit is None:
-            return len(distinct)
-        entries = ((row, self._journal.entry(self._tasks.key(step, row))) for row in distinct)
-        return sum(self._is_unsent(step, row, entry) for row, entry in entries)
+        if batch.step == "bank_details" and self._table.without_payer[batch.rows[0]]:
+            return 0
+        entries = ((row, self._journal.entry(self._tasks.key(batch.step, row))) for row in batch.rows)
+        return sum(self._is_unsent(batch.step, row, entry) for row, entry in entries)
 
     # Sending
 
@@ -129,102 +117,85 @@ class TableRun:
             try:
                 task(batch)
             except JournalLost as error:
-                self._stop.set(f"journal: {error}. {_JOURNAL_LOST}")
+                self._stop.set(Outcome("journal_lost", {"name": str(error)}))
 
-        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._display.show)
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
 
     def _batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
-        table, to_send = self._table, self._table.rows_to_send(step)
-        if step == "payer":
-            rows = table.order[to_send[table.order]]
-            yield from (Batch(step, (row,)) for row in map(int, rows) if table.payer_row(row) == row)
-            return
-        for group in table.rows_by_payer():
-            chosen = tuple(group[to_send[group]].tolist())
+        to_send = self._table.rows_to_send(step)
+        for group in self._table.rows_by_payer():
+            rows = group[to_send[group]].tolist()
+            if step == "payer":
+                chosen = [row for row in rows if self._table.payer_row(row) == row]
+            else:
+                chosen = [*dict.fromkeys(map(self._table.account_row, rows))]
             if chosen:
-                yield Batch(step, chosen)
+                yield Batch(step, tuple(chosen))
 
     def _batches_to_send(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step with rows that this run tries."""
         for batch in self._batches(step):
-            if self.limit is None or not all(self.limit.leaves(step, row) for row in self._distinct(step, batch.rows)):
+            if self.limit is None or not all(self.limit.leaves(step, row) for row in batch.rows):
                 yield batch
-
-    def _distinct(self, step: Step, rows: Iterable[int]) -> list[int]:
-        """Return the rows that are sent for some rows of a batch: one for those that are the same task."""
-        return list(rows if step == "payer" else dict.fromkeys(map(self._table.account_row, rows)))
 
     def _batch_tasks(self, batch: Batch) -> list[Task]:
         """Return the tasks of a batch."""
-        return [self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows)]
+        return [self._tasks.task(batch.step, row) for row in batch.rows]
 
     def _send_payer(self, batch: Batch) -> None:
         for row in self._unsent_rows(batch):
-            self._note("payer", row, self._sender.send(self._tasks.task("payer", row)))
-            self._display.count_made(1)
+            self._progress.count(self._sender.send(self._tasks.task("payer", row)))
 
     def _send_accounts(self, batch: Batch) -> None:
         """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
         payer = self._table.payer_row(batch.rows[0])
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
-            self._display.count_made(self._count_calls(batch.step, self._count_unsent(batch)))
+            for _ in batch.rows:
+                self._progress.count("not_sent")
             return
-        rows = self._unsent_rows(batch)
-        tasks = {row: self._tasks.task(batch.step, row) for row in self._distinct(batch.step, batch.rows) if rows}
-        unsent = {row: tasks[row] for row in rows}
-        calls = self._count_calls(batch.step, len(unsent))
+        rows = set(self._unsent_rows(batch))
+        tasks = self._batch_tasks(batch) if rows else []
+        unsent = [task for row, task in zip(batch.rows, tasks, strict=False) if row in rows]
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
-            self._display.count_made(calls)
             return
-        self._display.count_made(calls - len(unsent))
-        states = self._existing.sort_out([*tasks.values()], [*unsent.values()], listing)
-        for row, task in unsent.items():
-            self._note(
-                batch.step, row, states.get(task.key) or self._sender.send(task, is_repeat=listing.was_sent(task.key))
-            )
-            self._display.count_made(1)
+        states = self._existing.sort_out(tasks, unsent, listing)
+        for task in unsent:
+            is_repeat = listing.was_sent(task.key)
+            self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
 
-    def _note(self, step: Step, row: int, state: str) -> None:
-        """Show the state of a task that was tried."""
-        self._display.note(step, row, state)
-        if state == "unknown":
-            self._display.wait_until(self._journal.now() + self._delay())
-
-    def _may_be_sent(self, tasks: Mapping[int, Task], payer: int) -> bool:
+    def _may_be_sent(self, tasks: Sequence[Task], payer: int) -> bool:
         """Return True if accounts need not wait for their payer, in row `payer`; else record why they are not sent."""
         if not self._when_compliant:
             return True
-        client_user_id = _first(tasks).client_user_id
+        client_user_id = tasks[0].client_user_id
         try:
             found = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
-            reason = reason_of(error, client_user_id)
-            self._defer(tasks, "not_sent", f"Not sent, since the payer's status could not be read: {reason}")
+            self._defer(tasks, "not_sent", Outcome("status_unread", {"cause": reason_of(error, client_user_id)}))
             return False
         if "payer" in self._table.steps and payer >= 0:
             self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
         if found.reason_to_wait:
             self._defer(tasks, "waiting", found.reason_to_wait)
-        return not found.reason_to_wait
+        return found.reason_to_wait is None
 
-    def _list(self, tasks: Mapping[int, Task]) -> Listing | None:
+    def _list(self, tasks: Sequence[Task]) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent; None if they wait, which is recorded."""
         try:
-            return self._sender.look(_first(tasks))
+            return self._sender.look(tasks[0])
         except PayerkitError as error:
             if is_waiting(error):
                 self._defer(tasks, "waiting", waiting_reason(error))
             else:
-                reason = reason_of(error, _first(tasks).client_user_id)
-                reason = f"Not sent, since the payer's accounts could not be listed: {reason}"
-                self._defer(tasks, "not_sent", reason)
+                reason = reason_of(error, tasks[0].client_user_id)
+                self._defer(tasks, "not_sent", Outcome("list_unread", {"cause": reason}))
             return None
 
-    def _defer(self, tasks: Mapping[int, Task], state: Deferred, reason: str) -> None:
-        for row, task in tasks.items():
+    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: Outcome) -> None:
+        for task in tasks:
             self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
-            self._note(task.step, row, state)
+            self._progress.count(state)
 
     def _is_payer_done(self, row: int) -> bool:
         if self._table.blocked[row]:
@@ -236,10 +207,8 @@ class TableRun:
 
     def _unsent_rows(self, batch: Batch) -> list[int]:
         """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
-        rows, unsent = self._distinct(batch.step, batch.rows), []
-        if self._journal.is_new and self.limit is None:
-            return [*rows]
-        for row in rows:
+        unsent = []
+        for row in batch.rows:
             key = self._tasks.key(batch.step, row)
             entry = self._journal.entry(key)
             intent = self._intent(batch.step, row, entry)
@@ -249,10 +218,8 @@ class TableRun:
                 self._journal.reopen(key)
             if intent in {"send", "reset"}:
                 unsent.append(row)
-            elif entry is not None:
-                self._display.note(batch.step, row, entry.state)
-                if entry.is_unresolved:
-                    self._display.wait_until(entry.since + self._delay())
+            else:
+                self._progress.count("not_sent" if entry is None else entry.state)
         return unsent
 
     def _is_unsent(self, step: Step, row: int, entry: Entry | None) -> bool:
@@ -283,19 +250,37 @@ class TableRun:
 
     def _reconcile(self, step: Step) -> None:
         """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
-        if self._stop or not self._journal.has_unresolved():
+        if self._stop or not self._journal.unresolved():
             return
         batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
+        self._work_when_due(
+            batches,
+            "reconciled payer",
+            self._reconcile_batch,
+            since=lambda batch: min(self._unresolved(batch)),
+            is_left=lambda batch: bool(self._unresolved(batch)) and batch not in self._postponed,
+        )
+
+    def _work_when_due(
+        self,
+        batches: Sequence[Batch],
+        unit: str,
+        work: Callable[[Batch], None],
+        *,
+        since: Callable[[Batch], float],
+        is_left: Callable[[Batch], bool] = lambda _: False,
+    ) -> None:
+        """Work on each batch a whole delay after a time, and again while it is left, until the run is stopped."""
+        total = len(batches)
+        self._progress.begin(unit, total)
         while batches and not self._stop:
-            self._display.describe(f"reconciling {count_of(len(batches), 'payer')}")
-            delay = self._delay()
-            due_since = self._journal.now() - delay
-            due = [batch for batch in batches if any(is_due(entry, due_since) for entry in self._unresolved(batch))]
-            if due:
-                self._run_workers(partial(self._reconcile_batch, delay), due)
-                batches = [batch for batch in batches if self._unresolved(batch) and batch not in self._postponed]
+            self._progress.draw(total - len(batches))
+            due_since = self._journal.now() - self._delay()
+            if due := {batch for batch in batches if since(batch) <= due_since}:
+                self._run_workers(work, [batch for batch in batches if batch in due])
+                batches = [batch for batch in batches if batch not in due or is_left(batch)]
             else:
-                self._pause(min(entry.since for batch in batches for entry in self._unresolved(batch)))
+                self._pause(min(map(since, batches)))
 
     def _delay(self) -> float:
         """Return the seconds until a write must have taken effect, if it ever does.
@@ -306,15 +291,15 @@ class TableRun:
 
     def _entries(self, batch: Batch) -> list[Entry]:
         """Return the journal's records of a batch's tasks."""
-        keys = {self._tasks.key(batch.step, row) for row in batch.rows}
-        return [entry for key in keys if (entry := self._journal.entry(key)) is not None]
+        found = (self._journal.entry(self._tasks.key(batch.step, row)) for row in batch.rows)
+        return [entry for entry in found if entry is not None]
 
-    def _unresolved(self, batch: Batch) -> list[Entry]:
-        """Return the journal's records of a batch's tasks that are still to be reconciled."""
-        return [entry for entry in self._entries(batch) if entry.is_unresolved]
+    def _unresolved(self, batch: Batch) -> list[float]:
+        """Return since when the tasks of a batch wait that are still to be reconciled."""
+        return [entry.since for entry in self._entries(batch) if entry.is_unresolved]
 
     def _ask_witnesses(self) -> list[bool | None]:
-        rows = (row for batch in self._batches("bank_details") for row in self._distinct(batch.step, batch.rows))
+        rows = (row for batch in self._batches("bank_details") for row in batch.rows)
         return self._reconciler.ask_witnesses(self._tasks.task("bank_details", row) for row in rows)
 
     def _pause(self, since: float) -> None:
@@ -324,14 +309,13 @@ class TableRun:
             self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
         except KeyboardInterrupt:
             self._stop.set(INTERRUPTED)
-        self._display.show()
+        self._progress.show()
 
-    def _reconcile_batch(self, delay: float, batch: Batch) -> None:
+    def _reconcile_batch(self, batch: Batch) -> None:
         try:
-            goes_on = self._reconciler.reconcile(self._batch_tasks(batch), delay)
+            goes_on = self._reconciler.reconcile(self._batch_tasks(batch), self._delay())
         except PayerkitError:
             goes_on = False
-        self._note_found(batch)
         if not goes_on:
             self._postponed.add(batch)
 
@@ -339,23 +323,16 @@ class TableRun:
         """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
         if self._stop or not self._journal.has_looks():
             return
-        last_sent = {batch: max(times) for batch in self._batches("bank_details") if (times := self._looks(batch))}
-        if not last_sent:
+        batches = [batch for batch in self._batches("bank_details") if self._looks(batch)]
+        if not batches:
             return
-        accounts = sum(len(self._looks(batch)) for batch in last_sent)
-        seconds = max(0.0, max(last_sent.values()) + self._delay() - self._journal.now())
-        self._display.wait_until(max(last_sent.values()) + self._delay())
-        self._display.announce(
-            f"{count_of(accounts, 'account')} sent more than once: the check for duplicates begins in {seconds:.0f} s."
+        times = [since for batch in batches for since in self._looks(batch)]
+        seconds = max(0.0, max(times) + self._delay() - self._journal.now())
+        accounts = count_of(len(times), "account")
+        self._progress.announce(f"{accounts} sent more than once: the check for duplicates begins in {seconds:.0f} s.")
+        self._work_when_due(
+            batches, "checked payer", self._look_again_at, since=lambda batch: max(self._looks(batch), default=0.0)
         )
-        self._display.describe(f"checking {count_of(accounts, 'account')} for duplicates")
-        while last_sent and not self._stop:
-            due_since = self._journal.now() - self._delay()
-            if due := [batch for batch, since in last_sent.items() if since <= due_since]:
-                self._run_workers(self._look_again_at, due)
-                last_sent = {batch: since for batch, since in last_sent.items() if since > due_since}
-            else:
-                self._pause(min(last_sent.values()))
 
     def _looks(self, batch: Batch) -> list[float]:
         """Return when the accounts of a batch were last sent that are due for a last look."""
@@ -364,18 +341,3 @@ class TableRun:
     def _look_again_at(self, batch: Batch) -> None:
         with suppress(PayerkitError):  # the next run looks
             self._reconciler.look_again(self._batch_tasks(batch))
-        self._note_found(batch)
-
-    def _note_found(self, batch: Batch) -> None:
-        """Show the states that the journal has for a batch's tasks now, in place of earlier ones."""
-        if not self._display.shown:
-            return
-        for row in self._distinct(batch.step, batch.rows):
-            if (entry := self._journal.entry(self._tasks.key(batch.step, row))) is not None:
-                self._display.note(batch.step, row, entry.state)
-                if entry.is_unresolved or entry.needs_look:
-                    self._display.wait_until(entry.since + self._delay())
-
-
-def _first(tasks: Mapping[int, Task]) -> Task:
-    return next(iter(tasks.values()))

@@ -1,20 +1,17 @@
-"""Tasks: what the rows of a table send, one by one, and the keys by which the journal knows them."""
+"""What the rows of a table send, task by task, how the journal knows it, and what of it a limited run tries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from payerkit.bulk.identity import account_identity
-from payerkit.bulk.journal import KEY_SIZE, Journal, digest
+from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.table import Step, Table
 from payerkit.client.call import RequestBody
 from payerkit.models import BankDetails, Payer
-
-_NO_KEY = bytes(KEY_SIZE)
+from payerkit.reasons import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +40,13 @@ class Tasks:
 
     def __init__(self, table: Table, secret: bytes) -> None:
         self.table, self._secret = table, secret
-        # The keys of accounts, filled in as they are made. Threads may make one twice, and then write the same bytes to
-        # its place. Those of payers cost less to make than to keep.
-        self._keys = np.zeros(len(table), f"V{KEY_SIZE}")
+        self._keys: dict[int, bytes] = {}  # of accounts, as they are made: two threads may make one, which are equal
 
     def task(self, step: Step, row: int) -> Task:
         """Return the task of a row. Its body comes from the model, as in a single call."""
         client_user_id, values = self._client_user_id(row), self.table.values(step, row)
         payer_key = self.payer_key(row)
-        key = payer_key if step == "payer" else self._known_key(row) or self._account_key(row, values)
+        key = payer_key if step == "payer" else self._account_key(row, values)
         body = self._body(step, row, values)
         return Task(step, client_user_id, values, body, key, payer_key, self._content(step, values))
 
@@ -59,7 +54,7 @@ class Tasks:
         """Return the key of a row's task."""
         if step == "payer":
             return self.payer_key(row)
-        return self._known_key(row) or self._account_key(row, self.table.values(step, row))
+        return self._keys.get(row) or self._account_key(row, self.table.values(step, row))
 
     def payer_key(self, row: int) -> bytes:
         """Return the key of a row's payer."""
@@ -73,15 +68,9 @@ class Tasks:
     def _client_user_id(self, row: int) -> str:
         return str(self.table.client_user_id(row))
 
-    def _known_key(self, row: int) -> bytes:
-        """Return the key of a row's account if it was made before, else nothing."""
-        key: bytes = self._keys[row].tobytes()
-        return key if key != _NO_KEY else b""
-
     def _account_key(self, row: int, values: Mapping[str, Any]) -> bytes:
-        key = digest(self._secret, "bank_details", self._client_user_id(row), *account_identity(values))
-        self._keys[row] = np.void(key)
-        return key
+        identity = account_identity(values)
+        return self._keys.setdefault(row, digest(self._secret, "bank_details", self._client_user_id(row), *identity))
 
     def _content(self, step: Step, values: Mapping[str, Any]) -> bytes:
         parts = (f"{name}={value}" for name, value in sorted(values.items()))
@@ -110,3 +99,74 @@ def knows_payer(journal: Journal, client_user_id: str) -> bool:
     """Return True if a payer, or an account of the payer, was sent under exactly this id."""
     key = payer_key(journal.secret, client_user_id)
     return journal.entry(key) is not None or bool(journal.entries_of(key))
+
+
+IsUnsent = Callable[[Step, int, Entry | None], bool]
+"""Says whether a run sends the task of a row, from the journal's record of it."""
+
+_GOES_ON = {"done", "sent", "unknown"}
+"""States of a payer after which the accounts may be sent in the same run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The tasks that a run with a limit tries, by step: each by the row that sends it."""
+
+    rows: int
+    tried: Mapping[Step, set[int]] = field(default_factory=lambda: {"payer": set(), "bank_details": set()})
+
+    @property
+    def reason(self) -> Outcome:
+        """Why the other rows are not sent."""
+        return Outcome("left_by_limit", {"rows": self.rows})
+
+    def leaves(self, step: Step, row: int) -> bool:
+        """Return True if the task of a row is left to a later run."""
+        return row not in self.tried[step]
+
+
+def choose_rows(tasks: Tasks, journal: Journal, rows: int, is_unsent: IsUnsent) -> Limit:
+    """Return the first rows that have something to send: the rows of a payer come one after the other.
+
+    A row brings along all that it asks for, its payer in another row, too. Rows that send the same as one of these do
+    not count.
+    """
+    limit, left = Limit(rows), rows
+    for row in _sendable_rows(tasks.table):
+        wanted = [
+            (step, source) for step, source in _unsent(tasks, journal, row, is_unsent) if limit.leaves(step, source)
+        ]
+        left -= bool(wanted)
+        for step, source in wanted:
+            limit.tried[step].add(source)
+        if not left:
+            break
+    return limit
+
+
+def _sendable_rows(table: Table) -> Iterator[int]:
+    """Yield the rows that a run without a limit may send, in the order in which it sends them."""
+    is_sendable = ~table.blocked & ~table.held & ~table.without_payer & (table.payers >= 0)
+    yield from map(int, table.order[is_sendable[table.order]])
+
+
+def _unsent(tasks: Tasks, journal: Journal, row: int, is_unsent: IsUnsent) -> Iterator[tuple[Step, int]]:
+    """Yield the tasks that a run sends for a row, each by the row that sends it; none if its payer was refused."""
+    for step, source in steps_of(tasks.table, row):
+        sender = source if step == "payer" else tasks.table.account_row(row)
+        entry = journal.entry(tasks.key(step, sender))
+        if is_unsent(step, sender, entry):
+            yield step, sender
+        elif step == "payer" and entry is not None and entry.state not in _GOES_ON:
+            return
+
+
+def steps_of(table: Table, row: int) -> Iterator[tuple[Step, int]]:
+    """Yield the steps of a row, each with the row whose data is sent; none for a row without an id."""
+    if table.payers[row] < 0:
+        return
+    payer = table.payer_row(row)
+    if "payer" in table.steps and payer >= 0:
+        yield "payer", payer
+    if "bank_details" in table.steps and table.rows_with("bank_details")[row]:
+        yield "bank_details", row

@@ -10,8 +10,7 @@ import pandas as pd
 
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.list_many import request_lists
-from payerkit.bulk.listing import Listing, Matches, Record, id_of, match_tasks
-from payerkit.bulk.matching import is_dead
+from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
@@ -113,10 +112,10 @@ def _tasks(tasks: Tasks, rows: list[int]) -> Iterator[tuple[int, Task]]:
 def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, Any]]:
     """Yield what a payer's list says of each account of the table, and the accounts that no row explains."""
     tasks = list({task.key: task for task in rows.values()}.values())
-    matches = match_tasks(tasks, {task.key: listing.unexplained(task.key) for task in tasks})
-    explained, is_cut = list[Record](), listing.may_be_cut(matches)
-    for task, found in zip(tasks, matches, strict=True):
-        said, records = _judge(listing, found, listing.entries.get(task.key), is_cut=is_cut)
+    matches = listing.match(tasks, {task.key: listing.unexplained(task.key) for task in tasks}, listing.entries)
+    explained, is_cut = list[Record](), listing.may_be_cut(matches.values())
+    for task in tasks:
+        said, records = _judge(listing, matches[task.key], listing.entries.get(task.key), is_cut=is_cut)
         yield from (_describe(said, records) | {"row": row} for row, each in rows.items() if each.key == task.key)
         explained += records
     of_journal = {each for entry in listing.entries.values() for each in entry.account_ids}
@@ -129,11 +128,11 @@ def _judge(listing: Listing, found: Matches, entry: Entry | None, *, is_cut: boo
     """Return what a list says of an account, and the records that are it, or may be. entry: of the journal."""
     ids = entry.account_ids if entry else []
     own = [record for record in listing.records if id_of(record) in ids]
-    if found.is_shared and not own:
-        return "shared", found.strong
-    stored = own + [record for record in found.strong if record not in own and not found.is_shared]
+    if found.shared and not own:
+        return "shared", [*found.shared]
+    stored = own + [record for record in found.strong if record not in own]
     alive = [record for record in stored if not is_dead(record)]
-    perhaps = [record for record in found.perhaps if record not in own]
+    perhaps = [record for record in found.perhaps if record not in own and record not in found.shared]
     if len(alive) > 1:
         return "duplicate", alive
     if perhaps:

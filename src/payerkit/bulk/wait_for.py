@@ -6,17 +6,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Literal, Self, get_args
+from typing import Literal, get_args
 
 import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.list_many import distinct_ids
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.payer_statuses import earlier_times, snapshots_frame, with_earlier_times
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.snapshots import Snapshot, take_snapshots
-from payerkit.bulk.workers import INTERRUPTED
+from payerkit.bulk.payer_statuses import Snapshot, earlier_times, snapshots_frame, take_snapshots, with_earlier_times
+from payerkit.bulk.progress import Progress
+from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
 from payerkit.retry import is_non_negative
@@ -121,7 +120,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         every: Seconds between two snapshots, 1 or more.
         timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
         previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
-        workers: Calls at the same time, 1 to 256.
+        workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a line with who is waited for.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
@@ -148,13 +147,14 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
     known = earlier_times(previous)
     wait = _Wait(client, distinct_ids(ids), until, options, RateLimiter(client.pace, StopSignal(), rate=rate))
-    with _WaitBar(len(wait.ids), shown=progress, where=client.environment) as bar:
+    with Progress(shown=progress, where=client.environment) as bar:
+        bar.begin("payer", len(wait.ids))
         try:
             wait.go(float(every), timeout, bar)
         except KeyboardInterrupt:  # between two looks
             wait.stop.set(INTERRUPTED)
     report = wait.report(known, reveal=reveal is True)
-    if wait.stop.reason == INTERRUPTED:
+    if wait.stop.is_interrupted:
         raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
     return report
 
@@ -168,12 +168,13 @@ class _Wait:
         self._client, self._options, self._limiter = client, options, limiter
         self._snapshots: dict[str, Snapshot] = {}
 
-    def go(self, every: float, timeout: float | None, bar: _WaitBar) -> None:
+    def go(self, every: float, timeout: float | None, bar: Progress) -> None:
         """Look until all payers are there or cannot get there, the time is over, or the run is stopped."""
         pending = self._look(self.ids)
         while pending and not self.stop:
             moves = Counter(self._snapshots[each].explanation.whose_move for each in pending)
-            bar.show(len(self.ids) - len(pending), moves)
+            waiting = ", ".join(f"{count} for {move}" for move, count in moves.most_common())
+            bar.draw(len(self.ids) - len(pending), f"waiting: {waiting}")
             left = every if timeout is None else min(every, timeout - self.seconds)
             if left <= 0:
                 return
@@ -181,7 +182,7 @@ class _Wait:
             # Counted as asked for: no time passes here on a sandbox's clock that is turned by hand.
             self.seconds += left
             pending = self._look(pending)
-        bar.show(len(self.ids) - len(pending), Counter())
+        bar.draw(len(self.ids) - len(pending))
 
     def _look(self, ids: list[str]) -> list[str]:
         """Read the statuses of some payers; return the payers to read again later."""
@@ -247,40 +248,3 @@ _REFUSED = {
     "": "without a bank account",
 }
 """What keeps a payer from getting there, by what has a final status."""
-
-
-_BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} payers [{elapsed}{postfix}]"
-"""Without a rate or an end: nobody knows how long others take."""
-
-
-class _WaitBar:
-    """A tqdm bar that shows how many payers are waited for, and whose move it is; nothing if it is not shown.
-
-    where: shown before the bar, the environment that the calls go to.
-    """
-
-    def __init__(self, total: int, *, shown: bool, where: str = "") -> None:
-        self._bar: Any = None
-        if shown:
-            from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
-
-            self._bar = tqdm(total=total, bar_format=_BAR, dynamic_ncols=True, desc=where or None)
-
-    def show(self, done: int, moves: Counter[str]) -> None:
-        """Draw how many payers are not waited for any more, and on whom the others depend."""
-        if self._bar is None:
-            return
-        waiting = ", ".join(f"{count} for {move}" for move, count in moves.most_common())
-        try:
-            self._bar.set_postfix_str(f"waiting: {waiting}" if waiting else "", refresh=False)
-            self._bar.update(done - self._bar.n)
-            self._bar.refresh()
-        except OSError:  # the terminal or the pipe is gone, which is no reason to end the wait
-            self._bar = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()

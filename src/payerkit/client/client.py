@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from payerkit import html
 from payerkit.client.call import ApiVersion, Call, Cancellation
 from payerkit.client.deadline_adapter import HttpRequest
-from payerkit.client.outcome import Outcome
+from payerkit.client.outcome import CallEnd
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate
 from payerkit.client.transport import (
     MAX_RESPONSE,
@@ -140,7 +140,7 @@ class Client:
             failure: Any = KeyboardInterrupt()
         # Out here, without the interrupt that came: its frames hold the key and the body.
         if call.is_write and any(request.sent for request in unproven):
-            failure = Outcome(call, failure, self._key, time.monotonic() - started).result()
+            failure = CallEnd(call, failure, self._key, time.monotonic() - started).result()
         raise failure
 
     def _send(self, call: Call[T], started: float, unproven: list[HttpRequest], cancellation: Cancellation) -> T:
@@ -207,7 +207,7 @@ class Client:
         deadline: float,
         unproven: list[HttpRequest],
         cancellation: Cancellation | None = None,
-    ) -> Outcome[T]:
+    ) -> CallEnd[T]:
         """Send a call once and return how it ended."""
         body = None if call.body is None else call.body.content
         on_leave = None if cancellation is None else cancellation.depart if call.is_write else cancellation.check
@@ -218,7 +218,7 @@ class Client:
             end = self._transport.send(request, deadline=deadline)
         except (NotSentError, BrokenOffError) as error:
             end = error.with_traceback(None)  # its frames hold the request
-        outcome = Outcome(call, end, self._key, time.monotonic() - started)
+        outcome = CallEnd(call, end, self._key, time.monotonic() - started)
         log.debug("%s -> %s in %.0f ms", call.name, outcome.status or outcome.reason, 1000 * outcome.elapsed)
         return outcome
 

@@ -28,6 +28,7 @@ from payerkit.errors import (
     WrongKey,
 )
 from payerkit.masking import ApiKey, holds_email, redact
+from payerkit.reasons import Outcome
 from payerkit.retry import WAITING_CODES
 from payerkit.wire import our_name, parse_json
 
@@ -120,10 +121,10 @@ T = TypeVar("T")
 E = TypeVar("E", bound=PayerkitError)
 
 _REFUSALS: dict[int, tuple[type[Refused], str]] = {
-    401: (WrongKey, "The service does not accept the API key"),
-    403: (WrongKey, "The API key does not permit this call"),
-    404: (NotFound, "Not found"),
-    429: (RateLimited, "Too many requests: the service asks to wait"),
+    401: (WrongKey, "wrong_key"),
+    403: (WrongKey, "not_permitted"),
+    404: (NotFound, "not_found"),
+    429: (RateLimited, "too_many_requests"),
 }
 
 _CHECK_ADDRESS = "Nothing was changed. The response is not the API's: check that base_url is its address."
@@ -133,7 +134,7 @@ _PROVES_NOTHING = {408, 499}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class CallEnd(Generic[T]):
     """How one attempt of a call ended: with a response, a failure of the transport, or a KeyboardInterrupt.
 
     elapsed: seconds since the call began.
@@ -158,30 +159,30 @@ class Outcome(Generic[T]):
         """Return the result of the call, or the error that its end proves."""
         status = self.status
         if isinstance(self.end, NotSentError):
-            return self._error(NotSent, f"{self.call.name} could not be sent ({self.reason}).")
+            return self._error(NotSent, Outcome("never_left", {"why": self.reason}))
         if isinstance(self.end, KeyboardInterrupt):
-            return self._unknown("the call was interrupted")
+            return self._unknown(Outcome("interrupted_call"))
         if status is None:
-            return self._failed(f"no response came ({self.reason})")
+            return self._failed(Outcome("no_response", {"why": self.reason}))
         if 200 <= status < 300:
             return self._success(status)
         if 300 <= status < 400:
             return self._redirect(status)
         if 400 <= status < 500 and status not in _PROVES_NOTHING:
             return self._refusal(status)
-        return self._failed(f"the service responded with {status}")
+        return self._failed(Outcome("responded", {"status": status}))
 
     def _success(self, status: int) -> T | PayerkitError:
         if isinstance(self.end, HttpResponse):
             try:
                 return self.call.read(parse_json(self.end.content))
             except ValueError as error:
-                problem = f"the response cannot be read ({self._redact(str(error))})"
+                problem = Outcome("unreadable_response", {"status": status, "why": self._redact(str(error))})
         else:
-            problem = f"the response broke off ({self.reason})"
+            problem = Outcome("broken_response", {"status": status, "why": self.reason})
         if self.call.is_write:
-            return self._unknown(f"the service responded with {status}, but {problem}")
-        return self._error(UnreadableAnswer, f"{self.call.name}: the service responded with {status}, but {problem}.")
+            return self._unknown(problem)
+        return self._error(UnreadableAnswer, Outcome("unreadable", {"cause": problem}))
 
     def _refusal(self, status: int) -> T | PayerkitError:
         content = self.end.content if isinstance(self.end, HttpResponse) else b""
@@ -193,21 +194,14 @@ class Outcome(Generic[T]):
         until = WAITING_CODES.get(body.code)
         # A 403 with such a code is about the payer, and the key is fine.
         known = {} if until and status == HTTPStatus.FORBIDDEN else _REFUSALS
-        kind, words = known.get(status, (Refused, "The service refused the request"))
-        wait = self._retry_after()
-        if kind is RateLimited and wait is not None:
-            words = f"{words} {wait:g} seconds"
-        end = "" if body.message.endswith((".", "!", "?", "…")) else "."
+        kind, code = known.get(status, (Refused, "refused"))
         is_cut = isinstance(self.end, BrokenOffError)
-        if body.message:
-            says = f" It says: {body.message}{end}"
-        else:
-            says = " The response broke off before the reason." if is_cut else ""
+        params = {"status": status, "words": body.message, "is_cut": is_cut, "seconds": self._retry_after()}
         is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         if until and kind is Refused:
             advice = f"Nothing was changed. Call again once {until}."
-        error = self._error(kind, f"{words} ({status} on {self.call.name}).{says}", fields=body.fields, advice=advice)
+        error = self._error(kind, Outcome(code, params), fields=body.fields, advice=advice)
         error.code, error.foreign = body.code, not body.is_from_api
         error.retryable = error.retryable or is_cut or (until is not None and kind is Refused)
         return error
@@ -219,25 +213,23 @@ class Outcome(Generic[T]):
             host = "another address"
         error = self._error(
             Refused,
-            f"The service redirected {self.call.name} ({status}) to {self._redact(host)}. The redirect was not "
-            "followed: the key and the body would have gone there too.",
+            Outcome("redirected", {"status": status, "host": self._redact(host)}),
             advice="Give the final address to connect(base_url).",
         )
         error.foreign = True
         return error
 
-    def _failed(self, what: str) -> PayerkitError:
+    def _failed(self, what: Outcome) -> PayerkitError:
         if self.call.is_write:
             return self._unknown(what)
-        return self._error(ServiceError, f"{self.call.name} failed: {what}.")
+        return self._error(ServiceError, Outcome("failed", {"cause": what}))
 
-    def _unknown(self, what: str) -> UnknownOutcome:
+    def _unknown(self, what: Outcome) -> UnknownOutcome:
         call = self.call
         fingerprint = call.body.fingerprint(self.key.reveal().encode()) if call.body else None
-        sent = f"{call.name} was sent" + (f" (body {fingerprint})" if fingerprint else "")
         return self._error(
             InterruptedCall if isinstance(self.end, KeyboardInterrupt) else UnknownOutcome,
-            f"It is unknown whether {call.operation} happened: {sent}, and {what}.",
+            Outcome("lost", {"operation": call.operation, "fingerprint": fingerprint, "cause": what}),
             advice=call.if_unknown,
             operation=call.operation,
             client_user_id=call.client_user_id,
@@ -245,8 +237,12 @@ class Outcome(Generic[T]):
             elapsed=self.elapsed,
         )
 
-    def _error(self, kind: type[E], message: str, **facts: Any) -> E:
-        return kind(message, status_code=self.status, retry_after=self._retry_after(), request=self.call.name, **facts)
+    def _error(self, kind: type[E], outcome: Outcome, **facts: Any) -> E:
+        outcome = Outcome(outcome.code, {"call": self.call.name, **outcome.params})
+        facts |= {"status_code": self.status, "retry_after": self._retry_after(), "request": self.call.name}
+        error = kind(outcome.text, **facts)
+        error.outcome = outcome
+        return error
 
     def _header(self, name: str) -> str | None:
         return self.end.headers.get(name) if isinstance(self.end, HttpResponse | BrokenOffError) else None

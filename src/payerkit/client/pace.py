@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, Refused
+from payerkit.reasons import Outcome
 from payerkit.retry import is_non_negative
 
 DEFAULT_RATE = 5.0
@@ -152,11 +153,11 @@ class Pace:
 
 
 def _paused(seconds: float) -> RateLimited:
-    return RateLimited(
-        f"Not sent: after earlier responses of the service, this client sends nothing for {math.ceil(seconds)} s.",
-        retry_after=seconds,
-        advice="Nothing was sent. Call again after that time; connect(rate=...) sets a slower pace.",
-    )
+    outcome = Outcome("paused", {"seconds": math.ceil(seconds)})
+    advice = "Nothing was sent. Call again after that time; connect(rate=...) sets a slower pace."
+    error = RateLimited(outcome.text, retry_after=seconds, advice=advice)
+    error.outcome = outcome
+    return error
 
 
 def checked_rate(rate: object) -> float:

@@ -19,6 +19,7 @@ from payerkit.findings import Finding, Findings
 from payerkit.forms.drawn_fields import count_warnings, form_message
 from payerkit.forms.entries import Entries
 from payerkit.forms.form_state import Banner, Line
+from payerkit.reasons import words_of_service
 
 _IN_FORM = {
     "Nothing was changed. ": "",  # the title of the banner says it
@@ -47,10 +48,6 @@ def in_form(text: str) -> str:
     return text
 
 
-_SAYS = " It says: "
-"""Separates the words of the service from the rest of the message of a refusal."""
-
-
 def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pause: float = 0.0) -> Banner:
     """Return the banner about a request that failed.
 
@@ -76,8 +73,8 @@ def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pau
 
 def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
     """Return the banner about a request that the service refused, with its words."""
-    _, _, says = error.message.partition(_SAYS)
-    lines = problems or ((Line(f"It says: {says}"),) if says else ())
+    says = words_of_service(error.outcome.params) if error.outcome else ""
+    lines = problems or ((Line(says),) if says else ())
     if isinstance(error, WrongKey):
         title = "The service does not accept the key. Nothing was changed."
     elif isinstance(error, NotFound) and "payer" in (error.request or ""):
