@@ -15,7 +15,7 @@ from payerkit.bulk.holder import Flags
 from payerkit.bulk.row_hashes import ID
 from payerkit.findings import Finding
 from payerkit.tables.columns import HOLDER_IS_PAYER
-from payerkit.tables.header_mapping import name_columns
+from payerkit.tables.mapping import name_columns
 from payerkit.tables.source_table import findings_in
 from payerkit.wire import wire_name
 
