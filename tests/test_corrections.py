@@ -19,8 +19,8 @@ from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
 from payerkit.tables.corrections import COLOURS
-from payerkit.tables.file_findings import file_finding
-from payerkit.tables.header_mapping import FileColumn
+from payerkit.tables.damage import file_finding
+from payerkit.tables.header import FileColumn
 from payerkit.tables.own_file import OwnFile, own_file, own_header
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable

@@ -11,8 +11,7 @@ from payerkit import _tsv
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import InvalidInput
 from payerkit.tables import Mapping
-from payerkit.tables.columns import OUR_NAMES
-from payerkit.tables.header_names import read_header
+from payerkit.tables.columns import OUR_NAMES, read_header
 from payerkit.wire import wire_name
 
 ROWS = list(_tsv.rows("payerkit.tables", "headers"))

@@ -15,7 +15,7 @@ from payerkit.bulk.journal import Journal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
-from payerkit.tables.header_mapping import FileColumn
+from payerkit.tables.header import FileColumn
 from payerkit.tables.source_table import Change, Origin, SourceTable
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 

@@ -13,7 +13,7 @@ from payerkit.bulk.findings_by_row import FindingsByRow, Rows, Step
 from payerkit.bulk.holder import Flags
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.tables.corrections import RowProblem, write_corrections
-from payerkit.tables.file_findings import BASIS
+from payerkit.tables.damage import BASIS
 from payerkit.tables.source_table import findings_in
 
 Which = Literal["problems", "all"]

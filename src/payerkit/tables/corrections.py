@@ -19,7 +19,7 @@ from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
 from payerkit.masking import mask
 from payerkit.tables.columns import field_of
-from payerkit.tables.file_findings import file_finding
+from payerkit.tables.damage import file_finding
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.own_file import DamageMark, FileToken, RowToken, escaped, own_file, text_digest
 from payerkit.tables.sheet import column_letters

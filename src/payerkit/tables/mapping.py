@@ -12,9 +12,8 @@ from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.html import Kind, advice, chip, grid, picture, title
-from payerkit.tables.columns import OUR_NAMES
-from payerkit.tables.header_mapping import FileColumn, as_field, column_problem, map_headers, meant_by
-from payerkit.tables.header_names import likely_column
+from payerkit.tables.columns import OUR_NAMES, likely_column
+from payerkit.tables.header import FileColumn, as_field, column_problem, map_headers, meant_by
 from payerkit.wire import parse_json, repeated_names
 from payerkit.wording import count_of, listed
 

@@ -18,7 +18,7 @@ import pandas as pd
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
 from payerkit.tables.columns import field_of
-from payerkit.tables.file_findings import file_finding
+from payerkit.tables.damage import file_finding
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding
 from payerkit.tables.spreadsheets import inert

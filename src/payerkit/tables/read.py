@@ -14,16 +14,13 @@ from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Finding
 from payerkit.masking import mask
-from payerkit.tables.columns import field_of, holds_days
-from payerkit.tables.damage import cell_findings
-from payerkit.tables.file_findings import file_finding
-from payerkit.tables.header_names import is_known_header
+from payerkit.tables.columns import field_of, holds_days, is_known_header
+from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
-from payerkit.tables.raw_table import RawTable, open_table
 from payerkit.tables.sheet import column_letters
+from payerkit.tables.source import RawTable, open_table
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
-from payerkit.tables.text_damage import find_text_damage
 
 _DATE_ORDER = "date_order"
 
