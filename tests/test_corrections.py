@@ -353,7 +353,7 @@ def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
     assert {0: None} | expected == own.columns
     assert frozenset(range(len(own.columns), header.shape[1])) == own.ours
     assert {"date_order": "day_first"} == own.settings
-    assert [3] == list(own.identify(rows).labels)
+    assert [3] == list(own.identify(rows).numbers)
 
 
 def test_another_file_is_not_ours() -> None:
@@ -403,7 +403,7 @@ def test_rows_keep_their_labels(tokens: list[str | None], expected: list[int], t
     known = dict(zip(["3", "4"], rows[own.token_column], strict=True))
     made = pd.DataFrame({own.token_column: [known.get(token or "", token) for token in tokens]})
 
-    assert expected == list(own.identify(made.reindex(columns=range(40))).labels)
+    assert expected == list(own.identify(made.reindex(columns=range(40))).numbers)
 
 
 def test_a_changed_token_is_refused(tmp_path: Path) -> None:
@@ -503,8 +503,8 @@ def test_a_dataframe_has_its_own_columns(kind: str, tmp_path: Path) -> None:
 
     assert table.columns.tolist() == header.iloc[0].tolist()[:-3]
     assert ("client_user_id", "postcode") == (own.columns[0], own.columns[list(table.columns).index("postcode")])
-    assert ["first"] == list(own.identify(rows).labels)
-    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).labels)
+    assert ["first"] == list(own.identify(rows).numbers)
+    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).numbers)
 
 
 @pytest.mark.parametrize(

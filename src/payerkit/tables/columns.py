@@ -225,14 +225,13 @@ def _owned(kind: str, found: HeaderReading) -> HeaderReading:
     if kind == "payer":
         is_payers = all(column in PAYER.fields for column in found.columns)
         return found if is_payers else _doubted(found)
+    columns = tuple(dict.fromkeys(HOLDER_COLUMNS.get(column, column) for column in found.columns))
+    if kind == "bank":
+        is_accounts = all(column in BANK_DETAILS.fields for column in columns)
+        return HeaderReading(columns, found.how if is_accounts else "ambiguous")
     if kind == "holder":
-        columns = tuple(dict.fromkeys(HOLDER_COLUMNS.get(column, column) for column in found.columns))
         is_holders = all(column in BANK_COLUMNS or column in BANK_DETAILS.fields for column in columns)
         return HeaderReading(columns, found.how, found.needs) if is_holders else _doubted(found)
-    if kind == "bank":
-        columns = tuple(dict.fromkeys(HOLDER_COLUMNS.get(column, column) for column in found.columns))
-        is_accounts = all(column in BANK_DETAILS.fields for column in columns)
-        return HeaderReading(columns, found.how) if is_accounts else HeaderReading(columns, "ambiguous")
     both = tuple(each for column in found.columns for each in (column, HOLDER_COLUMNS.get(column, column)))
     return HeaderReading(tuple(dict.fromkeys(both)), "ambiguous" if both else "unknown")
 

@@ -43,17 +43,8 @@ _SHORT_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez
 CellFindings = list[tuple[int, int, Finding]]
 """The number of the row, the number of the column, and what was found."""
 
-_CODES: dict[NoteKind, str] = {
-    "boolean": "became_boolean",
-    "date": "became_date",
-    "digits_lost": "digits_lost",
-    "formula_without_value": "formula_without_value",
-    "fraction": "became_fraction",
-    "hidden_row": "hidden_row",
-    "number": "became_number",
-    "time": "became_time",
-}
-"""The code of each kind of note, where the cell is not right as it is."""
+_CODES: frozenset[NoteKind] = frozenset({"digits_lost", "formula_without_value", "hidden_row"})
+"""Kinds of notes that are codes of findings; the others have `became_` in front."""
 
 _RIGHT: dict[str, frozenset[NoteKind]] = {
     "day": frozenset({"date", "number", "fraction"}),  # the checks of the field see a number that is no day
@@ -136,7 +127,11 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
             if columns:
                 yield note.row, min(columns), file_finding("hidden_row", "")
         elif note.column in columns and note.kind not in _right_kinds(columns[note.column]):
-            yield note.row, note.column, file_finding(_CODES[note.kind], field_of(columns[note.column]))
+            yield note.row, note.column, file_finding(_code(note.kind), field_of(columns[note.column]))
+
+
+def _code(kind: NoteKind) -> str:
+    return kind if kind in _CODES else f"became_{kind}"
 
 
 def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
@@ -223,12 +218,14 @@ def text_damage(text: str) -> TextDamage | None:
     return next(filter(None, (find(text) for find in _FINDERS)), None)
 
 
-def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, int, TextDamage]]:
-    """Yield the damaged texts of a sheet's cells, column by column, with the numbers of their row and column."""
+def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, Any, TextDamage]]:
+    """Yield the damaged texts of cells, column by column, with the label of their row and their column."""
     for column, texts in cells.items():
         suspects = cells_with(_DAMAGED, texts)
         found = {text: text_damage(text) for text in set(suspects)}
-        yield from ((row, column, damage) for row, text in suspects.items() if (damage := found[text]))  # type: ignore[misc]
+        for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
+            if damage := found[text]:
+                yield row, column, damage
 
 
 # Wrong encodings

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import count
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
@@ -126,14 +126,9 @@ class RowToken:
 
 _ID = "client_user_id"
 
-_is_day = re.compile("(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}").fullmatch
-_is_fragile_number = re.compile("[+][0-9]+|0[0-9]+|[1-9][0-9]{14}(?!0+$)[0-9]+").fullmatch
 _is_number = re.compile("[+]?[0-9]+").fullmatch
-
-
-def _is_fragile(text: str) -> bool:
-    """Return True for a text that a spreadsheet rewrites: an ISO date; zeros or a plus in front, or too many digits."""
-    return bool(_is_day(text) or _is_fragile_number(text))
+_is_fragile = re.compile("(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}|[+0][0-9]+|[1-9][0-9]{14}(?!0+$)[0-9]+").fullmatch
+"""Matches what a spreadsheet rewrites: an ISO date, a number with zeros or a plus in front, or with too many digits."""
 
 
 def _plain(text: str) -> str:
@@ -176,16 +171,15 @@ _HEADER_ROWS = 20
 _ADVICE = "Take it from the file as it was saved, or save the plan once more."
 
 
-@dataclass(frozen=True, slots=True)
-class IdentifiedRows:
-    """Rows of a corrections file. labels: those of the table that it was made of; new rows have new ones.
+class IdentifiedRows(NamedTuple):
+    """Rows of a corrections file.
 
-    numbers: the file's row of each label. findings: about cells that were damaged, and still have the text of then.
+    numbers: the file's row of each label of the table that it was made of; new rows have new labels. findings: about
+    cells that were damaged, and still have the text of then, or that were rewritten since.
     """
 
-    labels: Sequence[Hashable]
-    numbers: Mapping[Hashable, int]
-    findings: Sequence[CellFinding]
+    numbers: dict[Hashable, int]
+    findings: list[CellFinding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,17 +213,17 @@ class OwnFile:
             for number, name in self.columns.items()
             if name is not None
         }
-        labels: dict[Hashable, int] = {}
+        numbers: dict[Hashable, int] = {}
         findings: list[CellFinding] = []
         new_labels = self._new_labels()
         for place, (row, text) in enumerate(zip(rows.index.tolist(), rows[self.token_column].tolist(), strict=True)):
             token = None if pd.isna(text) or not str(text).strip() else _read_token(str(text), row)
-            label = next(new_labels) if token is None or token.label in labels else token.label
-            labels[label] = row
+            label = next(new_labels) if token is None or token.label in numbers else token.label
+            numbers[label] = row
             if token is not None:
                 cells = {name: texts[place] for name, texts in columns.items()}
                 findings += (CellFinding(label, name, cells[name], each) for name, each in token.find(cells))
-        return IdentifiedRows(list(labels), labels, findings)
+        return IdentifiedRows(numbers, findings)
 
     def _new_labels(self) -> Iterator[int | str]:
         """Yield labels that no row of the table has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Self, get_args
@@ -12,7 +12,6 @@ import pandas as pd
 from payerkit.checks.dates import DateOrder, file_date_order, has_two_readings
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.findings import Finding
 from payerkit.masking import mask
 from payerkit.tables.columns import field_of, holds_days, is_known_header
 from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
@@ -213,16 +212,17 @@ def _read(source: Any, options: _Options) -> SourceTable:
     rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
     if raw.own is not None:
         options = options.as_before(raw.own.settings)
-        identified = raw.own.identify(rows)
-        rows = rows.set_axis(pd.Index(identified.labels, name="row"))
-        found, numbers = [*identified.findings], {**identified.numbers}
+        numbers, found = raw.own.identify(rows)
+        rows = rows.set_axis(pd.Index([*numbers], name="row"))
     frame = rows[list(mapping.fields)].set_axis(list(mapping.fields.values()), axis=1)
-    damage = _find_damage(raw, mapping.fields, frame)
-    readings = _find_readings(frame, damage, options.date_order)
+    damage, repaired = _find_damage(raw, mapping.fields, frame)
+    places = {label: place for place, label in enumerate(numbers)}
+    lost = {(place, each.column) for place, each in damage if _is_lost(each)} - repaired.keys()
+    lost |= {(places[each.label], each.column) for each in found if _is_lost(each)}
+    readings = _find_readings(frame, repaired, lost, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
-    still_lost = set(_still_lost(frame, found))
-    readings = {cell: after for cell, after in readings.items() if cell not in still_lost}
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
+    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in {name for _, name in rewritten}}
     _keep_settings(mapping, raw, options)
     origin = Origin(
         file=raw.file,
@@ -231,9 +231,11 @@ def _read(source: Any, options: _Options) -> SourceTable:
         header_row=raw.header_row,
         columns=tuple(replace(each, header=str(raw.names[each.place])) for each in mapping.all_columns),
         cells=rows,
-        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage), *_ask_date_order(frame, readings)])),
-        changes=tuple(_changes(frame, rewritten)),
-        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        findings=tuple(dict.fromkeys([*found, *(each for _, each in damage), *_ask_date_order(frame, readings)])),
+        changes=tuple(
+            Change(labels[place], name, cells[name][place], after or None) for (place, name), after in rewritten.items()
+        ),
+        readings={(labels[place], name): after for (place, name), after in readings.items() - rewritten.items()},
         settings={"normalise": mapping.normalise, "date_order": mapping.date_order},
         rows=numbers,
         mapping=mapping,
@@ -265,64 +267,50 @@ def _keep_settings(mapping: ColumnMapping, raw: RawTable, options: _Options) -> 
     mapping.date_order = options.date_order
 
 
-@dataclass(frozen=True, slots=True)
-class _Damage:
-    """What was found in a cell. place: of its row in the table. repaired: the only text that it can mean, or None."""
+def _find_damage(
+    raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame
+) -> tuple[list[tuple[int, CellFinding]], dict[tuple[int, str], str]]:
+    """Return what was done to the cells of a table before it came here, each by the place of its row.
 
-    place: int
-    finding: CellFinding
-    repaired: str | None = None
-
-    @property
-    def is_lost(self) -> bool:
-        """Return True for an error after which nobody knows what the cell was."""
-        return self.repaired is None and self.finding.finding.severity == "error"
-
-
-def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) -> list[_Damage]:
-    """Return what was done to the cells of a table before it came here."""
+    Also return, by place and column, the only text that a damaged one can mean.
+    """
     places = {row: place for place, row in enumerate(raw.rows.index)} if raw.file else {}
     noted = cell_findings(raw.sheet, raw.header_row + 1, fields) if raw.file else []
-    seen = {(places[row], column) for row, column, _ in noted if row in places}
-    numbered = raw.rows[[*fields]].set_axis(pd.RangeIndex(len(frame)))
-
-    def found(place: int, column: int, finding: Finding, repaired: str | None = None) -> _Damage:
-        name = fields[column]
-        text = frame[name].iloc[place]
-        cell = CellFinding(frame.index[place], name, text if isinstance(text, str) else None, finding)
-        return _Damage(place, cell, repaired)
-
-    return [
-        *(found(places[row], column, finding) for row, column, finding in noted if row in places),
-        *(
-            found(place, column, file_finding(code, field_of(fields[column]), *values), repaired)
-            for place, column, (code, values, repaired) in find_text_damage(
-                numbered.select_dtypes(["object", "string"])
-            )
-            if (place, column) not in seen
-        ),
-    ]
+    found = [(places[row], fields[column], finding) for row, column, finding in noted if row in places]
+    seen = {(place, name) for place, name, _ in found}
+    texts = frame.set_axis(pd.RangeIndex(len(frame))).select_dtypes(["object", "string"])
+    repaired = {}
+    for place, name, (code, values, text) in find_text_damage(texts):
+        if (place, name) not in seen:
+            found.append((place, name, file_finding(code, field_of(name), *values)))
+            if text is not None:
+                repaired[place, name] = text
+    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in {name for _, name, _ in found}}
+    damage = []
+    for place, name, finding in found:
+        cell = cells[name][place]
+        damage.append((place, CellFinding(labels[place], name, cell if isinstance(cell, str) else None, finding)))
+    return damage, repaired
 
 
-def _find_readings(frame: pd.DataFrame, damage: Sequence[_Damage], date_order: DateOrder | None) -> Readings:
+def _is_lost(each: CellFinding) -> bool:
+    """Return True for an error after which nobody knows what the cell was.
+
+    Whoever says the order of dates has corrected them.
+    """
+    return each.finding.severity == "error" and each.finding.code != _DATE_ORDER
+
+
+def _find_readings(
+    frame: pd.DataFrame, repaired: Readings, lost: Collection[tuple[int, str]], date_order: DateOrder | None
+) -> Readings:
     """Return what cells would become: repaired, then read as the one value that they can mean.
 
-    A cell with an error of the file that nothing repairs is left out: the error holds only as long as its text stays.
+    A lost cell is left out: its error holds only as long as its text stays.
     """
-    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
-    repaired = {(each.place, each.finding.column): each.repaired for each in damage if each.repaired is not None}
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
-    readings = repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
+    readings = {**repaired, **readings_of(rewrite(frame, repaired), date_order or file_date_order(days))}
     return {cell: after for cell, after in readings.items() if cell not in lost}
-
-
-def _still_lost(frame: pd.DataFrame, found: Sequence[CellFinding]) -> Iterator[tuple[int, str]]:
-    """Yield the cells of a corrections file that were damaged, and that nobody corrected."""
-    places = {label: place for place, label in enumerate(frame.index)}
-    for each in found:
-        is_asked = each.finding.code == _DATE_ORDER  # whoever says it by date_order has corrected the cell
-        if each.finding.severity == "error" and not is_asked and each.column in frame.columns:
-            yield places[each.label], each.column
 
 
 def _ask_date_order(frame: pd.DataFrame, readings: Readings) -> Iterator[CellFinding]:
@@ -331,8 +319,3 @@ def _ask_date_order(frame: pd.DataFrame, readings: Readings) -> Iterator[CellFin
         for place, text in enumerate(frame[name]):
             if isinstance(text, str) and (place, name) not in readings and has_two_readings(text):
                 yield CellFinding(frame.index[place], name, text, file_finding(_DATE_ORDER, field_of(name)))
-
-
-def _changes(frame: pd.DataFrame, rewritten: Readings) -> Iterator[Change]:
-    for (place, name), after in rewritten.items():
-        yield Change(frame.index[place], name, frame[name].iloc[place], after or None)

@@ -101,6 +101,13 @@ CellText = tuple[str, NoteKind | None]
 """The text of a cell, and what it is, if it is no text."""
 
 
+def frame_of(rows: Sequence[list[str | None]], index: pd.Index[int]) -> pd.DataFrame:
+    """Return rows of cells as a table of texts, in which shorter rows end with blank cells."""
+    width = max(map(len, rows), default=0)
+    filled = [row if len(row) == width else [*row, *[None] * (width - len(row))] for row in rows]
+    return pd.DataFrame(filled, index=index, dtype=str)
+
+
 @dataclass(slots=True)
 class SheetCells:
     """The rows of a sheet that have any text."""
@@ -128,9 +135,7 @@ class SheetCells:
 
     def sheet(self, name: str, layout: Layout) -> Sheet:
         """Return the sheet."""
-        width = max(map(len, self._rows), default=0)
-        rows = [row if len(row) == width else [*row, *[None] * (width - len(row))] for row in self._rows]
-        cells = pd.DataFrame(rows, index=pd.Index(self._numbers, dtype="int64", name="row"), dtype=str)
+        cells = frame_of(self._rows, pd.Index(self._numbers, dtype="int64", name="row"))
         merged = (
             (row, first, last)
             for top, bottom, first, last in layout.merged

@@ -174,28 +174,12 @@ def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
     if not found:
         return
     is_numbered_anew = rows.index.name != "row" or not rows.index.is_unique
-    places: dict[Hashable, int] = {} if is_numbered_anew else {label: place for place, label in enumerate(rows.index)}
     columns = {our_name(str(column)): column for column in rows.columns}  # some may have got their wire names since
-    read = dict.fromkeys(each.column for each in found if each.column in columns)
-    cells = {column: list(map(_text, rows[columns[column]])) for column in read}
-    places_of = {column: _places_by_text(texts) for column, texts in cells.items()} if is_numbered_anew else {}
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for column in {each.column for each in found} & columns.keys():
+        for place, (label, cell) in enumerate(zip(rows.index, rows[columns[column]], strict=True)):
+            text = cell if isinstance(cell, str) else None
+            places.setdefault((column, None if is_numbered_anew else label, text), []).append(place)
     for each in found:
-        if each.column not in cells:
-            continue
-        if is_numbered_anew:
-            chosen = places_of[each.column].get(each.text, [])
-        else:
-            place = places.get(each.label)
-            chosen = [place] if place is not None and cells[each.column][place] == each.text else []
-        yield from ((place, each.column, each.finding) for place in chosen)
-
-
-def _places_by_text(texts: Sequence[str | None]) -> Mapping[str | None, list[int]]:
-    found: dict[str | None, list[int]] = {}
-    for place, text in enumerate(texts):
-        found.setdefault(text, []).append(place)
-    return found
-
-
-def _text(cell: Any) -> str | None:
-    return cell if isinstance(cell, str) else None
+        key = each.column, None if is_numbered_anew else each.label, each.text
+        yield from ((place, each.column, each.finding) for place in places.get(key, ()))

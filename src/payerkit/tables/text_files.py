@@ -18,6 +18,7 @@ import pandas as pd
 
 from payerkit import _tsv
 from payerkit.errors import InvalidInput
+from payerkit.tables.sheet import frame_of
 
 _SEPARATORS = ",;\t|"
 """The usual separators, the most usual first."""
@@ -60,8 +61,8 @@ def read_delimited(content: bytes | str) -> pd.DataFrame:
     if not content or content.isspace():
         raise InvalidInput(EMPTY)
     layout = _find_layout(content, sep_line and sep_line[1].decode())
-    width, rows = _check_rows(content, layout)
-    return _parse(content, layout, width, rows)
+    rows = [[cell or None for cell in row] for row in _read_rows(content, layout)]
+    return frame_of(rows, pd.RangeIndex(1, 1 + len(rows), name="row"))
 
 
 def _lines(content: bytes) -> Iterator[str]:
@@ -97,10 +98,11 @@ def _layout(head: bytes, separator: str) -> tuple[tuple[bool, float], _Layout]:
     return (first == usual > 1, (usual - 1) * widths[usual] / max(widths.total(), 1)), layout
 
 
-def _check_rows(content: bytes, layout: _Layout) -> tuple[int, int]:
-    """Return the width of the widest row, and the number of rows, once no row has too many cells or swallows others."""
+def _read_rows(content: bytes, layout: _Layout) -> list[list[str]]:
+    """Return the cells of each row. Raises InvalidInput for a row with too many cells, or one that swallows others."""
     reader = csv.reader(_lines(content), delimiter=layout.separator, skipinitialspace=layout.skips_blanks, strict=True)
-    row = line = widest = whole = first_padded = 0
+    row = line = whole = first_padded = 0
+    rows = []
     try:
         for cells in reader:
             row += 1
@@ -108,7 +110,7 @@ def _check_rows(content: bytes, layout: _Layout) -> tuple[int, int]:
             if reader.line_num - line > 1:
                 _check_line_breaks(cells, row, layout)
             line = reader.line_num
-            widest = max(widest, width)
+            rows.append(cells)
             if width > layout.width and row >= layout.header_row and any(cells):
                 if any(cells[layout.width :]):
                     _refuse_long_row(row, width, layout)
@@ -119,7 +121,7 @@ def _check_rows(content: bytes, layout: _Layout) -> tuple[int, int]:
         _refuse_quote(row + 1, line + 1, reader.line_num)
     if first_padded and whole:  # a cell with a separator moved the others to the right, over a last one that is blank
         _refuse_long_row(first_padded, layout.width + 1, layout)
-    return widest, row
+    return rows
 
 
 def _refuse_long_row(row: int, width: int, layout: _Layout) -> NoReturn:
@@ -158,24 +160,6 @@ def _check_line_breaks(cells: list[str], row: int, layout: _Layout) -> None:
                 "so that a quote may be missing or too many.",
                 advice=f"{_CLOSING} If the cell is right, take the line breaks out of it.",
             )
-
-
-def _parse(content: bytes, layout: _Layout, width: int, rows: int) -> pd.DataFrame:
-    """Return the cells of a file whose rows were checked."""
-    cells = pd.read_csv(
-        io.BytesIO(content),
-        sep=layout.separator,
-        names=range(width),
-        header=None,
-        dtype=str,
-        keep_default_na=False,
-        na_values=[""],
-        skip_blank_lines=False,
-        skipinitialspace=layout.skips_blanks,
-    )
-    if len(cells) != rows:
-        raise InvalidInput("source: the file is not a valid table.", advice=_CLOSING)
-    return cells.set_axis(pd.RangeIndex(1, 1 + rows, name="row"))
 
 
 # Encodings
