@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,17 @@ def test_imports_point_one_way() -> None:
     upward = [(one, other) for one, other in imports() if floor[one] < floor[other]]
 
     assert [] == upward
+
+
+def test_tables_have_no_circle() -> None:
+    """No module of the tables comes back to itself by its imports, late ones and those for types among them."""
+    files = {f"payerkit.tables.{file.stem}": parsed(file) for file in PACKAGE.joinpath("tables").glob("*.py")}
+    graph = {
+        name: {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in files}
+        for name, tree in files.items()
+    }
+
+    assert {*files} == {*TopologicalSorter(graph).static_order()}
 
 
 def test_service_knows_nothing_of_the_client() -> None:

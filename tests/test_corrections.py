@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import stat
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from cases import first_cases, said
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
-from payerkit.tables.corrections_workbook import COLOURS
-from payerkit.tables.file_findings import file_finding
+from payerkit.tables.corrections import COLOURS
+from payerkit.tables.damage import file_finding
+from payerkit.tables.header import FileColumn
 from payerkit.tables.own_file import OwnFile, own_file, own_header
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
@@ -36,6 +38,14 @@ def row(number: int, **changes: str | None) -> dict[str, Any]:
     return TYPED_PAYER | as_columns(TYPED_ACCOUNT) | own | {"email": f"payer.{number}@example.com"} | changes
 
 
+def file_columns(headers: Iterable[str], names: Sequence[str]) -> tuple[FileColumn, ...]:
+    """Return the columns of a file. names: our column of each, "" for one that is left out."""
+    return tuple(
+        FileColumn(header, header, place, names[place] or None if place < len(names) else None)
+        for place, header in enumerate(headers)
+    )
+
+
 def source(*rows: dict[str, Any], **known: Any) -> SourceTable:
     """Return a table as it is read from a file, whose header is in row 2 and which has a column for remarks."""
     labels = pd.RangeIndex(3, 3 + len(rows), name="row")
@@ -46,8 +56,7 @@ def source(*rows: dict[str, Any], **known: Any) -> SourceTable:
         "file": "messy.xlsx",
         "sheet": "March",
         "header_row": 2,
-        "headers": headers,
-        "positions": {name: place for place, name in enumerate(table.columns, start=1)},
+        "columns": file_columns(headers, ["", *table.columns]),
         "cells": cells.set_axis(range(len(headers)), axis=1),
         "settings": {"date_order": "day_first"},
     }
@@ -338,12 +347,13 @@ def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
     table = source(row(1, email="bad")).drop(columns="bank_state")  # left out by whoever sent it
     save(table, path := tmp_path / f"a.{kind}")
     own, header, rows = again(path)
-    expected = {place: name if name in table.columns else None for name, place in table.origin.positions.items()}
+    places = {name: each.place for name, each in table.origin.by_name.items()}
+    expected = {place: name if name in table.columns else None for name, place in places.items()}
 
     assert {0: None} | expected == own.columns
     assert frozenset(range(len(own.columns), header.shape[1])) == own.ours
     assert {"date_order": "day_first"} == own.settings
-    assert [3] == list(own.identify(rows).labels)
+    assert [3] == list(own.identify(rows).numbers)
 
 
 def test_another_file_is_not_ours() -> None:
@@ -393,7 +403,7 @@ def test_rows_keep_their_labels(tokens: list[str | None], expected: list[int], t
     known = dict(zip(["3", "4"], rows[own.token_column], strict=True))
     made = pd.DataFrame({own.token_column: [known.get(token or "", token) for token in tokens]})
 
-    assert expected == list(own.identify(made.reindex(columns=range(40))).labels)
+    assert expected == list(own.identify(made.reindex(columns=range(40))).numbers)
 
 
 def test_a_changed_token_is_refused(tmp_path: Path) -> None:
@@ -473,8 +483,7 @@ def test_a_file_of_a_file_has_our_columns_once(tmp_path: Path) -> None:
     table = rows[list(taken)].rename(columns=taken).set_axis(pd.Index([3], name="row"))
     origin = Origin(
         file="a.csv",
-        headers=tuple(header.iloc[0].fillna("")),
-        positions={name: place for place, name in taken.items()},
+        columns=file_columns(header.iloc[0].fillna(""), [own.columns.get(place) or "" for place in header]),
         cells=rows.set_axis(table.index),
     )
     save(SourceTable.of(table, origin), second := tmp_path / "b.csv")
@@ -494,8 +503,8 @@ def test_a_dataframe_has_its_own_columns(kind: str, tmp_path: Path) -> None:
 
     assert table.columns.tolist() == header.iloc[0].tolist()[:-3]
     assert ("client_user_id", "postcode") == (own.columns[0], own.columns[list(table.columns).index("postcode")])
-    assert ["first"] == list(own.identify(rows).labels)
-    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).labels)
+    assert ["first"] == list(own.identify(rows).numbers)
+    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).numbers)
 
 
 @pytest.mark.parametrize(

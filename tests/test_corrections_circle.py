@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import openpyxl
 import pandas as pd
@@ -15,6 +15,7 @@ import payerkit
 from bulk_tables import run_arguments
 from messy_workbooks import write_ods
 from payerkit.client import Client
+from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 KINDS = ("xlsx", pytest.param("csv", marks=pytest.mark.slow))
@@ -155,6 +156,206 @@ def test_a_date_of_a_corrections_file_is_asked_about_until_somebody_says_its_ord
     assert ["date_order"] == list(payerkit.plan_onboarding(asked).findings.query("severity == 'error'")["code"])
     assert ["1979-04-03"] == told["date_of_birth"].tolist()
     assert 1 == payerkit.plan_onboarding(told).counts["to_send"]
+
+
+NOTE = 'Kundin seit 2019;\n"Müller", bitte anrufen'
+
+
+def written(folder: Path, kind: str) -> tuple[pd.DataFrame, Path]:
+    """Return a table as it was read, and the corrections file of all of its rows."""
+    rows = [
+        row(number, client_user_id=f"0000{number}", account_number=f"0081273645{number}", bank_name="@home Bank")
+        | {"date_of_birth": "1979-04-03", "bank_date_of_birth": "1979-04-13", "Notiz": NOTE, "Notiz 2": ""}
+        for number in (1, 2, 3)
+    ]
+    path = folder / "messy.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(HEADERS.get(name, name).replace("Notiz 2", "Notiz") for name in rows[0])])
+        writer.writerows(each.values() for each in rows)
+    table = payerkit.read_payers(path, mapping={"Notiz": None}, normalise=True, date_order="day_first")
+    payerkit.plan_onboarding(table).save(folder / f"to-correct.{kind}", rows="all")
+    return table, folder / f"to-correct.{kind}"
+
+
+Cells = list[list[str]]
+
+
+def cells_of(path: Path) -> Cells:
+    """Return the cells of a corrections file as text."""
+    if path.suffix == ".xlsx":
+        sheet = openpyxl.load_workbook(path).worksheets[0]
+        return [[str(cell or "") for cell in cells] for cells in sheet.iter_rows(values_only=True)]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+def as_csv(cells: Cells, folder: Path, *, name: str = "a.csv", encoding: str = "utf-8", **options: Any) -> Path:
+    """Write a text file."""
+    path = folder / name
+    with path.open("w", encoding=encoding, newline="") as file:
+        csv.writer(file, **options).writerows(cells)
+    return path
+
+
+def as_xlsx(cells: Sequence[Sequence[Any]], folder: Path) -> Path:
+    """Write a workbook with another sheet in front."""
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["Please correct until Friday"])
+    sheet = book.create_sheet("March")
+    for each in cells:
+        sheet.append(each)
+    book.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
+
+
+def as_ods(cells: Cells, folder: Path) -> Path:
+    """Write a file of LibreOffice."""
+    write_ods(folder / "a.ods", cells)
+    return folder / "a.ods"
+
+
+def mapped(cells: Cells, change: Callable[[str], Any]) -> Any:
+    """Return the cells with a change to each below the header."""
+    return [cells[0], *([change(cell) for cell in each] for each in cells[1:])]
+
+
+def plain(cell: str) -> str:
+    """Return what a spreadsheet makes of a text file's cell: no zeros in front."""
+    return str(int(cell)) if cell.isdigit() else cell
+
+
+def as_number(cell: str) -> str | int:
+    """Return a text of digits as a number."""
+    return int(cell) if cell.isdigit() else cell
+
+
+def american(cell: str) -> str:
+    """Return a date as a spreadsheet with American settings writes it."""
+    year, _, rest = cell.partition("-")
+    return f"{int(rest[:2])}/{int(rest[3:])}/{year}" if len(cell) == 10 and year == "1979" else cell
+
+
+def shifted(cells: Cells, column: int) -> Cells:
+    """Return the cells with one column sorted apart from the others."""
+    texts = [cells[-1][column], *(each[column] for each in cells[1:-1])]
+    moved = [[*each[:column], text, *each[column + 1 :]] for each, text in zip(cells[1:], texts, strict=True)]
+    return [cells[0], *moved]
+
+
+def without(cells: Cells, column: int) -> Cells:
+    """Return the cells without a column."""
+    return [[cell for place, cell in enumerate(each) if place != column] for each in cells]
+
+
+def place_of(cells: Cells, header: str) -> int:
+    """Return the number of a column."""
+    return next(place for place, name in enumerate(cells[0]) if name.startswith(header))
+
+
+class Change(NamedTuple):
+    """What people and programs do to a file; save: how it is written then."""
+
+    reason: str
+    change: Callable[[Cells], Sequence[Sequence[Any]]] = list
+    save: Callable[..., Path] = as_csv
+    kind: str = "csv"
+    options: Mapping[str, Any] = {}
+
+
+SAME = [
+    Change("rows are sorted", lambda cells: [cells[0], *cells[:0:-1]]),
+    Change("columns are sorted", lambda cells: [each[::-1] for each in cells]),
+    Change("a title above", lambda cells: [["For Anna"], [], *cells]),
+    Change("blank rows", lambda cells: [*cells[:2], [""] * len(cells[0]), *cells[2:], [], []]),
+    Change("a row is copied", lambda cells: [*cells, cells[1]]),
+    Change("a row is a new one", lambda cells: [*cells[:-1], [*cells[-1][:-1], ""]]),
+    Change("the first of two columns of one name is removed", lambda cells: without(cells, place_of(cells, "Notiz"))),
+    Change("the problems are removed", lambda cells: without(cells, place_of(cells, "problems"))),
+    Change("apostrophes are dropped", lambda cells: mapped(cells, lambda cell: cell.removeprefix("'"))),
+    Change("semicolons", options={"delimiter": ";"}),
+    Change("Windows-1252", options={"encoding": "cp1252"}),
+    Change("UTF-16 with tabs", options={"encoding": "utf-16", "delimiter": "\t", "name": "Unicode.txt"}),
+    Change("all cells in quotes", options={"quoting": csv.QUOTE_ALL, "lineterminator": "\n"}),
+    Change("renamed", options={"name": "March final (2).CSV"}),
+    Change("saved as a workbook", save=as_xlsx),
+    Change("another sheet in front", save=as_xlsx, kind="xlsx"),
+    Change("saved as text", kind="xlsx"),
+    Change("saved by LibreOffice", save=as_ods, kind="xlsx"),
+]
+TOLD = [
+    Change("numbers lose their zeros", lambda cells: mapped(cells, plain)),
+    Change("ids lose their zeros", lambda cells: [[plain(each[0]), *each[1:]] for each in cells]),
+    Change("texts become numbers", lambda cells: mapped(cells, as_number), as_xlsx, "xlsx"),
+    Change("dates are rewritten", lambda cells: mapped(cells, american)),
+    Change("ids are sorted apart", lambda cells: shifted(cells, 0)),
+    Change("the hidden column stays", lambda cells: shifted(cells, len(cells[0]) - 1), as_xlsx, "xlsx"),
+]
+REFUSED = [
+    Change("a column is added", lambda cells: [[*each, "x"] for each in cells]),
+    Change("a column is renamed", lambda cells: [["Nummer", *cells[0][1:]], *cells[1:]]),
+    Change("the last column is removed", lambda cells: without(cells, len(cells[0]) - 1)),
+    Change("the last cells are cut", lambda cells: mapped(cells, lambda cell: cell[:25])),
+    Change("the header is cut", lambda cells: [[name[:60] for name in cells[0]], *cells[1:]]),
+    Change("the header is removed", lambda cells: cells[1:]),
+]
+
+
+def changed(case: Change, folder: Path) -> tuple[pd.DataFrame, Path]:
+    """Return a table as it was read, and its corrections file, changed."""
+    table, path = written(folder, case.kind)
+    return table, case.save(case.change(cells_of(path)), folder, **case.options)
+
+
+def sent(path: Path) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many rows a file has, and those that would be sent."""
+    table = payerkit.read_payers(path)
+    is_sent = payerkit.plan_onboarding(table).frame["state"] == "to_send"
+    return len(table), pd.DataFrame(table)[is_sent.to_numpy()].to_dict("records")
+
+
+@pytest.mark.parametrize("case", SAME, ids=lambda case: case.reason)
+def test_values_come_back_as_they_were(case: Change, tmp_path: Path) -> None:
+    """A file that was sorted, renamed or saved by another program has the values of the table, all to be sent."""
+    table, path = changed(case, tmp_path)
+    count, rows = sent(path)
+    values = table.to_dict("records")
+
+    assert (count, []) == (len(rows), [row for row in rows if row not in values])
+    assert 3 == len({row["client_user_id"] for row in rows})
+
+
+def test_removed_rows_are_not_sent(tmp_path: Path) -> None:
+    """The others are as they were."""
+    table, path = changed(Change("rows are removed", lambda cells: cells[:-1]), tmp_path)
+
+    assert (2, table.to_dict("records")[:2]) == sent(path)
+
+
+@pytest.mark.parametrize("case", TOLD, ids=lambda case: case.reason)
+def test_rewritten_values_are_not_sent(case: Change, tmp_path: Path) -> None:
+    """What a spreadsheet made of ids, numbers and dates, and rows that were mixed up, are errors."""
+    _, path = changed(case, tmp_path)
+
+    assert (3, []) == sent(path)
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.reason)
+def test_files_that_do_not_know_themselves_are_refused(case: Change, tmp_path: Path) -> None:
+    """Nothing is guessed about columns and rows of which the file does not tell."""
+    _, path = changed(case, tmp_path)
+    with pytest.raises(InvalidInput):
+        payerkit.read_payers(path)
+
+
+def test_an_id_that_was_wrong_may_be_corrected(tmp_path: Path) -> None:
+    """A row is known by its own mark, not by its id."""
+    write_messy(tmp_path / "messy.xlsx", row(1, client_user_id="N/A"))
+    table = payerkit.read_payers(tmp_path / "messy.xlsx")
+    payerkit.plan_onboarding(table).save(tmp_path / "to-correct.csv")
+    correct(tmp_path / "to-correct.csv", "Kundennummer", {"N/A": "user-1"})
+
+    assert ["user-1"] == [each["client_user_id"] for each in sent(tmp_path / "to-correct.csv")[1]]
 
 
 def test_a_template_that_a_person_filled_in_is_sent(tmp_path: Path) -> None:

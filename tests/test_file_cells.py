@@ -13,7 +13,7 @@ from payerkit.bulk.table import Table
 from payerkit.errors import InvalidInput
 from payerkit.findings import Severity
 from payerkit.onboarding import RunOptions
-from payerkit.tables.file_findings import file_finding
+from payerkit.tables.damage import file_finding
 from payerkit.tables.source_table import CellFinding, Origin, SourceTable
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from payerkit.errors import InvalidInput
+from payerkit.tables.columns import is_known_header
 from payerkit.tables.header import Header, find_header
-from payerkit.tables.header_names import is_known_header
 from payerkit.tables.sheet import Sheet
 
 NAMES = ["First name", "Surname", "E-mail"]
@@ -50,7 +50,7 @@ def test_the_row_of_names_is_found(rows: list[list[str]], row: int) -> None:
     """The header is the row with most known names, else the first that is as wide as the table."""
     header = header_of(*rows)
 
-    assert (row, row + 1) == (header.row, header.first_row)
+    assert row == header.row
 
 
 def test_a_person_may_name_the_row() -> None:
@@ -120,8 +120,3 @@ def test_columns_without_a_name_are_told_if_they_have_cells() -> None:
     header = header_of(["E-mail", "", "", "City"], ["a", "", "", "b"], ["a", "", "note", "b"])
 
     assert {2: 3} == header.unnamed
-
-
-def test_what_stands_above_is_told() -> None:
-    """Rows above the header are told by number, so that nothing is skipped unseen."""
-    assert (1, 3) == header_of(["Title"], [], ["Note"], NAMES, DATA).above

@@ -10,9 +10,8 @@ import pytest
 from payerkit import _tsv
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import InvalidInput
-from payerkit.tables.columns import OUR_NAMES
-from payerkit.tables.header_mapping import HeaderMapping, map_headers
-from payerkit.tables.header_names import read_header
+from payerkit.tables import Mapping
+from payerkit.tables.columns import OUR_NAMES, read_header
 from payerkit.wire import wire_name
 
 ROWS = list(_tsv.rows("payerkit.tables", "headers"))
@@ -21,12 +20,12 @@ PAYERS = ["Given name", "Surname", "E-mail"]
 ACCOUNTS = ["IBAN", "Account holder"]
 
 
-def columns_of(mapping: HeaderMapping) -> dict[str, str | None]:
+def columns_of(mapping: Mapping) -> dict[str, str | None]:
     """Return our column for each header that is decided, and None for those that are left out."""
     return {each.key: each.column for each in mapping.columns if not each.is_open}
 
 
-def pasted(mapping: HeaderMapping) -> dict[str, str | None]:
+def pasted(mapping: Mapping) -> dict[str, str | None]:
     """Return the mapping that a person would paste out of the error."""
     with pytest.raises(InvalidInput) as caught:
         mapping.check()
@@ -74,7 +73,7 @@ def test_sure_names_are_certain_and_no_others() -> None:
 @pytest.mark.parametrize("others", [[], PAYERS, ACCOUNTS, [*PAYERS, *ACCOUNTS]])
 def test_names_of_several_fields_are_never_taken(header: str, others: list[str]) -> None:
     """A name that may mean several fields is open, whatever else the table has."""
-    assert [header] == [each.key for each in map_headers([header, *others]).open]
+    assert [header] == list(Mapping.of([header, *others]).open)
 
 
 @pytest.mark.parametrize("schema", [PAYER, BANK_DETAILS])
@@ -85,7 +84,7 @@ def test_our_names_wire_names_and_titles_are_known(schema: Schema) -> None:
     for name, field in schema.fields.items():
         for header in (name, wire_name(name), field.title):
             beside = ["City"] * (name != "city")  # an address beside a city is a street
-            found = columns_of(map_headers([header, *beside])).get(header) or ""
+            found = columns_of(Mapping.of([header, *beside])).get(header) or ""
             if same.get(found, found) != same.get(name, name):
                 wrong.append((header, found))
 
@@ -164,7 +163,7 @@ def test_other_names_are_only_proposed(header: str, columns: tuple[str, ...]) ->
 )
 def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[str, str | None]) -> None:
     """Fields of payer and holder are told apart by the words and by the other columns; None stands for open."""
-    found = columns_of(map_headers(headers))
+    found = columns_of(Mapping.of(headers))
 
     assert expected == {header: found.get(header) for header in expected}
 
@@ -188,17 +187,17 @@ def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[s
 def test_the_error_prints_what_to_paste(headers: list[str], expected: dict[str, str | None]) -> None:
     """The error prints a dict of all open columns, in the file's order, that works when it is pasted."""
     unnamed = {place: 2 for place, header in enumerate(headers) if not header}
-    mapping = pasted(map_headers(headers, unnamed=unnamed))
+    mapping = pasted(Mapping.of(headers, unnamed=unnamed))
 
     assert list(expected.items()) == list(mapping.items())
-    assert map_headers(headers, mapping, unnamed=unnamed).check()
+    assert Mapping.of(headers, mapping, unnamed=unnamed).check().fields
 
 
 def test_the_error_is_for_a_reader() -> None:
     """Each open column is told once, with what it may be; what was chosen stays in the mapping to paste."""
     headers = ["Kundennummer", "Vorname", "Konto", "Straße", "Ort", "Hausnummer", "Typ", "Notiz"]
     with pytest.raises(InvalidInput) as caught:
-        map_headers(headers, {"Notiz": None}).check()
+        Mapping.of(headers, {"Notiz": None}).check()
 
     assert """\
 The table has columns that cannot be used.
@@ -229,7 +228,7 @@ mapping = {
 )
 def test_a_choice_finds_its_column(chosen: dict[str, str | None], expected: dict[str, str | None]) -> None:
     """A column is chosen by its header, and by its letter where the header repeats."""
-    assert expected == columns_of(map_headers(["Name", "Name", "Konto"], chosen))
+    assert expected == columns_of(Mapping.of(["Name", "Name", "Konto"], chosen))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +242,7 @@ def test_a_choice_finds_its_column(chosen: dict[str, str | None], expected: dict
 def test_a_choice_that_cannot_be_used_is_told(chosen: dict[str, str | None], words: str) -> None:
     """What a person chose is refused with the reason, once."""
     with pytest.raises(InvalidInput) as caught:
-        map_headers(["Konto", "Kto"], chosen).check()
+        Mapping.of(["Konto", "Kto"], chosen).check()
 
     assert 1 == str(caught.value).count(words)
 
@@ -252,11 +251,11 @@ def test_a_choice_that_cannot_be_used_is_told(chosen: dict[str, str | None], wor
 def test_a_row_of_data_is_not_shown(names: list[str]) -> None:
     """A file without a header may have personal data where names are expected."""
     with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
-        map_headers(names).check()
+        Mapping.of(names).check()
 
     assert [] == [name for name in names if f"{name}:" in str(caught.value)]
 
 
 def test_blank_columns_are_nothing() -> None:
     """A column without a name and without cells asks nobody anything."""
-    assert {0: "email", 2: "iban"} == map_headers(["email", "", "iban"]).check()
+    assert {0: "email", 2: "iban"} == Mapping.of(["email", "", "iban"]).check().fields

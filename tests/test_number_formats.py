@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.tables.cell_texts import shown_by
+from payerkit.tables.sheet import shown_by
 
 
 @pytest.mark.parametrize(

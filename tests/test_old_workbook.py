@@ -10,9 +10,8 @@ import pytest
 
 from messy_workbooks import write_ods, write_xls
 from payerkit.errors import InvalidInput
-from payerkit.tables.file_kinds import kind_of_file
-from payerkit.tables.old_workbook import list_old_sheets, read_old_sheet
 from payerkit.tables.sheet import Sheet, SheetInfo
+from payerkit.tables.workbooks import kind_of_file, read_sheets
 from test_workbook import texts_of
 
 Read = tuple[str | None, str | None]
@@ -39,7 +38,7 @@ def test_cells_of_xls_files_are_read(value: Any, code: str, expected: Read, tmp_
     """Text stays text; anything else has a note, whole numbers too."""
     write_xls(tmp_path / "table.xls", [[value, "more"]], {(0, 0): code})
 
-    assert expected == first_cell(read_old_sheet(tmp_path / "table.xls", "Payers"))
+    assert expected == first_cell(read_sheets(tmp_path / "table.xls", "Payers")[1][0])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_cells_of_ods_files_are_read(cell: Any, expected: Read, tmp_path: Path) 
     """The same holds for files of LibreOffice."""
     write_ods(tmp_path / "table.ods", [[cell, "more"]])
 
-    assert expected == first_cell(read_old_sheet(tmp_path / "table.ods", "Payers"))
+    assert expected == first_cell(read_sheets(tmp_path / "table.ods", "Payers")[1][0])
 
 
 def test_rows_of_old_workbooks_keep_their_numbers(tmp_path: Path) -> None:
@@ -65,7 +64,7 @@ def test_rows_of_old_workbooks_keep_their_numbers(tmp_path: Path) -> None:
     rows = [[], [], [None, "a"], [], [None, None, "b"]]
     write_xls(tmp_path / "table.xls", rows)
     write_ods(tmp_path / "table.ods", rows)
-    read = [texts_of(read_old_sheet(tmp_path / name, "Payers")) for name in ("table.xls", "table.ods")]
+    read = [texts_of(read_sheets(tmp_path / name, "Payers")[1][0]) for name in ("table.xls", "table.ods")]
 
     assert [{3: [None, "a", None], 5: [None, None, "b"]}] * 2 == read
 
@@ -74,9 +73,9 @@ def test_sheets_of_old_workbooks_are_listed(tmp_path: Path) -> None:
     """Each sheet has its name and the number of its last row; an unknown one is refused."""
     write_xls(tmp_path / "table.xls", [["a"], [], ["b"]])
     with pytest.raises(InvalidInput, match="no sheet 'Other'"):
-        read_old_sheet(tmp_path / "table.xls", "Other")
+        read_sheets(tmp_path / "table.xls", "Other")[1][0]
 
-    assert [SheetInfo("Payers", is_hidden=False, rows=3)] == list_old_sheets(tmp_path / "table.xls")
+    assert [SheetInfo("Payers", is_hidden=False, rows=3)] == read_sheets(tmp_path / "table.xls")[0]
 
 
 @pytest.mark.parametrize("name", ["table.xls", "table.ods"])
@@ -84,7 +83,7 @@ def test_broken_old_workbooks_are_refused(name: str, tmp_path: Path) -> None:
     """A broken file is refused with what to do, without the error of the library."""
     (tmp_path / name).write_bytes(b"\x00nonsense")
     with pytest.raises(InvalidInput, match="not a readable spreadsheet file") as caught:
-        list_old_sheets(tmp_path / name)
+        read_sheets(tmp_path / name)[0]
 
     assert (True, None) == (bool(caught.value.advice), caught.value.__context__)
 

@@ -16,7 +16,7 @@ from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS
 from payerkit.client import Client
 from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
-from payerkit.tables.text_damage import text_damage
+from payerkit.tables.damage import text_damage
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 

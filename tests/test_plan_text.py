@@ -15,6 +15,7 @@ from payerkit.bulk.journal import Journal
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.tables.header import FileColumn
 from payerkit.tables.source_table import Change, Origin, SourceTable
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
@@ -23,10 +24,16 @@ FIRST = 4
 """The row of the file below the header."""
 
 
-def table(count: int = 9, cells: Mapping[tuple[int, str], Any] | None = None, **origin: Any) -> SourceTable:
+def table(
+    count: int = 9,
+    cells: Mapping[tuple[int, str], Any] | None = None,
+    *,
+    theirs: Mapping[str, str] = THEIRS,
+    **origin: Any,
+) -> SourceTable:
     """Return payers with an account each, as if read from a workbook whose header is in row 3.
 
-    cells: what rows of the file have in columns of the table.
+    cells: what rows of the file have in columns of the table. theirs: the sender's names of some columns.
     """
     row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
     made = [row | {"client_user_id": f"user-{n}", "account_number": f"12345678{n:03}"} for n in range(count)]
@@ -36,10 +43,11 @@ def table(count: int = 9, cells: Mapping[tuple[int, str], Any] | None = None, **
     for (label, column), text in (cells or {}).items():
         frame.loc[label, column] = text
     names = list(frame.columns)
-    headers = (*(THEIRS.get(name, name) for name in names), "Notizen", "")
-    positions = {name: place for place, name in enumerate(names)}
+    headers = (*(theirs.get(name, name) for name in names), "Notizen", "")
+    ours = [*names, None, None]
+    columns = tuple(FileColumn(header, header, place, ours[place]) for place, header in enumerate(headers))
     known: dict[str, Any] = {"file": "kunden.xlsx", "sheet": "Kunden", "header_row": 3}
-    return SourceTable.of(frame, Origin(**known | {"headers": headers, "positions": positions} | origin))
+    return SourceTable.of(frame, Origin(**known | {"columns": columns} | origin))
 
 
 def report_on(rows: pd.DataFrame, folder: Path) -> Report:
@@ -183,8 +191,7 @@ def test_nothing_personal_stays_in_a_report(tmp_path: Path) -> None:
 
 def test_a_header_is_shown_as_text() -> None:
     """It comes from others: what is no letter is escaped, and what may be a person's data is masked."""
-    headers = tuple("<b>Post\u202e" if name == "email" else name for name in table().columns)
-    found = payerkit.plan_onboarding(table(cells={(5, "email"): "x"}, headers=headers))
+    found = payerkit.plan_onboarding(table(cells={(5, "email"): "x"}, theirs={"email": "<b>Post\u202e"}))
 
     assert (True, False) == tuple(words in found._repr_html_() for words in ("&lt;b&gt;Post\\u202e: Not", "<b>Post"))
 

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit.tables.damage import cell_findings
+from payerkit.tables.damage import cell_findings, text_damage
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.text_damage import text_damage
 from published import TYPED_PAYER
 
 

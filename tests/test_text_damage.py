@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.tables.delimited import read_delimited
-from payerkit.tables.file_findings import FILE_FINDING_CODES, file_finding
-from payerkit.tables.text_damage import TextDamage, find_text_damage, text_damage
+from payerkit.tables.damage import FILE_FINDING_CODES, TextDamage, file_finding, find_text_damage, text_damage
+from payerkit.tables.text_files import read_delimited
 
 
 def misread(text: str, page: str = "cp1252") -> str:
@@ -110,10 +109,10 @@ def test_sound_text_is_not_found(text: str) -> None:
 
 def test_damage_is_found_in_a_sheet() -> None:
     """The damaged cells of a sheet are found where they are; equal texts are found in each row."""
-    sheet = read_delimited("id,name\n'1,Müller\n2,MÃ¼ller\n3,\n4,MÃ¼ller\n")
+    cells = read_delimited("id,name\n'1,Müller\n2,MÃ¼ller\n3,\n4,MÃ¼ller\n")
 
     assert [(2, 0, "text_mark"), (3, 1, "doubly_encoded"), (5, 1, "doubly_encoded")] == [
-        (row, column, damage.code) for row, column, damage in find_text_damage(sheet.cells)
+        (row, column, damage.code) for row, column, damage in find_text_damage(cells)
     ]
 
 

@@ -6,14 +6,16 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from openpyxl.chart import BarChart
 from openpyxl.workbook import Workbook
 
+import payerkit
 from messy_workbooks import add_shared_texts, replace_in_part, write_cell, write_xlsx
 from payerkit.errors import InvalidInput
 from payerkit.tables.sheet import CellNote, Sheet, SheetInfo
-from payerkit.tables.workbook import list_sheets, read_sheet
+from payerkit.tables.workbooks import read_sheets
 
 Notes = list[tuple[int, int, str]]
 
@@ -26,7 +28,7 @@ def texts_of(sheet: Sheet) -> dict[int, list[str | None]]:
 
 def read_cell(path: Path) -> tuple[str | None, str | None]:
     """Return the text of the cell A1, and the kind of its note."""
-    sheet = read_sheet(path, "Payers")
+    sheet = read_sheets(path, "Payers")[1][0]
     notes = [note.kind for note in sheet.notes if (note.row, note.column) == (1, 0)]
     return texts_of(sheet).get(1, [None])[0], next(iter(notes), None)
 
@@ -62,11 +64,11 @@ def read_cell(path: Path) -> tuple[str | None, str | None]:
         (45294, "d-mmm", ("2024-01-03", "date")),  # was 3-1, or 1/3
         (31048, "General", ("31048", None)),  # a day without its format
         (dt.date(1900, 1, 1), "yyyy-mm-dd", ("1900-01-01", "date")),
-        (123456789012, "yyyy-mm-dd", ("#VALUE!", "error_value")),  # shown as ####
+        (123456789012, "yyyy-mm-dd", ("#VALUE!", None)),  # shown as ####
         (dt.time(9, 30), "h:mm", ("09:30:00", "time")),
         (dt.timedelta(hours=26, minutes=5), "[h]:mm", ("26:05:00", "time")),
         ("=A2", "General", ("=A2", "formula_without_value")),  # openpyxl computes nothing
-        ("#N/A", "General", ("#N/A", "error_value")),
+        ("#N/A", "General", ("#N/A", None)),
     ],
 )
 def test_cells_are_read_as_people_see_them(
@@ -92,7 +94,7 @@ def test_cells_are_read_as_people_see_them(
         ('<c r="A1" t="b"><f>1=2</f><v>0</v></c>', ("FALSE", "boolean")),
         ('<c r="A1"><f t="array" ref="A1">A2:A3</f></c>', ("=A2:A3", "formula_without_value")),
         ('<c r="A1"><f t="shared" si="0"/></c>', ("=", "formula_without_value")),
-        ('<c r="A1" t="e"><f>A2+1</f><v>#REF!</v></c>', ("#REF!", "error_value")),
+        ('<c r="A1" t="e"><f>A2+1</f><v>#REF!</v></c>', ("#REF!", None)),
         ('<c r="A1" t="d"><v>1985-12-31T00:00:00</v></c>', ("1985-12-31", "date")),
         ('<c t="inlineStr"><is><t>no reference</t></is></c>', ("no reference", None)),
         ('<c r="A1" t="inlineStr"><is><r><t>in </t></r><r><t>runs</t></r></is></c>', ("in runs", None)),
@@ -112,7 +114,7 @@ def test_shared_texts_are_read(tmp_path: Path) -> None:
     write_cell(tmp_path / "table.xlsx", '<c r="A1" t="s"><v>1</v></c><c r="B1" t="s"><v>0</v></c>')
     add_shared_texts(tmp_path / "table.xlsx", "007", "one_x000D_two")
 
-    assert {1: ["one\rtwo", "007"]} == texts_of(read_sheet(tmp_path / "table.xlsx", "Payers"))
+    assert {1: ["one\rtwo", "007"]} == texts_of(read_sheets(tmp_path / "table.xlsx", "Payers")[1][0])
 
 
 def test_days_of_the_1904_calendar_are_right(tmp_path: Path) -> None:
@@ -128,24 +130,23 @@ def test_rows_and_columns_keep_their_numbers(tmp_path: Path) -> None:
     write_xlsx(tmp_path / "table.xlsx", [[], [None, "a"], [], [None, None, None, "b"]])
 
     assert {2: [None, "a", None, None], 4: [None, None, None, "b"]} == texts_of(
-        read_sheet(tmp_path / "table.xlsx", "Payers")
+        read_sheets(tmp_path / "table.xlsx", "Payers")[1][0]
     )
 
 
-def test_hidden_rows_and_columns_and_merged_cells_are_told(tmp_path: Path) -> None:
-    """A hidden row has a note if it has cells; hidden columns, and cells merged across columns, are named."""
+def test_hidden_rows_and_merged_cells_are_told(tmp_path: Path) -> None:
+    """A hidden row has a note if it has cells; cells merged across columns are named."""
     book = write_xlsx(tmp_path / "table.xlsx", [["Payer", None, "Bank", None], ["a", "b", "c", "d"], ["e"], []])
     sheet = book.worksheets[0]
     for row in (3, 4):
         sheet.row_dimensions[row].hidden = True
-    sheet.column_dimensions.group("B", "C", hidden=True)
     for cells in ("A1:B1", "C1:D1", "D2:D3"):
         sheet.merge_cells(cells)
     book.save(tmp_path / "table.xlsx")
-    read = read_sheet(tmp_path / "table.xlsx", "Payers")
+    read = read_sheets(tmp_path / "table.xlsx", "Payers")[1][0]
 
     assert [CellNote(3, -1, "hidden_row")] == [note for note in read.notes if note.kind == "hidden_row"]
-    assert ([(1, 0, 1), (1, 2, 3)], frozenset({1, 2}), "Payers") == (list(read.merged), read.hidden_columns, read.name)
+    assert ([(1, 0, 1), (1, 2, 3)], "Payers") == (list(read.merged), read.name)
 
 
 def test_sheets_are_listed(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_sheets_are_listed(tmp_path: Path) -> None:
         SheetInfo("Empty", is_hidden=False, rows=0),
         SheetInfo("Lists", is_hidden=True, rows=1),
         SheetInfo("Secret", is_hidden=True, rows=1),
-    ] == list_sheets(tmp_path / "table.xlsx")
+    ] == read_sheets(tmp_path / "table.xlsx")[0]
 
 
 def test_hidden_rows_of_libreoffice_are_told(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_hidden_rows_of_libreoffice_are_told(tmp_path: Path) -> None:
     replace_in_part(
         tmp_path / "table.xlsx", {'<row r="1"': '<row r="1" hidden="false"', '<row r="2"': '<row r="2" hidden="true"'}
     )
-    notes = read_sheet(tmp_path / "table.xlsx", "Payers").notes
+    notes = read_sheets(tmp_path / "table.xlsx", "Payers")[1][0].notes
 
     assert [CellNote(2, -1, "hidden_row")] == list(notes)
 
@@ -182,22 +183,22 @@ def test_what_a_sheet_says_of_its_size_may_be_wrong(dimension: str, tmp_path: Pa
     """Some programs write no size, or a wrong one: all cells are read."""
     write_xlsx(tmp_path / "table.xlsx", [["a", "b"], [], ["c", "d"]])
     replace_in_part(tmp_path / "table.xlsx", {"<dimension[^>]*>": dimension})
-    cells = texts_of(read_sheet(tmp_path / "table.xlsx", "Payers"))
+    cells = texts_of(read_sheets(tmp_path / "table.xlsx", "Payers")[1][0])
 
-    assert ({1: ["a", "b"], 3: ["c", "d"]}, True) == (cells, list_sheets(tmp_path / "table.xlsx")[0].rows > 1)
+    assert ({1: ["a", "b"], 3: ["c", "d"]}, True) == (cells, read_sheets(tmp_path / "table.xlsx")[0][0].rows > 1)
 
 
 def test_an_empty_sheet_is_read(tmp_path: Path) -> None:
     """A sheet without cells is an empty table, and no error here."""
     Workbook().save(tmp_path / "table.xlsx")
 
-    assert {} == texts_of(read_sheet(tmp_path / "table.xlsx", "Sheet"))
+    assert {} == texts_of(read_sheets(tmp_path / "table.xlsx", "Sheet")[1][0])
 
 
 def test_many_rows_stay_in_order(tmp_path: Path) -> None:
     """Later ones may be wider."""
     write_xlsx(tmp_path / "table.xlsx", [*([str(row)] for row in range(4200)), ["last", "wider"]])
-    cells = read_sheet(tmp_path / "table.xlsx", "Payers").cells
+    cells = read_sheets(tmp_path / "table.xlsx", "Payers")[1][0].cells
 
     assert (list(range(1, 4202)), ["4199", "last"]) == (list(cells.index), cells[0].tolist()[-2:])
     assert (4200, "wider") == (cells[1].isna().sum(), cells[1].iloc[-1])
@@ -210,7 +211,7 @@ def test_many_rows_stay_in_order(tmp_path: Path) -> None:
         ("table.xlsx", b"", "not a readable Excel file"),
         ("table.xlsx", b"PK\x03\x04 cut off", "not a readable Excel file"),
         ("table.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
-        ("table.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + b"an old workbook", "but an .xls"),
+        ("table.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + b"an old workbook", "not a readable spreadsheet file"),
         ("table.xlsx", b"<html><table>", "web page"),
         ("table.numbers", b"PK\x03\x04", "numbers files cannot be read"),
         ("table.xlsb", b"PK\x03\x04", "xlsb files cannot be read"),
@@ -220,7 +221,7 @@ def test_files_that_are_no_workbook_are_refused(name: str, content: bytes, words
     """A broken, encrypted or other file is refused, with what to do."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidInput, match=words) as caught:
-        list_sheets(tmp_path / name)
+        read_sheets(tmp_path / name)[0]
 
     assert caught.value.advice
 
@@ -240,16 +241,37 @@ def test_broken_parts_are_refused_without_cells(part: str, replacements: dict[st
     write_xlsx(tmp_path / "table.xlsx", [["zanzibar"]])
     replace_in_part(tmp_path / "table.xlsx", replacements, part)
     with pytest.raises(InvalidInput) as caught:
-        read_sheet(tmp_path / "table.xlsx", "Payers")
+        read_sheets(tmp_path / "table.xlsx", "Payers")[1][0]
 
     assert (False, None) == ("zanzibar" in str(caught.value), caught.value.__context__)
     assert "Save" in caught.value.advice or "save" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("formula", "is_hidden", "expected"),
+    [("7", False, 1), ("=A2", False, 2), ("7", True, 2), ("=A2", True, 2)],  # once more for what the cells do not say
+)
+def test_a_workbook_is_opened_at_most_twice(
+    formula: str, is_hidden: bool, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many sheets it has, and whatever it hides or computes."""
+    book = write_xlsx(tmp_path / "table.xlsx", [["email", "phone"], ["a@example.com", formula], ["b@example.com", "8"]])
+    book.worksheets[0].row_dimensions[3].hidden = is_hidden
+    for name in ("Notes", "Prices"):
+        book.create_sheet(name).append(["Example"])
+    book.save(tmp_path / "table.xlsx")
+    opened: list[Any] = []
+    load = openpyxl.load_workbook
+    monkeypatch.setattr(openpyxl, "load_workbook", lambda *args, **how: opened.append(how) or load(*args, **how))
+    table = payerkit.read_payers(tmp_path / "table.xlsx")
+
+    assert (2, expected) == (len(table), len(opened))
 
 
 def test_an_unknown_sheet_is_refused(tmp_path: Path) -> None:
     """The error names the sheets that there are."""
     write_xlsx(tmp_path / "table.xlsx", [["a"]])
     with pytest.raises(InvalidInput, match="no sheet 'Payer'") as caught:
-        read_sheet(tmp_path / "table.xlsx", "Payer")
+        read_sheets(tmp_path / "table.xlsx", "Payer")[1][0]
 
     assert "Sheets: Payers." == caught.value.advice

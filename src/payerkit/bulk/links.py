@@ -19,7 +19,7 @@ from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.html import is_web_address
-from payerkit.tables.header_mapping import name_columns
+from payerkit.tables.mapping import name_columns
 from payerkit.tables.spreadsheets import inert, open_for_owner
 
 _LINKS = ("agreement_url", "kyc_url")

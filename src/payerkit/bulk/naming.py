@@ -13,7 +13,6 @@ from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.masking import mask
 from payerkit.tables.normalise import reading_hint
-from payerkit.tables.sheet import column_letters
 from payerkit.tables.source_table import Origin, origin_of
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ class Naming:
         origin = origin_of(rows)
         file = replace(origin, cells=None, findings=(), changes=(), readings={}, mapping=None)
         has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
-        places = origin.positions.items() if has_cells else ()
-        letters = {name: column_letters(place) for name, place in places if name in rows.columns}
+        in_file = origin.by_name.items() if has_cells else ()
+        letters = {name: each.letters for name, each in in_file if name in rows.columns}
         named = cls(columns, labels, file, letters)
         return replace(named, reading_hints=named._find_hints(origin, found)) if letters and origin.readings else named
 

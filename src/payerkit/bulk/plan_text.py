@@ -11,10 +11,8 @@ import pandas as pd
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.outcomes import Reason, ReasonKind, Reasons
 from payerkit.bulk.rows import Rows
-from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import MASK
 from payerkit.html import visible
-from payerkit.tables.sheet import column_letters
 from payerkit.tables.source_table import Origin
 from payerkit.wording import count_of
 
@@ -65,23 +63,19 @@ def describe_counts(counts: Mapping[str, int]) -> list[str]:
 
 def _describe_columns(origin: Origin, naming: Naming) -> Iterator[str]:
     """Yield which field each column of the file fills, and which columns are left out."""
-    if not origin.headers:
+    if not origin.columns:
         return
-    fields = {place: column for column, place in origin.positions.items()}
-    named = [place for place, column in fields.items() if origin.headers[place] != column]
-    own = len(fields) - len(named)
+    read = origin.by_name
+    named = {each.place: each for each in read.values() if each.header != each.column}
+    own = len(read) - len(named)
     yield "How the columns were understood"
-    names = {place: naming.header(fields[place]) for place in sorted(named)}
-    width = max(map(len, names.values()), default=0)
-    yield from (f"  {column_letters(place):>3}  {name:<{width}}  {fields[place]}" for place, name in names.items())
+    names = [(each.letters, naming.header(str(each.column)), each.column) for _, each in sorted(named.items())]
+    width = max((len(name) for _, name, _ in names), default=0)
+    yield from (f"  {letters:>3}  {name:<{width}}  {column}" for letters, name, column in names)
     if own:
         noun, verb = "other column" if named else "column", "has" if own == 1 else "have"
         yield f"  {count_of(own, noun)} {verb} the name of a field."
-    left_out = [
-        f"{column_letters(place)} ({visible(mask_name(header)) or 'no name'})"
-        for place, header in enumerate(origin.headers)
-        if place not in fields
-    ]
+    left_out = [f"{each.letters} ({each.shown_header or 'no name'})" for each in origin.columns if each.column is None]
     if left_out:
         yield from _wrapped(f"Left out: {', '.join(left_out)}", "  ")
 

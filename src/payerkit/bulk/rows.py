@@ -19,7 +19,7 @@ from payerkit.checks.table_findings import table_finding
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding, Severity
 from payerkit.tables.columns import columns_by_field, field_of, own_columns
-from payerkit.tables.header_mapping import name_columns
+from payerkit.tables.mapping import name_columns
 from payerkit.tables.templates import is_example
 
 ID = "client_user_id"

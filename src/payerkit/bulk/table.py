@@ -31,7 +31,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.findings import COLUMNS
-from payerkit.tables.file_findings import FILE_FINDING_CODES, file_finding
+from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.source_table import origin_of
 
 __all__ = ["Step", "Table"]

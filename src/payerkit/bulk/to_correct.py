@@ -13,7 +13,7 @@ from payerkit.bulk.rows import Flags, Problems, Rows, Step
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.tables.corrections import RowProblem, write_corrections
-from payerkit.tables.file_findings import BASIS
+from payerkit.tables.damage import BASIS
 from payerkit.tables.source_table import findings_in
 
 Which = Literal["problems", "all"]

@@ -21,8 +21,8 @@ from payerkit.bulk.run import onboard
 from payerkit.bulk.verify import verify_onboarding
 from payerkit.connection import connect
 from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
-from payerkit.tables.mapping import Mapping, propose_mapping
-from payerkit.tables.read import read_payers
+from payerkit.tables.mapping import Mapping
+from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.tables.spreadsheets import write_rows
 from payerkit.tables.templates import template
 from payerkit.wording import count_of, in_words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,9 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.html import visible
 from payerkit.tables.columns import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
-from payerkit.tables.header_mapping import MappedColumn
+from payerkit.tables.header import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
-from payerkit.tables.mapping import propose_mapping
-from payerkit.tables.read import read_payers
-from payerkit.tables.sheet import column_letters
+from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.widgets.page_widget import PageCode, ReplyingWidget
 from payerkit.wording import count_of, listed
 
@@ -120,7 +119,7 @@ class MappingForm(ReplyingWidget):
 
     @property
     def _is_decided(self) -> bool:
-        return not self.mapping.open and not self.mapping.mapped.problems
+        return not self.mapping.open and not self.mapping.problems
 
     def _view(self) -> dict[str, Any]:
         """Return the mapping as the page shows it."""
@@ -135,12 +134,12 @@ class MappingForm(ReplyingWidget):
             "holder_is_payer": self._holder_is_payer if self._has_both() else None,
         }
 
-    def _column(self, each: MappedColumn, proposals: Mapping[str, str | None]) -> dict[str, Any]:
+    def _column(self, each: FileColumn, proposals: Mapping[str, str | None]) -> dict[str, Any]:
         """Return a column as the page shows it."""
         state = "open" if each.is_open else "left out" if each.column is None else _certainty(each)
         return {
             "place": each.place,
-            "letters": column_letters(each.place),
+            "letters": each.letters,
             "header": visible(each.shown_key) if each.header else "(no name)",
             "examples": [visible(text) for text in self.mapping.examples(each.key)],
             "column": None if each.is_open else each.column or "",
@@ -150,7 +149,7 @@ class MappingForm(ReplyingWidget):
             "problem": _sentence(each.problem) if each.is_open else self._problem_of(each),
         }
 
-    def _problem_of(self, each: MappedColumn) -> str:
+    def _problem_of(self, each: FileColumn) -> str:
         """Return what is wrong with a choice, such as a second column for the same of ours."""
         own = [name for name, column in self.mapping.chosen.items() if column == each.column and column is not None]
         return _sentence(f"a second column for {_title(each.column)}.") if len(own) > 1 and each.key in own else ""
@@ -162,25 +161,18 @@ class MappingForm(ReplyingWidget):
             more = [f"{len(names) - _SHOWN_NAMES} more"] if len(names) > _SHOWN_NAMES else []
             shown = listed([*names[:_SHOWN_NAMES], *more])
             return f"{count_of(len(names), 'column')} {'is' if len(names) == 1 else 'are'} open: {shown}."
-        if self.mapping.mapped.problems:
+        if self.mapping.problems:
             return "Two columns are the same of ours. Choose another one, or leave one out."
         return "Every column is decided."
 
     def _has_both(self) -> bool:
         """Return True if the table has payers and accounts, so that it must say who holds these."""
-        columns = {*self._trial().mapped.fields.values()}
+        columns = {*self._trial().fields.values()}
         return not columns.isdisjoint(own_columns(PAYER)) and not columns.isdisjoint(own_columns(BANK_DETAILS))
 
     def _trial(self) -> ColumnMapping:
         """Return the mapping with its open columns as proposed."""
-        trial = ColumnMapping(
-            [each.header for each in self.mapping.mapped.columns],
-            self.mapping.chosen,
-            unnamed={each.place: each.first_row for each in self.mapping.columns if not each.header},
-        )
-        for name in ("sheet", "header_row", "normalise", "date_order"):
-            setattr(trial, name, getattr(self.mapping, name))
-        return trial.accept()
+        return copy(self.mapping).accept()
 
     def _preview(self) -> dict[str, Any]:
         """Return what would come of the mapping as it stands, as HTML."""
@@ -224,7 +216,7 @@ class MappingForm(ReplyingWidget):
         return f"<{type(self).__name__}: {number}, {len(self.mapping.open)} open>"
 
 
-def _certainty(each: MappedColumn) -> str:
+def _certainty(each: FileColumn) -> str:
     return "chosen" if each.how == "chosen" else "certain"
 
 

@@ -1,34 +1,50 @@
-"""What spreadsheets did to cells, judged by the field that they are for: a date is right as a birth date, and no id."""
+"""What spreadsheets and other programs did to cells.
+
+A sheet's cells are judged by the field that they are for: a date is right as a birth date, and no id. A text is damaged
+in any field: by a wrong encoding, a mark around a number, or as the error value of a spreadsheet.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from html import unescape
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from payerkit import _tsv
+from payerkit.checks.placeholders import error_values
+from payerkit.checks.table_findings import finding_of_kind
 from payerkit.findings import Finding
 from payerkit.tables.columns import HOLDER_IS_PAYER, field_of, holds_days
-from payerkit.tables.file_findings import file_finding
 from payerkit.tables.sheet import NoteKind, Sheet, cells_with
-from payerkit.tables.text_damage import SHORT_MONTHS
+
+BASIS = "file"
+"""The basis of these findings."""
+
+_KINDS = {row["code"]: row for row in _tsv.rows(__package__, "file_findings")}
+
+FILE_FINDING_CODES = tuple(_KINDS)
+
+
+@cache
+def file_finding(code: str, field: str, *values: str) -> Finding:
+    """Return the finding with a code about a field. values: the texts for {0} and {1}."""
+    return finding_of_kind(_KINDS[code], field, BASIS, *values)
+
+
+# Cells of a field
+
+_SHORT_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
+"""Months as spreadsheets shorten them, as a pattern."""
 
 CellFindings = list[tuple[int, int, Finding]]
 """The number of the row, the number of the column, and what was found."""
 
-_CODES: dict[NoteKind, str] = {
-    "boolean": "became_boolean",
-    "date": "became_date",
-    "digits_lost": "digits_lost",
-    "error_value": "error_value",
-    "formula_without_value": "formula_without_value",
-    "fraction": "became_fraction",
-    "hidden_row": "hidden_row",
-    "number": "became_number",
-    "time": "became_time",
-}
-"""The code of each kind of note, where the cell is not right as it is."""
+_CODES: frozenset[NoteKind] = frozenset({"digits_lost", "formula_without_value", "hidden_row"})
+"""Kinds of notes that are codes of findings; the others have `became_` in front."""
 
 _RIGHT: dict[str, frozenset[NoteKind]] = {
     "day": frozenset({"date", "number", "fraction"}),  # the checks of the field see a number that is no day
@@ -46,7 +62,7 @@ _WHOLE = "[0-9]+[.,]00?"
 _DATE = (
     "(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ]00:00(?::00)?)?"
     "|[0-3]?[0-9](?:/[0-3]?[0-9]/|[.][0-3]?[0-9][.])(?:19|20)[0-9]{2}"
-    f"|[0-3]?[0-9][.]?[ -](?i:{SHORT_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
+    f"|[0-3]?[0-9][.]?[ -](?i:{_SHORT_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
 )
 """A day as spreadsheets write it. Shorter ones, such as 02-Jan, are no text of any field: `text_damage` finds them."""
 
@@ -111,7 +127,11 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
             if columns:
                 yield note.row, min(columns), file_finding("hidden_row", "")
         elif note.column in columns and note.kind not in _right_kinds(columns[note.column]):
-            yield note.row, note.column, file_finding(_CODES[note.kind], field_of(columns[note.column]))
+            yield note.row, note.column, file_finding(_code(note.kind), field_of(columns[note.column]))
+
+
+def _code(kind: NoteKind) -> str:
+    return kind if kind in _CODES else f"became_{kind}"
 
 
 def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
@@ -170,3 +190,246 @@ def _text_code(text: str, field: str, *, dates_are_few: bool, are_rounded: bool)
     if _is_rounded(text):
         return "like_digits_lost" if are_rounded and field in _ROUNDABLE else None
     return "like_boolean" if _is_boolean(text) else None
+
+
+# Texts of any field
+
+
+class TextDamage(NamedTuple):
+    """What is wrong with a text.
+
+    code, values: of the finding. repaired: the only text it can mean, "" for a blank cell; None if that is not certain.
+    """
+
+    code: str
+    values: tuple[str, ...] = ()
+    repaired: str | None = None
+
+
+_DAMAGED = (
+    r"[^ -~]|[&?<>#]|^ *['=]|^ *[mMtT][aAeE][iIlL][lL:]|[eE][+][0-9]|"
+    r"^ *[0-9][0-9]?[-.] ?[A-Za-z][A-Za-z][A-Za-z] *$|^ *[A-Za-z][A-Za-z][A-Za-z][- ][0-9][0-9] *$"
+)
+r"""Matches every text that may be damaged. Without \s and (?, for which pandas would not use Arrow's fast search."""
+
+
+def text_damage(text: str) -> TextDamage | None:
+    """Return what a program did to the text of a cell; None for sound text."""
+    return next(filter(None, (find(text) for find in _FINDERS)), None)
+
+
+def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, Any, TextDamage]]:
+    """Yield the damaged texts of cells, column by column, with the label of their row and their column."""
+    for column, texts in cells.items():
+        suspects = cells_with(_DAMAGED, texts)
+        found = {text: text_damage(text) for text in set(suspects)}
+        for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
+            if damage := found[text]:
+                yield row, column, damage
+
+
+# Wrong encodings
+
+_LETTERS = (
+    "".join(map(chr, (*range(0xC0, 0xD7), *range(0xD8, 0xF7), *range(0xF8, 0x180), *range(0x1EA0, 0x1EFA))))
+    + "ȘșȚțƠơƯư"
+)
+_SIGNS = "\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2014\u2026\u2022\u20ac\u2122\ufeff\xa0°ºª§«»¡¿®©·\u00b4"
+_ACCENTS = "\u0300\u0301\u0302\u0303\u0308\u030a\u030c\u0327"
+"""What names and addresses have beyond ASCII: letters, signs, and accents that stand apart from their letter."""
+
+_CODE_PAGES = ("cp1252", "cp1250", "mac_roman", "cp850")
+"""The encodings in which programs read UTF-8 by mistake, the usual one first."""
+
+_USUAL_SIGNS = frozenset("\u2019\u201d\u2013\u2014\u2026\u2122°ºª»®©·\u00b4")
+"""Signs that follow a letter in sound text, too."""
+
+_HALF_LOST = re.compile("(?<=[a-zß-öø-ÿ])[ÃÅ]")
+"""A capital of wrongly decoded text behind a small letter, if the invisible character behind it was lost."""
+
+
+def _doubly_encoded(text: str) -> TextDamage | None:
+    """Find UTF-8 that was read in another encoding, such as MÃ¼ller; it is repaired if all of the text agrees."""
+    if text.isascii():
+        return None
+    readings = {page: _decode_again(text, page) for page in _CODE_PAGES}
+    for page, decoded in sorted(readings.items(), key=lambda reading: reading[1] is None):
+        for match in _wrong_letters(page).finditer(text):
+            right = _decode_again(match.group(), page) or ""
+            if not _is_natural(text, match, right, is_certain=decoded is not None):
+                return TextDamage("doubly_encoded", (match.group(), right), _repaired(decoded))
+    script = _OTHER_SCRIPTS.search(text)
+    if script and (letters := _decode_again(script.group(), "cp1252")):
+        return TextDamage("doubly_encoded", (script.group(), letters), _decode_again(text, "cp1252"))
+    if half := _HALF_LOST.search(text):
+        return TextDamage("doubly_encoded", (half.group(), "í" if half.group() == "Ã" else "Š"))
+    return None
+
+
+def _repaired(decoded: str | None) -> str | None:
+    """Return a text that was decoded again, once more if it is still damaged; None if it remains so."""
+    damage = _doubly_encoded(decoded) if decoded is not None else None
+    return damage.repaired if damage else decoded
+
+
+def _is_natural(text: str, match: re.Match[str], right: str, *, is_certain: bool) -> bool:
+    """Return True if it may be meant so: two capitals, as in ORĂŞTIE, or the end of a quotation behind a letter."""
+    sign, before, after = match.group()[1:], text[: match.start()], text[match.end() :]
+    if match.group().isalpha() and match.group().isupper() and not right.isupper():
+        return not (before[-1:].islower() or after[:1].islower())
+    if sign == "\xa0":
+        return not (before[-1:].islower() or after[:1].islower() or after[:1] == " ")
+    if sign not in _USUAL_SIGNS:
+        return False
+    others = [char for char in before + after if char.isalpha()]
+    is_lower = right.islower() and right not in "ßºª"
+    return not is_certain or (is_lower and len(others) > 1 and all(char.isupper() for char in others))
+
+
+@cache
+def _characters(page: str) -> Mapping[int, str]:
+    """Return the character of each byte in an encoding; undefined bytes are control characters, as in browsers."""
+    return {byte: bytes([byte]).decode(page, "ignore") or chr(byte) for byte in range(256)}
+
+
+@cache
+def _bytes(page: str) -> Mapping[str, int]:
+    return {char: byte for byte, char in _characters(page).items()}
+
+
+def _decode_again(text: str, page: str) -> str | None:
+    """Return the text that was read in a wrong encoding; None if it is not such a text as a whole."""
+    try:
+        return bytes(_bytes(page)[char] for char in text).decode()
+    except (KeyError, UnicodeDecodeError):
+        return None
+
+
+@cache
+def _wrong_letters(page: str) -> re.Pattern[str]:
+    """Return the pattern of letters and signs as they look when their UTF-8 is read in another encoding."""
+    wrong = ("".join(_characters(page)[byte] for byte in char.encode()) for char in _LETTERS + _SIGNS + _ACCENTS)
+    return re.compile("|".join(map(re.escape, sorted(wrong, key=len, reverse=True))))
+
+
+def _bytes_between(first: int, last: int) -> str:
+    return f"[{re.escape(''.join(_characters('cp1252')[byte] for byte in range(first, last + 1)))}]"
+
+
+_TAIL = _bytes_between(0x80, 0xBF)
+_OTHER_SCRIPTS = re.compile(f"(?:{_bytes_between(0xCE, 0xDB)}{_TAIL}|{_bytes_between(0xE1, 0xEF)}{_TAIL}{_TAIL}){{2}}")
+"""Two letters of Greek, Cyrillic, Hebrew, Arabic or East Asian text; one may be a letter and a sign."""
+
+
+def _replacement_character(text: str) -> TextDamage | None:
+    return TextDamage("replacement_character") if "\ufffd" in text else None
+
+
+_INNER_QUESTION_MARK = re.compile(r"[^\W\d_]\?+[^\W\d_]").search
+
+
+def _letters_lost(text: str) -> TextDamage | None:
+    """Find a question mark inside a word; in a link it is right."""
+    is_link = "://" in text or "@" in text or "www." in text
+    return TextDamage("letters_lost") if not is_link and _INNER_QUESTION_MARK(text) else None
+
+
+_ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#[0-9]{2,5}|#[xX][0-9a-fA-F]{2,5});")
+
+
+_TAG = re.compile(r"</?(?i:br|p|b|i|div|span|strong|em) */?>").search
+
+
+def _html_codes(text: str) -> TextDamage | None:
+    """Find codes of HTML, such as &amp; or &#39;, and its tags, such as <br>."""
+    matches = (match.group() for match in _ENTITY.finditer(text))
+    entity = next((each for each in matches if unescape(each) != each), None)
+    if entity:
+        return TextDamage("html_codes", (entity, unescape(entity)), unescape(text))
+    return TextDamage("html_tag", (tag.group(),)) if (tag := _TAG(text)) else None
+
+
+# Marks around numbers and addresses
+
+_NUMBER = r"[+(]?[0-9][0-9\s./()+-]*|[A-Za-z]{2}[0-9]{2}[0-9A-Za-z ]{8,}"
+_MARKED_NUMBER = re.compile(rf"\s*'({_NUMBER}|[=+@-].*?)'?\s*", re.DOTALL).fullmatch
+_TEXT_FORMULA = re.compile(r'\s*="((?:[^"]|"")*)"\s*').fullmatch
+_ADDRESS = r"[^\s<>@|?,;]+@[^\s<>@|?,;]+"
+_LINKED = re.compile(rf"\s*(?i:mailto:({_ADDRESS})(?:\?\S*)?|tel:([+0-9().\s-]+))\s*").fullmatch
+_IN_BRACKETS = re.compile(rf"([^<>@]*)<\s*(?i:mailto:)?({_ADDRESS})(?:[|?][^<>]*)?\s*>\s*").fullmatch
+_HAS_BRACKETS = re.compile(rf"<[^<>]*{_ADDRESS}[^<>]*>").search
+
+
+def _text_mark(text: str) -> TextDamage | None:
+    """Find the ' by which spreadsheets mark a number as text; names such as 's-Hertogenbosch have it, too."""
+    match = _MARKED_NUMBER(text)
+    return TextDamage("text_mark", (), match[1].strip()) if match else None
+
+
+def _text_formula(text: str) -> TextDamage | None:
+    """Find ="007", which exports write so that spreadsheets keep leading zeros."""
+    match = _TEXT_FORMULA(text)
+    return TextDamage("text_formula", (), match[1].replace('""', '"')) if match else None
+
+
+def _link(text: str) -> TextDamage | None:
+    start = text.lstrip()[:7].lower()
+    kind = next((kind for kind in ("mailto:", "tel:") if start.startswith(kind)), None)
+    match = _LINKED(text)
+    return TextDamage("link", (kind,), (match[1] or match[2]).strip() if match else None) if kind else None
+
+
+def _angle_brackets(text: str) -> TextDamage | None:
+    """Find an e-mail address in angle brackets, with or without a name in front."""
+    if not _HAS_BRACKETS(text):
+        return None
+    match = _IN_BRACKETS(text)
+    return TextDamage("angle_brackets", (), match[2] if match else None)
+
+
+# Values of spreadsheets, in text files
+
+_EXPONENT = re.compile(r"\s*[+-]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,3}\s*").fullmatch
+
+
+_SHORT_DATE = re.compile(
+    rf"\s*(?i:[0-9]{{1,2}}(?:-|\. ?)(?:{_SHORT_MONTHS})|(?:{_SHORT_MONTHS})[- ][0-9]{{2}})\s*"
+).fullmatch
+_FORMULA = re.compile(r"\s*=\s*(?:[A-Za-z.]+\(|'?[\w ]*'?!?\$?[A-Za-z]{1,3}\$?[0-9]+\b).*", re.DOTALL).fullmatch
+
+
+def _error_value(text: str) -> TextDamage | None:
+    shown = text.strip().upper()
+    is_too_narrow = len(shown) > 2 and not shown.strip("#")
+    return TextDamage("error_value") if shown in error_values() or is_too_narrow else None
+
+
+def _exponent(text: str) -> TextDamage | None:
+    """Find a number as spreadsheets shorten it, such as 2.53E+11."""
+    return TextDamage("shortened_number") if _EXPONENT(text) else None
+
+
+def _short_date(text: str) -> TextDamage | None:
+    """Find what spreadsheets make of 1-2 or 3/85: 02-Jan, Mar-85."""
+    return TextDamage("like_date") if _SHORT_DATE(text) else None
+
+
+def _formula(text: str) -> TextDamage | None:
+    return TextDamage("formula_without_value") if _FORMULA(text) else None
+
+
+_FINDERS: tuple[Callable[[str], TextDamage | None], ...] = (
+    _replacement_character,
+    _doubly_encoded,
+    _text_mark,
+    _text_formula,
+    _link,
+    _angle_brackets,
+    _error_value,
+    _exponent,
+    _short_date,
+    _formula,
+    _html_codes,
+    _letters_lost,
+)
+"""The kinds of damage, the worst first."""

@@ -6,13 +6,9 @@ Names, addresses and ids are never rewritten; nor is a text that may mean two th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import repeat
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from payerkit.checks.placeholders import is_clearable, is_placeholder
@@ -29,44 +25,29 @@ Readings = Mapping[tuple[int, str], str | None]
 _PREFIX = "bank_"
 
 
-@dataclass(frozen=True, slots=True)
 class _Texts:
-    """The texts of a column, each once, and for each row the number of its text, -1 for none."""
+    """The texts of a column, None for a blank cell and for one that is no text, and the rows of each text."""
 
-    distinct: Sequence[str]
-    codes: npt.NDArray[np.intp]
+    def __init__(self, column: pd.Series[Any]) -> None:
+        self.cells = [cell if isinstance(cell, str) else None for cell in column.tolist()]
+        self.rows_of: dict[str | None, list[int]] = {}
+        for row, text in enumerate(self.cells):
+            self.rows_of.setdefault(text, []).append(row)
 
-    @classmethod
-    def of(cls, column: pd.Series[Any]) -> _Texts:
-        """Return the texts of a column; a blank cell, and one that is no text, has none."""
-        cells = column.to_numpy(object)
-        if pd.api.types.infer_dtype(column, skipna=True) not in {"string", "empty"}:
-            cells = np.array([cell if isinstance(cell, str) else None for cell in cells], object)
-        codes, distinct = pd.factorize(cells)
-        return cls(distinct.tolist(), codes)
-
-    def rows(self, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.intp]:
-        """Return the rows with a text for which a function returns True."""
-        wanted = np.array([*map(is_wanted, self.distinct), False], bool)
-        return np.flatnonzero(wanted[self.codes]) if wanted.any() else np.empty(0, np.intp)
-
-    def at(self, rows: npt.NDArray[np.intp]) -> list[str | None]:
-        """Return the texts of some rows."""
-        texts = [*self.distinct, None]
-        return [texts[code] for code in self.codes[rows].tolist()]
+    def rows(self, is_wanted: Callable[[str], object]) -> list[int]:
+        """Return the rows with a text for which a function returns something true."""
+        return [row for text, rows in self.rows_of.items() if text is not None and is_wanted(text) for row in rows]
 
 
 def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
     """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks."""
-    cells: dict[str, npt.NDArray[np.object_]] = {}
+    cells = {column: frame[column].to_numpy(object, copy=True) for column in {column for _, column in readings}}
     for (place, column), after in readings.items():
-        if column not in cells:
-            cells[column] = frame[column].to_numpy(object, copy=True)
         cells[column][place] = after or None
     return frame.assign(**{column: _like(frame[column], texts) for column, texts in cells.items()})
 
 
-def _like(column: pd.Series[Any], cells: npt.NDArray[np.object_]) -> pd.Series[Any]:
+def _like(column: pd.Series[Any], cells: Any) -> pd.Series[Any]:
     """Return cells as a column of the same dtype; as objects if it has categories, which lack the new texts."""
     dtype = "object" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     return pd.Series(cells, column.index, dtype)
@@ -90,7 +71,7 @@ def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tupl
     frame: its columns are named by field. date_order: what stands first in dates such as 03/04/1985, "day_first" or
     "month_first"; with anything else, dates that may mean two days have no reading.
     """
-    texts = {column: _Texts.of(frame[column]) for column in frame.columns}
+    texts = {column: _Texts(frame[column]) for column in frame.columns}
     found: dict[tuple[int, str], str | None] = {}
     for column, own in texts.items():
         for place, after in _read_column(column, own, texts, date_order):
@@ -106,27 +87,24 @@ def _read_column(
 ) -> Iterator[tuple[int, str | None]]:
     """Yield the rows of a column whose cell has a reading, each with it."""
     if column == HOLDER_IS_PAYER:
-        rows = own.rows(lambda text: one_alias(HOLDER_IS_PAYER, text) is not None)
-        yield from zip(rows.tolist(), (one_alias(HOLDER_IS_PAYER, text or "") for text in own.at(rows)), strict=True)
-        return
+        for row in own.rows(lambda text: one_alias(HOLDER_IS_PAYER, text)):
+            yield row, one_alias(HOLDER_IS_PAYER, own.cells[row] or "")
     place = _place_of(column, texts)
     if place is None:
         return
     schema, name, prefix = place
-    field = schema.fields[name]
-    if not field.required:
-        rows = own.rows(lambda text: is_clearable(schema, name, text))
-        yield from zip(rows.tolist(), repeat(None))
+    if not schema.fields[name].required:
+        yield from ((row, None) for row in own.rows(lambda text: is_clearable(schema, name, text)))
     is_right = _rightness(schema, name)
     if is_right is None:
         return
-    rows = own.rows(lambda text: not is_right(text))
-    around = [texts.get(f"{prefix}{other}") for other in _READ_BY.get(name, ())]
-    records = zip(*(repeat(None, len(rows)) if each is None else each.at(rows) for each in around), strict=True)
+    around = {other: texts[f"{prefix}{other}"].cells for other in _READ_BY.get(name, ()) if f"{prefix}{other}" in texts}
     known: dict[Any, str | None] = {}
-    for row, key in zip(rows.tolist(), zip(own.at(rows), records if around else repeat(()), strict=False), strict=True):
+    for row in own.rows(lambda text: not is_right(text)):
+        record = {other: cells[row] for other, cells in around.items()}
+        key = own.cells[row], *record.values()
         if key not in known:
-            known[key] = reading(schema, name, key[0], _record(name, key[1]), date_order=date_order)
+            known[key] = reading(schema, name, own.cells[row], _as_written(record), date_order=date_order)
         if known[key] is not None:
             yield row, known[key]
 
@@ -140,9 +118,8 @@ _READ_BY = {
 """The fields by which the text of a field is read."""
 
 
-def _record(name: str, values: Sequence[str | None]) -> dict[str, str | None]:
+def _as_written(record: dict[str, str | None]) -> dict[str, str | None]:
     """Return the values by which a field is read, as they would be written."""
-    record = dict(zip(_READ_BY.get(name, ()), values, strict=True))
     for other in ("country", "state"):
         if record.get(other):
             record[other] = reading(PAYER, other, record[other], record) or record[other]
@@ -198,18 +175,17 @@ def _placeholders_alone(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator
     Such a row describes no payer, or no account: its placeholders mean blank cells, in required columns, too.
     """
     own = {name: texts[name] for name in texts if name in own_columns(schema)}
-    own = dict(sorted(own.items(), key=lambda item: len(item[1].distinct)))
-    rows: Any = None
-    cleared: dict[str, npt.NDArray[np.intp]] = {}
-    for column, cells in own.items():
+    cleared: dict[str, set[int]] = {}
+    alone: set[int] | None = None
+    for column, cells in sorted(own.items(), key=lambda item: len(item[1].rows_of)):
         name = field_of(column)
-        cleared[column] = cells.rows(lambda text, name=name: is_clearable(schema, name, text))  # type: ignore[misc]
-        blank = np.union1d(cleared[column], np.flatnonzero(cells.codes < 0))
-        rows = blank if rows is None else np.intersect1d(rows, blank, assume_unique=True)
-        if not len(rows):
+        cleared[column] = {*cells.rows(lambda text, name=name: is_clearable(schema, name, text))}  # type: ignore[misc]
+        blank = cleared[column].union(cells.rows_of.get(None, ()))
+        alone = blank if alone is None else alone & blank
+        if not alone:
             return
-    for column, places in cleared.items():
-        yield from ((int(row), column) for row in np.intersect1d(places, rows, assume_unique=True))
+    for column, rows in cleared.items():
+        yield from ((row, column) for row in rows & (alone or set()))
 
 
 def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import binascii
 import json
+import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import count
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
+from payerkit.tables.columns import field_of
+from payerkit.tables.damage import file_finding
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding
 from payerkit.tables.spreadsheets import inert
@@ -70,27 +73,74 @@ class DamageMark:
 
 @dataclass(frozen=True, slots=True)
 class RowToken:
-    """What a row says about itself: its label in the table that the file was made of, and its damaged cells."""
+    """What a row says about itself.
+
+    label: in the table that the file was made of. id_digest: of its client user id, "" if that may be corrected.
+    fragile: for each column with a text that a spreadsheet would rewrite, the digest of what it would make of that.
+    damage: its damaged cells.
+    """
 
     label: int | str
+    id_digest: str = ""
+    fragile: Mapping[str, str] = field(default_factory=dict)
     damage: Sequence[DamageMark] = ()
+
+    @classmethod
+    def of(cls, label: Hashable, sound: Mapping[str, str], damage: Sequence[DamageMark]) -> Self:
+        """Return the token of a row. sound: its texts in which nothing is wrong, by column of the table."""
+        id_text = sound.get(_ID, "")
+        fragile = {name: text_digest(_plain(text)) for name, text in sound.items() if name != _ID and _is_fragile(text)}
+        shown = label if isinstance(label, int | str) else str(label)
+        return cls(shown, text_digest(id_text) if id_text else "", fragile, damage)
 
     def write(self) -> str:
         """Return the token."""
         marks = [
             [mark.column, mark.digest, *(getattr(mark.finding, name) for name in _FINDING)] for mark in self.damage
         ]
-        return _encode([self.label, *marks])
+        return _encode([self.label, self.id_digest, self.fragile, *marks])
 
     @classmethod
     def read(cls, text: str) -> Self:
         """Return what a token says. Raises ValueError for any other text."""
-        label, *marks = _decode(text)
+        label, id_digest, fragile, *marks = _decode(text)
         damage = [
             DamageMark(column, digest, Finding(**dict(zip(_FINDING, finding, strict=True))))
             for column, digest, *finding in marks
         ]
-        return cls(label, damage)
+        return cls(label, id_digest, fragile, damage)
+
+    def find(self, cells: Mapping[str, str | None]) -> Iterator[tuple[str, Finding]]:
+        """Yield what is wrong with the row's cells now, by column of the table: still, or since the file was made."""
+        for mark in self.damage:
+            if mark.column in cells and mark.digest in {"", text_digest(cells[mark.column] or "")}:
+                yield mark.column, mark.finding
+        id_text = cells.get(_ID)
+        if self.id_digest and id_text and text_digest(id_text) != self.id_digest:
+            yield _ID, file_finding("id_changed", _ID)
+        for column, digest in self.fragile.items():
+            text = cells.get(column)
+            if text and not _is_fragile(text) and text_digest(_plain(text)) == digest:
+                yield column, file_finding("rewritten", field_of(column))
+
+
+_ID = "client_user_id"
+
+_is_number = re.compile("[+]?[0-9]+").fullmatch
+_is_fragile = re.compile("(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}|[+0][0-9]+|[1-9][0-9]{14}(?!0+$)[0-9]+").fullmatch
+"""Matches what a spreadsheet rewrites: an ISO date, a number with zeros or a plus in front, or with too many digits."""
+
+
+def _plain(text: str) -> str:
+    """Return the same text for a fragile one and for what spreadsheets make of it: 15 digits, or day and month swapped.
+
+    A year counts by its last two digits.
+    """
+    parts = re.findall("[0-9]+", text)
+    if len(parts) == 3:
+        return " ".join(sorted(f"{int(part) % 100:02}" for part in parts))
+    digits = text.strip().lstrip("+0")
+    return digits[:15].ljust(len(digits), "0") if _is_number(text.strip()) else text
 
 
 def text_digest(text: str) -> str:
@@ -121,16 +171,15 @@ _HEADER_ROWS = 20
 _ADVICE = "Take it from the file as it was saved, or save the plan once more."
 
 
-@dataclass(frozen=True, slots=True)
-class IdentifiedRows:
-    """Rows of a corrections file. labels: those of the table that it was made of; new rows have new ones.
+class IdentifiedRows(NamedTuple):
+    """Rows of a corrections file.
 
-    numbers: the file's row of each label. findings: about cells that were damaged, and still have the text of then.
+    numbers: the file's row of each label of the table that it was made of; new rows have new labels. findings: about
+    cells that were damaged, and still have the text of then, or that were rewritten since.
     """
 
-    labels: Sequence[Hashable]
-    numbers: Mapping[Hashable, int]
-    findings: Sequence[CellFinding]
+    numbers: dict[Hashable, int]
+    findings: list[CellFinding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +208,22 @@ class OwnFile:
         A row without a token is a new one, and so is the second row with one token. Raises InvalidInput for a token
         that was changed.
         """
-        numbers = {name: number for number, name in self.columns.items() if name is not None}
-        labels: dict[Hashable, int] = {}
+        columns = {
+            name: [None if pd.isna(cell) else str(cell) for cell in rows[number]]
+            for number, name in self.columns.items()
+            if name is not None
+        }
+        numbers: dict[Hashable, int] = {}
         findings: list[CellFinding] = []
         new_labels = self._new_labels()
         for place, (row, text) in enumerate(zip(rows.index.tolist(), rows[self.token_column].tolist(), strict=True)):
             token = None if pd.isna(text) or not str(text).strip() else _read_token(str(text), row)
-            label = next(new_labels) if token is None or token.label in labels else token.label
-            labels[label] = row
-            for mark in token.damage if token else ():
-                if mark.column in numbers:
-                    found = rows[numbers[mark.column]].iloc[place]
-                    cell = None if pd.isna(found) else str(found)
-                    if mark.digest in {"", text_digest(cell or "")}:
-                        findings.append(CellFinding(label, mark.column, cell, mark.finding))
-        return IdentifiedRows(list(labels), labels, findings)
+            label = next(new_labels) if token is None or token.label in numbers else token.label
+            numbers[label] = row
+            if token is not None:
+                cells = {name: texts[place] for name, texts in columns.items()}
+                findings += (CellFinding(label, name, cells[name], each) for name, each in token.find(cells))
+        return IdentifiedRows(numbers, findings)
 
     def _new_labels(self) -> Iterator[int | str]:
         """Yield labels that no row of the table has."""
@@ -223,12 +273,10 @@ def _unescaped(text: str) -> str:
 def _match(names: Sequence[str], token: FileToken, ours: Collection[int]) -> dict[int, str | None]:
     """Return the fields of the sender's columns, which may have been sorted, removed or joined by others.
 
-    Where a name repeats, the first column with it is the first one that had it.
+    No two of them had one name; of columns with one name now, the first is the one that had it.
     """
-    fields: dict[str, list[str | None]] = {}
-    for name, field_name in zip(token.headers, token.fields, strict=True):
-        fields.setdefault(name, []).append(field_name)
-    return {number: fields[name].pop(0) for number, name in enumerate(names) if number not in ours and fields.get(name)}
+    fields = dict(zip(token.headers, token.fields, strict=True))
+    return {number: fields.pop(name) for number, name in enumerate(names) if number not in ours and name in fields}
 
 
 def _read_token(text: str, row: Hashable) -> RowToken:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Self, get_args
 
 import pandas as pd
 
 from payerkit.checks.dates import DateOrder, file_date_order, has_two_readings
+from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.findings import Finding
-from payerkit.tables.columns import field_of, holds_days
-from payerkit.tables.damage import cell_findings
-from payerkit.tables.file_findings import file_finding
-from payerkit.tables.header_mapping import HeaderMapping
-from payerkit.tables.header_names import is_known_header
+from payerkit.masking import mask
+from payerkit.tables.columns import field_of, holds_days, is_known_header
+from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
 from payerkit.tables.mapping import Mapping as ColumnMapping
-from payerkit.tables.mapping import map_columns
 from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
-from payerkit.tables.raw_table import RawTable, open_table
+from payerkit.tables.sheet import column_letters
+from payerkit.tables.source import RawTable, open_table
 from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
-from payerkit.tables.text_damage import find_text_damage
 
 _DATE_ORDER = "date_order"
 
@@ -115,15 +113,67 @@ def read_bank_details(
     return table
 
 
+@without_internal_frames
+def propose_mapping(source: Any, *, sheet: str | None = None) -> ColumnMapping:
+    """Return which column of a file is which of ours: certain, or proposed for a person to decide.
+
+    Args:
+        source: As for `read_payers`.
+        sheet: As for `read_payers`.
+
+    Returns:
+        A `Mapping`, to look at, to correct, to keep, and to pass to `read_payers(source, mapping=mapping)`.
+
+    Raises:
+        InvalidInput: For a file that cannot be read, or has no header.
+        ImportError: If the library that such files need is not installed.
+
+    Example:
+        >>> table = pd.DataFrame({"Vorname": ["Example"], "Kto": ["0123456789"], "Bank code": ["001"]})
+        >>> propose_mapping(table)
+        Mapping of 3 columns, 0 open
+          Vorname    first_name      certain  Xxxxxxx
+          Kto        account_number  certain  ••••6789
+          Bank code  bank_code       certain  001
+    """
+    raw = open_table(source, is_known_header, sheet=sheet)
+    mapping = _map_columns(raw, {})
+    if mapping.looks_personal:
+        mapping.check()
+    _keep_settings(mapping, raw, _Options())
+    return mapping
+
+
+_FIRST_ROWS = 100
+_EXAMPLES = 3
+_MAX_EXAMPLE = 24
+
+
+def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
+    """Return the first different values of a column, masked."""
+    texts = dict.fromkeys(" ".join(str(value).split()) for value in values if not pd.isna(value))
+    shown = dict.fromkeys(_mask_one(column, text) for text in texts if text)
+    return tuple(islice(shown, _EXAMPLES))
+
+
+def _mask_one(column: str | None, text: str) -> str:
+    """Return what may be shown of a value: its shape where it is personal, or what it is is not known."""
+    shown = MASK if column is None else mask(field_of(column), text)
+    if shown == MASK:
+        kinds = ((str.isdigit, "0"), (str.isupper, "X"), (str.isalpha, "x"))
+        shown = "".join(next((shape for is_kind, shape in kinds if is_kind(char)), char) for char in text)
+    return shown if len(shown) <= _MAX_EXAMPLE else f"{shown[:_MAX_EXAMPLE]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class _Options:
     """How a table is read, as a person said. chosen: the columns that were decided."""
 
-    chosen: Mapped
-    sheet: str | None
-    header_row: int | None
-    normalise: bool | Collection[str]
-    date_order: DateOrder | None
+    chosen: Mapped = field(default_factory=dict)
+    sheet: str | None = None
+    header_row: int | None = None
+    normalise: bool | Collection[str] = False
+    date_order: DateOrder | None = None
 
     @classmethod
     def of(cls, mapping: Mapped | None, sheet: str | None, normalise: Any, date_order: Any) -> Self:
@@ -158,118 +208,109 @@ def _checked_order(date_order: Any) -> DateOrder | None:
 def _read(source: Any, options: _Options) -> SourceTable:
     """Return a table whose columns are named by field, and whose cells are rewritten as the options say."""
     raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
-    mapped = map_columns(raw, options.chosen)
-    mapped.check()
+    mapping = _map_columns(raw, options.chosen).check()
     rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
     if raw.own is not None:
         options = options.as_before(raw.own.settings)
-        identified = raw.own.identify(rows)
-        rows = rows.set_axis(pd.Index(identified.labels, name="row"))
-        found, numbers = [*identified.findings], {**identified.numbers}
-    frame = rows[list(mapped.fields)].set_axis(list(mapped.fields.values()), axis=1)
-    damage = _find_damage(raw, mapped.fields, frame)
-    readings = _find_readings(frame, damage, options.date_order)
+        numbers, found = raw.own.identify(rows)
+        rows = rows.set_axis(pd.Index([*numbers], name="row"))
+    frame = rows[list(mapping.fields)].set_axis(list(mapping.fields.values()), axis=1)
+    damage, repaired = _find_damage(raw, mapping.fields, frame)
+    places = {label: place for place, label in enumerate(numbers)}
+    lost = {(place, each.column) for place, each in damage if _is_lost(each)} - repaired.keys()
+    lost |= {(places[each.label], each.column) for each in found if _is_lost(each)}
+    readings = _find_readings(frame, repaired, lost, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
-    still_lost = set(_still_lost(frame, found))
-    readings = {cell: after for cell, after in readings.items() if cell not in still_lost}
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
-    origin = replace(
-        _describe_source(raw, mapped, options),
-        cells=rows,
-        findings=tuple(dict.fromkeys([*found, *(each.finding for each in damage), *_ask_date_order(frame, readings)])),
-        changes=tuple(_changes(frame, rewritten)),
-        readings={(frame.index[place], name): after for (place, name), after in readings.items() - rewritten.items()},
-        rows=numbers,
-    )
-    return SourceTable.of(rewrite(frame, rewritten), origin)
-
-
-def _describe_source(raw: RawTable, mapped: HeaderMapping, options: _Options) -> Origin:
-    """Return where a table comes from and how it was read, without its cells."""
-    return Origin(
+    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in {name for _, name in rewritten}}
+    _keep_settings(mapping, raw, options)
+    origin = Origin(
         file=raw.file,
         path=raw.path,
         sheet=raw.sheet.name,
         header_row=raw.header_row,
-        headers=tuple(map(str, raw.names)),
-        positions={column: place for place, column in mapped.fields.items()},
-        settings={"normalise": _listed(options.normalise), "date_order": options.date_order},
-        mapping=_as_mapping(raw, mapped, options),
+        columns=tuple(replace(each, header=str(raw.names[each.place])) for each in mapping.all_columns),
+        cells=rows,
+        findings=tuple(dict.fromkeys([*found, *(each for _, each in damage), *_ask_date_order(frame, readings)])),
+        changes=tuple(
+            Change(labels[place], name, cells[name][place], after or None) for (place, name), after in rewritten.items()
+        ),
+        readings={(labels[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        settings={"normalise": mapping.normalise, "date_order": mapping.date_order},
+        rows=numbers,
+        mapping=mapping,
     )
+    return SourceTable.of(rewrite(frame, rewritten), origin)
 
 
-def _as_mapping(raw: RawTable, mapped: HeaderMapping, options: _Options) -> ColumnMapping:
-    """Return how a table was read, to read another one in the same way."""
-    mapping = ColumnMapping.of(raw, mapped)
-    mapping.normalise = _listed(options.normalise)
-    mapping.date_order = options.date_order
+def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
+    """Return which column of a file is which of ours, with its first values; choices may be wrong, or missing.
+
+    The columns of a corrections file are what they were at first. payerkit's own are blank.
+    """
+    names, known = raw.names, raw.own.columns if raw.own else {}
+    if raw.own:
+        theirs = {names[place] for place in known}
+        added = {key: column for key, column in chosen.items() if key not in theirs}
+        chosen = added | {f"({column_letters(place)})": column for place, column in known.items()}
+        names = tuple("" if place in raw.own.ours else name for place, name in enumerate(names))
+    mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed)
+    mapping.show(_masked(each.column, raw.rows[each.place].head(_FIRST_ROWS)) for each in mapping.all_columns)
     return mapping
 
 
-def _listed(normalise: Normalise) -> bool | list[str]:
-    if isinstance(normalise, bool):
-        return normalise
-    return [normalise] if isinstance(normalise, str) else sorted(normalise)
+def _keep_settings(mapping: ColumnMapping, raw: RawTable, options: _Options) -> None:
+    """Set how a table was read, to read another one in the same way."""
+    normalise = [options.normalise] if isinstance(options.normalise, str) else options.normalise
+    mapping.sheet, mapping.header_row = raw.sheet.name or None, raw.header_row or None
+    mapping.normalise = normalise if isinstance(normalise, bool) else sorted(normalise)
+    mapping.date_order = options.date_order
 
 
-@dataclass(frozen=True, slots=True)
-class _Damage:
-    """What was found in a cell. place: of its row in the table. repaired: the only text that it can mean, or None."""
+def _find_damage(
+    raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame
+) -> tuple[list[tuple[int, CellFinding]], dict[tuple[int, str], str]]:
+    """Return what was done to the cells of a table before it came here, each by the place of its row.
 
-    place: int
-    finding: CellFinding
-    repaired: str | None = None
-
-    @property
-    def is_lost(self) -> bool:
-        """Return True for an error after which nobody knows what the cell was."""
-        return self.repaired is None and self.finding.finding.severity == "error"
-
-
-def _find_damage(raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame) -> list[_Damage]:
-    """Return what was done to the cells of a table before it came here."""
+    Also return, by place and column, the only text that a damaged one can mean.
+    """
     places = {row: place for place, row in enumerate(raw.rows.index)} if raw.file else {}
     noted = cell_findings(raw.sheet, raw.header_row + 1, fields) if raw.file else []
-    seen = {(places[row], column) for row, column, _ in noted if row in places}
-    numbered = raw.rows[[*fields]].set_axis(pd.RangeIndex(len(frame)))
-
-    def found(place: int, column: int, finding: Finding, repaired: str | None = None) -> _Damage:
-        name = fields[column]
-        text = frame[name].iloc[place]
-        cell = CellFinding(frame.index[place], name, text if isinstance(text, str) else None, finding)
-        return _Damage(place, cell, repaired)
-
-    return [
-        *(found(places[row], column, finding) for row, column, finding in noted if row in places),
-        *(
-            found(place, column, file_finding(code, field_of(fields[column]), *values), repaired)
-            for place, column, (code, values, repaired) in find_text_damage(
-                numbered.select_dtypes(["object", "string"])
-            )
-            if (place, column) not in seen
-        ),
-    ]
+    found = [(places[row], fields[column], finding) for row, column, finding in noted if row in places]
+    seen = {(place, name) for place, name, _ in found}
+    texts = frame.set_axis(pd.RangeIndex(len(frame))).select_dtypes(["object", "string"])
+    repaired = {}
+    for place, name, (code, values, text) in find_text_damage(texts):
+        if (place, name) not in seen:
+            found.append((place, name, file_finding(code, field_of(name), *values)))
+            if text is not None:
+                repaired[place, name] = text
+    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in {name for _, name, _ in found}}
+    damage = []
+    for place, name, finding in found:
+        cell = cells[name][place]
+        damage.append((place, CellFinding(labels[place], name, cell if isinstance(cell, str) else None, finding)))
+    return damage, repaired
 
 
-def _find_readings(frame: pd.DataFrame, damage: Sequence[_Damage], date_order: DateOrder | None) -> Readings:
+def _is_lost(each: CellFinding) -> bool:
+    """Return True for an error after which nobody knows what the cell was.
+
+    Whoever says the order of dates has corrected them.
+    """
+    return each.finding.severity == "error" and each.finding.code != _DATE_ORDER
+
+
+def _find_readings(
+    frame: pd.DataFrame, repaired: Readings, lost: Collection[tuple[int, str]], date_order: DateOrder | None
+) -> Readings:
     """Return what cells would become: repaired, then read as the one value that they can mean.
 
-    A cell with an error of the file that nothing repairs is left out: the error holds only as long as its text stays.
+    A lost cell is left out: its error holds only as long as its text stays.
     """
-    lost = {(each.place, each.finding.column) for each in damage if each.is_lost}
-    repaired = {(each.place, each.finding.column): each.repaired for each in damage if each.repaired is not None}
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
-    readings = repaired | readings_of(rewrite(frame, repaired), date_order or file_date_order(days))
+    readings = {**repaired, **readings_of(rewrite(frame, repaired), date_order or file_date_order(days))}
     return {cell: after for cell, after in readings.items() if cell not in lost}
-
-
-def _still_lost(frame: pd.DataFrame, found: Sequence[CellFinding]) -> Iterator[tuple[int, str]]:
-    """Yield the cells of a corrections file that were damaged, and that nobody corrected."""
-    places = {label: place for place, label in enumerate(frame.index)}
-    for each in found:
-        is_asked = each.finding.code == _DATE_ORDER  # whoever says it by date_order has corrected the cell
-        if each.finding.severity == "error" and not is_asked and each.column in frame.columns:
-            yield places[each.label], each.column
 
 
 def _ask_date_order(frame: pd.DataFrame, readings: Readings) -> Iterator[CellFinding]:
@@ -278,8 +319,3 @@ def _ask_date_order(frame: pd.DataFrame, readings: Readings) -> Iterator[CellFin
         for place, text in enumerate(frame[name]):
             if isinstance(text, str) and (place, name) not in readings and has_two_readings(text):
                 yield CellFinding(frame.index[place], name, text, file_finding(_DATE_ORDER, field_of(name)))
-
-
-def _changes(frame: pd.DataFrame, rewritten: Readings) -> Iterator[Change]:
-    for (place, name), after in rewritten.items():
-        yield Change(frame.index[place], name, frame[name].iloc[place], after or None)

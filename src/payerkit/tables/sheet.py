@@ -1,24 +1,27 @@
-"""The cells of a file as they were read, and what is odd about single ones."""
+"""The cells of a file as they were read: texts as number formats show them, and what is odd about single ones."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache, partial
 from typing import Any, Literal
 
 import pandas as pd
 
 NoteKind = Literal[
-    "boolean", "date", "digits_lost", "error_value", "formula_without_value", "fraction", "hidden_row", "number", "time"
+    "boolean", "date", "digits_lost", "formula_without_value", "fraction", "hidden_row", "number", "time"
 ]
 """What a cell of a workbook is, if it is no text, or what a spreadsheet did to it.
 
-digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. error_value: #N/A, #REF! and the like.
-formula_without_value: a formula that no program has computed yet. fraction: a number that is not whole. hidden_row: the
-row is hidden, and the column is -1. number: a whole number in a file whose number formats cannot be read, so that
-leading zeros may be lost. A formula whose value is 0 is without a value, too: it refers to an empty cell, or a program
-wrote 0 for what it did not compute.
+digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. formula_without_value: a formula that no
+program has computed yet. fraction: a number that is not whole. hidden_row: the row is hidden, and the column is -1.
+number: a whole number in a file whose number formats cannot be read, so that leading zeros may be lost. A formula whose
+value is 0 is without a value, too: it refers to an empty cell, or a program wrote 0 for what it did not compute. Error
+values are text: #N/A, #REF! and the like are found as such.
 """
 
 
@@ -40,16 +43,13 @@ class Sheet:
     cells: texts, None where blank; its index `row` has the numbers of the file's rows, from 1, and its columns are the
     numbers of the file's columns, from 0. A number is written as its format shows it, a date as 1985-12-31, an error
     value as #REF!, a formula without a value as the formula. notes: about cells that are no text. merged: cells that
-    are merged across columns, each by row, first and last column. hidden_columns: numbers of columns. name: of the
-    sheet, "" for a text file. encoding: of a text file, such as Windows-1252.
+    are merged across columns, each by row, first and last column. name: of the sheet, "" for a text file.
     """
 
     cells: pd.DataFrame
     notes: Sequence[CellNote] = ()
     merged: Sequence[tuple[int, int, int]] = ()
-    hidden_columns: frozenset[int] = field(default_factory=frozenset)
     name: str = ""
-    encoding: str = ""
 
 
 _SHORT = 1000
@@ -87,48 +87,155 @@ class SheetInfo:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a sheet hides and merges. merged: first and last row, from 1, then first and last column, from 0."""
+
+    hidden_rows: Collection[int] = frozenset()
+    merged: Sequence[tuple[int, int, int, int]] = ()
+
+
+NO_LAYOUT = Layout()
+
+CellText = tuple[str, NoteKind | None]
+"""The text of a cell, and what it is, if it is no text."""
+
+
+def frame_of(rows: Sequence[list[str | None]], index: pd.Index[int]) -> pd.DataFrame:
+    """Return rows of cells as a table of texts, in which shorter rows end with blank cells."""
+    width = max(map(len, rows), default=0)
+    filled = [row if len(row) == width else [*row, *[None] * (width - len(row))] for row in rows]
+    return pd.DataFrame(filled, index=index, dtype=str)
+
+
 @dataclass(slots=True)
 class SheetCells:
     """The rows of a sheet that have any text."""
 
-    notes: list[CellNote] = field(default_factory=list)
-    last_row: int = 0
+    _notes: list[CellNote] = field(default_factory=list)
+    _last_row: int = 0
     _rows: list[list[str | None]] = field(default_factory=list)
     _numbers: list[int] = field(default_factory=list)
 
-    def add(self, number: int, texts: list[str | None], *, is_hidden: bool = False) -> None:
-        """Add a row by its number in the file; one without texts only counts."""
-        self.last_row = number
-        if not texts:
-            return
-        if is_hidden:
-            self.notes.append(CellNote(number, -1, "hidden_row"))
-        self._numbers.append(number)
-        self._rows.append(texts)
+    def add(self, number: int, cells: Iterable[tuple[int, CellText]], *, is_hidden: bool = False) -> None:
+        """Add a row by its number in the file; one without texts only counts. cells: by their numbers, in order."""
+        self._last_row = number
+        texts: list[str | None] = []
+        for column, (text, kind) in cells:
+            if text:
+                texts += [None] * (column - len(texts))
+                texts.append(text)
+                if kind:
+                    self._notes.append(CellNote(number, column, kind))
+        if texts:
+            self._numbers.append(number)
+            self._rows.append(texts)
+            if is_hidden:
+                self._notes.append(CellNote(number, -1, "hidden_row"))
 
-    def sheet(
-        self, name: str, merged: Iterable[tuple[int, int, int, int]] = (), hidden_columns: Collection[int] = ()
-    ) -> Sheet:
-        """Return the sheet. merged: first and last row, first and last column."""
-        cells = _frame(self._rows, self._numbers)
-        return Sheet(
-            cells=cells,
-            notes=tuple(self.notes),
-            merged=tuple(self._merged_across(merged)),
-            hidden_columns=frozenset(hidden_columns).intersection(cells.columns),
-            name=name,
-        )
-
-    def _merged_across(self, ranges: Iterable[tuple[int, int, int, int]]) -> list[tuple[int, int, int]]:
-        return sorted(
+    def sheet(self, name: str, layout: Layout) -> Sheet:
+        """Return the sheet."""
+        cells = frame_of(self._rows, pd.Index(self._numbers, dtype="int64", name="row"))
+        merged = (
             (row, first, last)
-            for top, bottom, first, last in ranges
+            for top, bottom, first, last in layout.merged
             if last > first
-            for row in range(top, min(bottom, self.last_row) + 1)
+            for row in range(top, min(bottom, self._last_row) + 1)
         )
+        return Sheet(cells, tuple(self._notes), sorted(merged), name)
 
 
-def _frame(rows: list[list[str | None]], numbers: list[int]) -> pd.DataFrame:
-    width = max(map(len, rows), default=0)
-    rows = [row if len(row) == width else [*row, *[None] * (width - len(row))] for row in rows]
-    return pd.DataFrame(rows, index=pd.Index(numbers, dtype="int64", name="row"), dtype=str)
+# Numbers and dates as texts
+
+_TOKENS = re.compile(r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|(?P<width>[_*].)|\[(?P<bracket>[^\]]*)\]|(?P<bare>.)')
+_SIGNS = frozenset("-+(): ")
+"""Characters that a format shows as they are (ECMA-376, 18.8.31), without those for decimals, percents and such."""
+
+_DIGITS = frozenset("0#")
+
+_Part = tuple[bool, str]
+"""Whether a part of a format stands for a digit, and its text."""
+
+
+@cache
+def shown_by(code: str) -> Callable[[int], str] | None:
+    """Return how a number format shows a number of at least 0, if it has only digits and what separates them.
+
+    Other formats, as for amounts, days or with conditions: None.
+    """
+    parts = []
+    for match in _TOKENS.finditer(_first_section(code)):
+        part = _part(match)
+        if part is None:
+            return None
+        parts.append(part)
+    return partial(_fill, parts) if (True, "0") in parts else None
+
+
+def _first_section(code: str) -> str:
+    """Return the section for positive numbers."""
+    return re.split(r""";(?=(?:[^"]*"[^"]*")*[^"]*$)""", code)[0]
+
+
+def _part(match: re.Match[str]) -> _Part | None:
+    """Return a part of a format; None if it is for other than digits and signs."""
+    bracket, bare = match["bracket"], match["bare"]
+    if bracket is not None:
+        return (False, "") if bracket.isalpha() or bracket.startswith("$-") else None  # a colour, or a language
+    if bare is None:
+        return False, match["quoted"] or match["escaped"] or ""
+    return (bare in _DIGITS, bare) if bare in _DIGITS | _SIGNS else None
+
+
+def _fill(parts: list[_Part], number: int) -> str:
+    """Return the parts with the digits of a number in their places, from the right; the first takes the rest."""
+    places = sum(is_digit for is_digit, _ in parts)
+    padded = str(number).rjust(places)
+    first = len(padded) - places + 1
+    digits = iter([padded[:first], *padded[first:]])
+    filled = (next(digits).replace(" ", "0" if part == "0" else "") if is_digit else part for is_digit, part in parts)
+    return "".join(filled)
+
+
+_DIGITS_KEPT = 15
+"""How many digits of a number a spreadsheet keeps (ECMA-376 stores IEEE 754 doubles; Excel shows 15 digits)."""
+
+
+def value_text(value: Any, number_format: Callable[[], Callable[[int], str] | None] = lambda: None) -> CellText:
+    """Return a value of a cell as text, and what it is. number_format: finds how the format shows a number."""
+    if isinstance(value, str):
+        return value, None
+    if isinstance(value, bool):
+        return str(value).upper(), "boolean"
+    if isinstance(value, dt.date | dt.time | dt.timedelta):
+        return _date_text(value)
+    return _number_text(repr(value), number_format())
+
+
+def _number_text(stored: str, shown: Callable[[int], str] | None) -> CellText:
+    """Return a stored number in full, without an exponent, as its format shows it if it is whole, and what it is."""
+    number = Decimal(stored)
+    if not number.is_finite():
+        return "#NUM!", None  # as a spreadsheet shows it
+    if number != number.to_integral_value():
+        number = Decimal(f"{number:.{_DIGITS_KEPT}g}")  # 0.30000000000000004 is 0.3
+    if number != number.to_integral_value():
+        return f"{number.normalize():f}", "fraction"
+    whole = int(number)
+    if abs(whole) >= 10**_DIGITS_KEPT:
+        return str(whole), "digits_lost"
+    text = shown(whole) if shown and whole >= 0 else None
+    return text or str(whole), None
+
+
+def _date_text(value: dt.date | dt.time | dt.timedelta) -> CellText:
+    """Return a date as 1985-12-31, with its time unless that is midnight, or a time, and what it is."""
+    if isinstance(value, dt.datetime):
+        has_time = value.time() != dt.time()
+        return (value.isoformat(" ", "seconds") if has_time else value.date().isoformat()), "date"
+    if isinstance(value, dt.date):
+        return value.isoformat(), "date"
+    if isinstance(value, dt.time):
+        return value.isoformat("seconds"), "time"
+    hours, rest = divmod(round(value.total_seconds()), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}", "time"

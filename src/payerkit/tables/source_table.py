@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from payerkit.checks.inputs import mask_name
 from payerkit.findings import Finding
-from payerkit.html import visible
+from payerkit.tables.header import FileColumn
+from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import shown_change
-from payerkit.tables.sheet import column_letters
 from payerkit.wire import our_name
-
-if TYPE_CHECKING:
-    from payerkit.tables.mapping import Mapping as ColumnMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +44,34 @@ class Origin:
     """Where a table comes from.
 
     file: name of the file, "" for a DataFrame. path: of the file, None if it was an open file or a DataFrame. sheet:
-    its name, "" for a text file. header_row: number of the header's last row in the file. headers: the sender's names
-    of all columns of the file, in order, "" for none. positions: for each column of the table, the number of the column
-    in the file. cells: the sender's own rows, all columns, by number; its index is that of the table. readings: by
-    label and column, what a cell would become with normalise=True. settings: how the file was read. rows: the
-    file's row of each label, if these differ, as in a corrections file. mapping: which column is which.
+    its name, "" for a text file. header_row: number of the header's last row in the file. columns: all of the file, in
+    order. cells: the sender's own rows, all columns, by number; its index is that of the table. readings: by label and
+    column, what a cell would become with normalise=True. settings: how the file was read. rows: the file's row of each
+    label, if these differ, as in a corrections file. mapping: which column is which.
     """
 
     file: str = ""
     path: Path | None = None
     sheet: str = ""
     header_row: int = 0
-    headers: tuple[str, ...] = ()
-    positions: Mapping[str, int] = field(default_factory=dict)
+    columns: tuple[FileColumn, ...] = ()
     cells: pd.DataFrame | None = field(default=None, repr=False)
     findings: Sequence[CellFinding] = field(default=(), repr=False)
     changes: Sequence[Change] = field(default=(), repr=False)
     readings: Mapping[tuple[Hashable, str], str | None] = field(default_factory=dict, repr=False)
-    settings: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[Hashable, int] = field(default_factory=dict, repr=False)
     mapping: ColumnMapping | None = field(default=None, repr=False)
 
-    def cell_name(self, label: Hashable, column: str) -> str:
-        """Return the name of a cell in the file, such as B7; "" for a DataFrame, and for a column that it has not."""
-        if not self.file or column not in self.positions:
-            return ""
-        return f"{column_letters(self.positions[column])}{self.rows.get(label, label)}"
-
-    def header(self, column: str) -> str:
-        """Return the sender's name of a column of the table, else the column's own."""
-        return self.headers[self.positions[column]] if column in self.positions and self.headers else column
+    @property
+    def by_name(self) -> dict[str, FileColumn]:
+        """The columns of the file that are columns of the table, by our names."""
+        return {each.column: each for each in self.columns if each.column is not None}
 
     def shown_header(self, column: str) -> str:
         """Return the sender's name of a column of the table as it may be shown, else the column's own."""
-        return visible(mask_name(self.header(column))) or column
+        own = self.by_name.get(column)
+        return (own.shown_header if own else "") or column
 
 
 class SourceTable(pd.DataFrame):
@@ -158,11 +148,17 @@ def changes_frame(origin: Origin, labels: pd.Index[Any]) -> pd.DataFrame:
     """
     is_numbered_anew = bool(origin.file) and labels.name != "row"
     changes = [each for each in origin.changes if is_numbered_anew or each.label in labels]
+    columns = origin.by_name if origin.file else {}
+    headers = {column: origin.shown_header(column) for column in {each.column for each in changes}}
+    shown = [shown_change(each.column, each.before, each.after) for each in changes]
     texts = {
-        "cell": [origin.cell_name(each.label, each.column) for each in changes],
-        "column": [origin.shown_header(each.column) for each in changes],
-        "from": [shown_change(each.column, each.before, each.after)[0] for each in changes],
-        "to": [shown_change(each.column, each.before, each.after)[1] for each in changes],
+        "cell": [
+            f"{columns[each.column].letters}{origin.rows.get(each.label, each.label)}" if each.column in columns else ""
+            for each in changes
+        ],
+        "column": [headers[each.column] for each in changes],
+        "from": [before for before, _ in shown],
+        "to": [after for _, after in shown],
     }
     rows = pd.Series([each.label for each in changes], dtype=None if is_numbered_anew else labels.dtype)
     return pd.DataFrame({"row": rows} | {name: pd.array(column, "string") for name, column in texts.items()})
@@ -178,28 +174,12 @@ def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
     if not found:
         return
     is_numbered_anew = rows.index.name != "row" or not rows.index.is_unique
-    places: dict[Hashable, int] = {} if is_numbered_anew else {label: place for place, label in enumerate(rows.index)}
     columns = {our_name(str(column)): column for column in rows.columns}  # some may have got their wire names since
-    read = dict.fromkeys(each.column for each in found if each.column in columns)
-    cells = {column: list(map(_text, rows[columns[column]])) for column in read}
-    places_of = {column: _places_by_text(texts) for column, texts in cells.items()} if is_numbered_anew else {}
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for column in {each.column for each in found} & columns.keys():
+        for place, (label, cell) in enumerate(zip(rows.index, rows[columns[column]], strict=True)):
+            text = cell if isinstance(cell, str) else None
+            places.setdefault((column, None if is_numbered_anew else label, text), []).append(place)
     for each in found:
-        if each.column not in cells:
-            continue
-        if is_numbered_anew:
-            chosen = places_of[each.column].get(each.text, [])
-        else:
-            place = places.get(each.label)
-            chosen = [place] if place is not None and cells[each.column][place] == each.text else []
-        yield from ((place, each.column, each.finding) for place in chosen)
-
-
-def _places_by_text(texts: Sequence[str | None]) -> Mapping[str | None, list[int]]:
-    found: dict[str | None, list[int]] = {}
-    for place, text in enumerate(texts):
-        found.setdefault(text, []).append(place)
-    return found
-
-
-def _text(cell: Any) -> str | None:
-    return cell if isinstance(cell, str) else None
+        key = each.column, None if is_numbered_anew else each.label, each.text
+        yield from ((place, each.column, each.finding) for place in places.get(key, ()))

@@ -72,16 +72,13 @@ def _move_to_new(part: Path, path: Path) -> None:
     """Give a file its name. Raises InvalidInput if that name was taken meanwhile."""
     try:
         os.link(part, path)  # unlike a rename, it never replaces a file
-    except FileExistsError:
-        taken = True
-    except OSError:  # a file system without links
-        taken = path.exists()
-        if not taken:
+    except OSError:  # the name is taken, or the file system has no links
+        if not path.exists():
             part.rename(path)
+            return
     else:
-        taken = False
-    if taken:
-        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+        return
+    raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
 
 
 def _has_formulas(texts: pd.Series[Any]) -> bool:

@@ -35,7 +35,8 @@ def write_workbook(path: Path, columns: Sequence[str], records: Sequence[Mapping
     book = Workbook()
     sheet = book.active
     sheet.title = "payers and accounts"
-    lists = _Lists(book.create_sheet("lists"))
+    lists = book.create_sheet("lists")
+    lists.sheet_state = "hidden"
     fields = {
         column: (schema, schema.fields[name])
         for schema in (PAYER, BANK_DETAILS)
@@ -74,33 +75,23 @@ def _add_note(cell: Any, schema: Schema, field: SchemaField) -> None:
     cell.comment = note
 
 
-class _Lists:
-    """The sheet with the values of long drop-downs, one list in each column."""
+def _add_choices(sheet: Any, letter: str, field: SchemaField, lists: Any) -> None:
+    """Add a drop-down to a column, if its field has few values, or a table of them that need not be complete.
 
-    def __init__(self, sheet: Any) -> None:
-        sheet.sheet_state = "hidden"
-        self._sheet = sheet
-        self._ranges: dict[tuple[str, ...], str] = {}
-
-    def range(self, values: tuple[str, ...]) -> str:
-        """Return the range of cells with these values, which are written if they are not there yet."""
-        if values not in self._ranges:
-            number = len(self._ranges) + 1
-            for row, value in enumerate(values, start=1):
-                self._sheet.cell(row, number, value)
-            letter = self._sheet.cell(1, number).column_letter
-            self._ranges[values] = f"{self._sheet.title}!${letter}$1:${letter}${len(values)}"
-        return self._ranges[values]
-
-
-def _add_choices(sheet: Any, letter: str, field: SchemaField, lists: _Lists) -> None:
-    """Add a drop-down to a column, if its field has few values, or a table of them that need not be complete."""
+    lists: the sheet with the values, one list in each column.
+    """
     from openpyxl.worksheet.datavalidation import DataValidation  # noqa: PLC0415
 
     values = field.options or _looked_up(field)
     if not values:
         return
-    choices = DataValidation("list", formula1=lists.range(values), allow_blank=True, showErrorMessage=True)
+    place = next((each for each in lists.iter_cols() if tuple(cell.value for cell in each if cell.value) == values), ())
+    if not place:
+        number = lists.max_column + bool(lists["A1"].value)
+        place = tuple(lists.cell(row, number, value) for row, value in enumerate(values, start=1))
+    column = place[0].column_letter
+    source = f"{lists.title}!${column}$1:${column}${len(values)}"
+    choices = DataValidation("list", formula1=source, allow_blank=True, showErrorMessage=True)
     choices.errorStyle = "stop" if field.options else "warning"
     choices.errorTitle, choices.error = field.title, field.format.message or "Not in the list."
     sheet.add_data_validation(choices)

@@ -1,0 +1,357 @@
+"""Text files with separators: read strictly, so that no quote swallows rows and no cell moves to another column.
+
+What is no text is refused. An encoding other than Unicode is known by the file's words.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple, NoReturn
+
+import pandas as pd
+
+from payerkit import _tsv
+from payerkit.errors import InvalidInput
+from payerkit.tables.sheet import frame_of
+
+_SEPARATORS = ",;\t|"
+"""The usual separators, the most usual first."""
+
+_HEAD = 65536
+"""Bytes by which the separator and the width of the table are known."""
+
+EMPTY = "source: the file is empty. payerkit onboard --template prints a table to fill in."
+_QUOTING = "Put quotes around cells that contain the separator."
+_CLOSING = (
+    'Close the quote in this row, or write "" for a quote inside a cell in quotes; or save the table as CSV again.'
+)
+_SEP_LINE = re.compile(rb'"?sep=([^\w\s"]|\t)"?[,;]*(?:\r\n|\n|\r|$)', re.IGNORECASE)
+
+
+class _Layout(NamedTuple):
+    """How a file is written.
+
+    header_row, width: of the row of names. is_spaced: blanks stand behind its separators. skips_blanks: a quote may
+    follow a blank.
+    """
+
+    separator: str
+    header_row: int
+    width: int
+    is_spaced: bool
+    skips_blanks: bool
+
+
+def read_delimited(content: bytes | str) -> pd.DataFrame:
+    """Return the cells of a text file of any usual encoding and separator, by the numbers of rows and columns.
+
+    Rows are numbered as a spreadsheet numbers them; a line `sep=;` is none. The cells have dtype str (object before
+    pandas 3), missing where blank. Raises InvalidInput for a file that is no text, is empty, or whose encoding is not
+    certain; for a quote that is not closed or swallows rows, and for a row with more cells than the header.
+    """
+    content = _to_utf8(content)
+    sep_line = _SEP_LINE.match(content)
+    content = content[sep_line.end() :] if sep_line else content
+    if not content or content.isspace():
+        raise InvalidInput(EMPTY)
+    layout = _find_layout(content, sep_line and sep_line[1].decode())
+    rows = [[cell or None for cell in row] for row in _read_rows(content, layout)]
+    return frame_of(rows, pd.RangeIndex(1, 1 + len(rows), name="row"))
+
+
+def _lines(content: bytes) -> Iterator[str]:
+    """Return the lines of a text, each with its end, of whatever kind that is."""
+    return io.TextIOWrapper(io.BytesIO(content), "utf-8", errors="replace", newline="")
+
+
+def _find_layout(content: bytes, declared: str | None) -> _Layout:
+    """Return the layout that most rows of the head agree with; the declared separator, if it separates anything."""
+    head = content[:_HEAD]
+    if len(head) < len(content):  # without the row that is cut off
+        head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
+    layouts = {separator: _layout(head, separator) for separator in (declared or "", *_SEPARATORS) if separator}
+    if declared and layouts[declared][1].width > 1:
+        return layouts[declared][1]
+    return max(layouts.values(), key=lambda scored: scored[0])[1]
+
+
+def _layout(head: bytes, separator: str) -> tuple[tuple[bool, float], _Layout]:
+    """Return a layout with a score: whether the first row is a usual one, then how many cells and rows are usual."""
+    rows = list(csv.reader(_lines(head), delimiter=separator))
+    widths = Counter(len(cells) for cells in rows if any(cells))
+    usual = max(widths, key=lambda width: (widths[width], width), default=1)
+    header_row, header = next(
+        ((row, cells) for row, cells in enumerate(rows, start=1) if any(cells) and len(cells) > usual / 2), (1, [""])
+    )
+    is_spaced = any(cell.startswith(" ") for cell in header[1:])
+    has_quote = any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for cells in rows for cell in cells)
+    may_skip = rf'(?m)(?:^|{re.escape(separator)}) +"'  # unlike " ""x""", a quote of the cell itself
+    skips_blanks = has_quote and re.search(may_skip, head.decode(errors="replace")) is not None
+    layout = _Layout(separator, header_row, len(header), is_spaced, skips_blanks)
+    first = next((len(cells) for cells in rows if any(cells)), 1)
+    return (first == usual > 1, (usual - 1) * widths[usual] / max(widths.total(), 1)), layout
+
+
+def _read_rows(content: bytes, layout: _Layout) -> list[list[str]]:
+    """Return the cells of each row. Raises InvalidInput for a row with too many cells, or one that swallows others."""
+    reader = csv.reader(_lines(content), delimiter=layout.separator, skipinitialspace=layout.skips_blanks, strict=True)
+    row = line = whole = first_padded = 0
+    rows = []
+    try:
+        for cells in reader:
+            row += 1
+            width = len(cells)
+            if reader.line_num - line > 1:
+                _check_line_breaks(cells, row, layout)
+            line = reader.line_num
+            rows.append(cells)
+            if width > layout.width and row >= layout.header_row and any(cells):
+                if any(cells[layout.width :]):
+                    _refuse_long_row(row, width, layout)
+                first_padded = first_padded or row
+            elif width == layout.width and row > layout.header_row and any(cells):
+                whole = whole or row
+    except csv.Error:
+        _refuse_quote(row + 1, line + 1, reader.line_num)
+    if first_padded and whole:  # a cell with a separator moved the others to the right, over a last one that is blank
+        _refuse_long_row(first_padded, layout.width + 1, layout)
+    return rows
+
+
+def _refuse_long_row(row: int, width: int, layout: _Layout) -> NoReturn:
+    raise InvalidInput(
+        f"source: row {row} has {width} cells, but the header in row {layout.header_row} has {layout.width}, so its "
+        "cells may be in wrong columns.",
+        advice=_QUOTING,
+    )
+
+
+def _refuse_quote(row: int, line: int, last_line: int) -> NoReturn:
+    """Raise the error for a quote in a row that begins in a line and was read as far as another."""
+    where = f"row {row}" if row == line else f"row {row} (line {line})"
+    if last_line > line:
+        last = row + last_line - line
+        raise InvalidInput(
+            f"source: a quote that opens in {where} is not closed there, so that rows {row} to {last} become one.",
+            advice=_CLOSING,
+        )
+    raise InvalidInput(f"source: {where} has a quote that is not closed, or is closed inside a cell.", advice=_CLOSING)
+
+
+def _check_line_breaks(cells: list[str], row: int, layout: _Layout) -> None:
+    """Raise InvalidInput if a cell with line breaks holds what looks like rows, as an unclosed quote makes them.
+
+    An address on several lines, or a note, is left alone: its commas have blanks behind them.
+    """
+    for cell in cells:
+        breaks = len(re.findall(r"\r\n|\n|\r", cell))
+        separators = cell.count(layout.separator)
+        tight = separators if layout.is_spaced else separators - cell.count(f"{layout.separator} ")
+        holds_rows = tight >= layout.width - 1 if layout.width > 1 else breaks > 2
+        if breaks and (holds_rows or (separators and len(cells) != layout.width)):
+            raise InvalidInput(
+                f"source: a cell in quotes in row {row} goes on to row {row + breaks} and holds what looks like rows, "
+                "so that a quote may be missing or too many.",
+                advice=f"{_CLOSING} If the cell is right, take the line breaks out of it.",
+            )
+
+
+# Encodings
+
+_MARKS = {  # the longer mark first: that of UTF-16 begins that of UTF-32
+    b"\xef\xbb\xbf": "utf-8",
+    b"\xff\xfe\x00\x00": "utf-32-le",
+    b"\x00\x00\xfe\xff": "utf-32-be",
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+}
+"""The encodings of Unicode by the byte order mark in front."""
+
+_OTHER_FILES = {
+    b"%PDF": "a PDF. Ask for the table itself, as an Excel or CSV file.",
+    b"PK\x03\x04": "a zip archive. Unpack it, and read the table in it.",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Give it the ending .xls.",
+    b"\x1f\x8b": "compressed with gzip. Unpack it first.",
+    b"PAR1": "a Parquet file. Read it with pandas.read_parquet(...), and pass the DataFrame.",
+    b"{\\rtf": "a document (RTF). Ask for the table itself, as an Excel or CSV file.",
+    b"<": "a web page or XML. Open it in a spreadsheet program and save it as CSV UTF-8.",
+    b"[{": "JSON. Read it with pandas.read_json(..., dtype=False), and pass the DataFrame.",
+    b'{"': "JSON. Read it with pandas.read_json(..., dtype=False), and pass the DataFrame.",
+}
+"""Files that are no tables of text, by how they begin: what they are, and what to do."""
+
+_WORKBOOKS = {
+    b"xl/workbook": "an Excel workbook. Give it the ending .xlsx.",
+    b"opendocument.spreadsheet": "a spreadsheet of LibreOffice. Give it the ending .ods.",
+    b".iwa": "a spreadsheet of Numbers. Export it there as Excel or CSV.",
+}
+"""Zip archives that are workbooks, by a name that is in them."""
+
+_ENCODING_ADVICE = (
+    "Save it as CSV UTF-8. If you know its encoding, open it with that: "
+    'read_payers(open("table.csv", encoding="cp1250", newline="")).'
+)
+
+_IS_BINARY = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]").search
+_WORDS = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
+_PARTS = re.compile(r"[^\W\d_]+")
+_APOSTROPHE = "\u2019\u00b4"
+_SYMBOLS = frozenset("\u2018\u201c\u201d\u2013\u2014\u2026\u2022\u20ac\u2122\xa0£§°ºª«»¡¿®©·" + _APOSTROPHE)
+"""Characters other than letters that occur in names and addresses."""
+
+_MISPLACED = re.compile("[^\\W\\d_][\u2018\u201c«§£¡¿€]").search
+"""Matches a letter with a sign behind it that begins something."""
+
+_NO_LETTERS = frozenset("ºª\u0307")
+"""Characters of words that belong to no language; the dot is that of a small Turkish İ."""
+
+
+class _Language(NamedTuple):
+    """The letters of a language beyond a to z.
+
+    followed: a letter, and those that may follow it. only: its words have no letters from a to z beside them.
+    """
+
+    letters: frozenset[str]
+    followed: str
+    only: bool
+
+    def has(self, word: str) -> bool:
+        """Return True if a word, in lower case, has letters of this language only."""
+        letters = {char for char in word if not char.isascii()} - _NO_LETTERS
+        if not letters <= self.letters or (self.only and any(char.isascii() for char in word)):
+            return False
+        first = self.followed[:1]
+        return first not in letters or all(
+            other in self.followed[1:] for one, other in pairwise(f"{word} ") if one == first
+        )
+
+
+def _to_utf8(content: bytes | str) -> bytes:
+    """Return the text of a file in UTF-8.
+
+    Raises InvalidInput for a file that is no text, and for an encoding that is not certain.
+    """
+    if isinstance(content, str):
+        try:
+            return _checked(content.removeprefix("\ufeff").encode())
+        except UnicodeEncodeError:
+            raise InvalidInput("source: the file was opened in a wrong encoding.", advice=_ENCODING_ADVICE) from None
+    mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
+    encoding = _MARKS.get(mark) or _unmarked_utf16(content)
+    if encoding and encoding != "utf-8":
+        text = _decode(content[len(mark) :], encoding)
+        if text is None:
+            name = encoding[:6].upper()
+            raise InvalidInput(f"source: the file is damaged: not {name}.", advice=_ENCODING_ADVICE)
+        return _checked(text.encode())
+    content = _checked(content[len(mark) :])
+    if _decode(content, "utf-8") is not None:
+        return content
+    if mark:
+        raise InvalidInput("source: the file says that it is UTF-8, but it is damaged.", advice=_ENCODING_ADVICE)
+    return content.decode(_find_encoding(content)).encode()
+
+
+def _checked(content: bytes) -> bytes:
+    """Return a text's bytes. Raises InvalidInput for the bytes of anything else."""
+    start = content[:200].lstrip()
+    for beginning, kind in _OTHER_FILES.items():
+        if start.startswith(beginning):
+            workbook = next((_WORKBOOKS[name] for name in _WORKBOOKS if name in content), kind)
+            raise InvalidInput(f"source: the file is {workbook if start.startswith(b'PK') else kind}")
+    if (place := content.find(b"\0")) >= 0 or _IS_BINARY(content[:4096]):
+        where = f" See line {_line(content, place)}." if place >= 4096 else ""
+        raise InvalidInput(
+            f"source: the file is damaged, or no text: it has control characters.{where}",
+            advice="Save the table as CSV UTF-8 or as an Excel workbook again.",
+        )
+    return content.removesuffix(b"\x1a")  # the end of a file in MS-DOS
+
+
+def _line(content: bytes, place: int) -> int:
+    return content.count(b"\n", 0, place) + 1
+
+
+def _unmarked_utf16(content: bytes) -> str | None:
+    """Return the encoding of a UTF-16 file without a mark: each second byte of a header in ASCII is 0."""
+    head = content[:16]
+    if len(head) < 4 or b"\0" not in head:
+        return None
+    return next((name for first, name in enumerate(("utf-16-be", "utf-16-le")) if not any(head[first::2])), None)
+
+
+def _decode(content: bytes, encoding: str) -> str | None:
+    """Return a text, None if it is not of this encoding."""
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _find_encoding(content: bytes) -> str:
+    """Return the encoding of a file that is not Unicode, if its words are words in one encoding only.
+
+    Windows-1252 has a Western and a Central European reading for many words; as the usual encoding of Excel it comes
+    first. It does not before Turkish, all of which could be Icelandic.
+    """
+    words = set(_WORDS.findall(content))
+    likely = [name for name in _languages() if _is_likely(words, name)]
+    if "cp1252" in likely:
+        likely = [name for name in likely if name in {"cp1252", "cp1254"}]
+    readings = {tuple(word.decode(name) for word in words): name for name in reversed(likely)}
+    if len(readings) == 1:
+        return readings.popitem()[1]
+    line = _line(content, min(content.find(word) for word in words))
+    raise InvalidInput(
+        f"source: the file is not UTF-8, and its encoding is not certain. See line {line}.", advice=_ENCODING_ADVICE
+    )
+
+
+@cache
+def _languages() -> Mapping[str, tuple[_Language, ...]]:
+    """Return the languages that may be stored in each encoding, the usual encoding first."""
+    found: dict[str, tuple[_Language, ...]] = {}
+    for row in _tsv.rows(__package__, "letters"):
+        language = _Language(frozenset(row["letters"]), row["followed"], row["only"] == "yes")
+        for name in row["encodings"].split():
+            found[name] = (*found.get(name, ()), language)
+    return found
+
+
+def _is_likely(words: set[bytes], encoding: str) -> bool:
+    """Return True if all words with letters beyond ASCII are words in an encoding."""
+    texts = [_decode(word, encoding) for word in words]
+    return all(text is not None and _is_text(text, _languages()[encoding]) for text in texts)
+
+
+def _is_text(text: str, languages: tuple[_Language, ...]) -> bool:
+    """Return True for words with usual symbols between them."""
+    if _MISPLACED(text) or any(not (char.isalpha() or char.isascii() or char in _SYMBOLS) for char in text):
+        return False
+    parts = list(_PARTS.finditer(text))
+    if not all(_is_word(part.group(), languages) for part in parts):
+        return False
+    return all(_may_follow(text, one, other) for one, other in pairwise(parts))
+
+
+def _may_follow(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Return True if the symbol between two words joins them: an apostrophe, or a dash before a capital."""
+    if text[one.end()] in _APOSTROPHE:
+        return len(one.group()) <= 3 or len(other.group()) <= 2
+    return not one.group()[-1].islower() or other.group()[0].isupper()
+
+
+def _is_word(word: str, languages: tuple[_Language, ...]) -> bool:
+    """Return True if a word is written as in one language, with no capital behind a small letter beyond ASCII."""
+    if any(one.islower() and other.isupper() and not other.isascii() for one, other in pairwise(word)):
+        return False
+    if any(one.isupper() and not one.isascii() and other.islower() for one, other in pairwise(word[1:])):
+        return False
+    return word.isascii() or any(language.has(word.lower()) for language in languages)
