@@ -483,7 +483,9 @@ def test_a_file_of_a_file_has_our_columns_once(tmp_path: Path) -> None:
     table = rows[list(taken)].rename(columns=taken).set_axis(pd.Index([3], name="row"))
     origin = Origin(
         file="a.csv",
-        columns=file_columns(header.iloc[0].fillna(""), [own.columns.get(place) or "" for place in header]),
+        columns=file_columns(
+            header.iloc[0].fillna(""), [own.columns.get(place) or "" for place in range(header.shape[1])]
+        ),
         cells=rows.set_axis(table.index),
     )
     save(SourceTable.of(table, origin), second := tmp_path / "b.csv")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -307,7 +307,7 @@ def changed(case: Change, folder: Path) -> tuple[pd.DataFrame, Path]:
     return table, case.save(case.change(cells_of(path)), folder, **case.options)
 
 
-def sent(path: Path) -> tuple[int, list[dict[str, Any]]]:
+def sent(path: Path) -> tuple[int, list[dict[Hashable, Any]]]:
     """Return how many rows a file has, and those that would be sent."""
     table = payerkit.read_payers(path)
     is_sent = payerkit.plan_onboarding(table).frame["state"] == "to_send"

@@ -262,7 +262,12 @@ def test_a_workbook_is_opened_at_most_twice(
     book.save(tmp_path / "table.xlsx")
     opened: list[Any] = []
     load = openpyxl.load_workbook
-    monkeypatch.setattr(openpyxl, "load_workbook", lambda *args, **how: opened.append(how) or load(*args, **how))
+
+    def counted(*args: Any, **how: Any) -> Any:
+        opened.append(how)
+        return load(*args, **how)
+
+    monkeypatch.setattr(openpyxl, "load_workbook", counted)
     table = payerkit.read_payers(tmp_path / "table.xlsx")
 
     assert (2, expected) == (len(table), len(opened))

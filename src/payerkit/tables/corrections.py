@@ -186,9 +186,10 @@ def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> li
             texts = list(map(_text, cells[each.place].tolist()))
             if name is not None:
                 current = map(_text, rows[named.pop(name)].iloc[chosen].tolist())
+                read = (_text(changes[at]) if (at := (label, name)) in changes else None for label in labels)
                 texts = [
-                    text if now == _text(changes.get((label, name), text)) else now
-                    for label, text, now in zip(labels, texts, current, strict=True)
+                    text if now == (text if after is None else after) else now
+                    for text, now, after in zip(texts, current, read, strict=True)
                 ]
             # By its key: columns of one name could not be told apart once they are moved.
             found.append(_Column(_UNWRITABLE.sub("\ufffd", each.key), name, texts))
@@ -229,8 +230,10 @@ def _damage_code(cell: Any) -> str:
 
 def _text(cell: Any) -> str:
     """Return a cell as it is written, "" for a blank one."""
+    if type(cell) is str:
+        return _UNWRITABLE.sub("\ufffd", cell)
     cell = unwrap_secret(cell)
-    if cell is None or is_blank(cell):
+    if cell is None:
         return ""
     if isinstance(cell, datetime) and cell == datetime.combine(cell, datetime.min.time(), cell.tzinfo):
         cell = cell.date()

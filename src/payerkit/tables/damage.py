@@ -321,10 +321,6 @@ _OTHER_SCRIPTS = re.compile(f"(?:{_bytes_between(0xCE, 0xDB)}{_TAIL}|{_bytes_bet
 """Two letters of Greek, Cyrillic, Hebrew, Arabic or East Asian text; one may be a letter and a sign."""
 
 
-def _replacement_character(text: str) -> TextDamage | None:
-    return TextDamage("replacement_character") if "\ufffd" in text else None
-
-
 _INNER_QUESTION_MARK = re.compile(r"[^\W\d_]\?+[^\W\d_]").search
 
 
@@ -390,6 +386,7 @@ def _angle_brackets(text: str) -> TextDamage | None:
 # Values of spreadsheets, in text files
 
 _EXPONENT = re.compile(r"\s*[+-]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,3}\s*").fullmatch
+"""Matches a number as spreadsheets shorten it, such as 2.53E+11."""
 
 
 _SHORT_DATE = re.compile(
@@ -404,31 +401,21 @@ def _error_value(text: str) -> TextDamage | None:
     return TextDamage("error_value") if shown in error_values() or is_too_narrow else None
 
 
-def _exponent(text: str) -> TextDamage | None:
-    """Find a number as spreadsheets shorten it, such as 2.53E+11."""
-    return TextDamage("shortened_number") if _EXPONENT(text) else None
-
-
-def _short_date(text: str) -> TextDamage | None:
-    """Find what spreadsheets make of 1-2 or 3/85: 02-Jan, Mar-85."""
-    return TextDamage("like_date") if _SHORT_DATE(text) else None
-
-
-def _formula(text: str) -> TextDamage | None:
-    return TextDamage("formula_without_value") if _FORMULA(text) else None
+def _finder(code: str, is_damaged: Callable[[str], object]) -> Callable[[str], TextDamage | None]:
+    return lambda text: TextDamage(code) if is_damaged(text) else None
 
 
 _FINDERS: tuple[Callable[[str], TextDamage | None], ...] = (
-    _replacement_character,
+    _finder("replacement_character", lambda text: "\ufffd" in text),
     _doubly_encoded,
     _text_mark,
     _text_formula,
     _link,
     _angle_brackets,
     _error_value,
-    _exponent,
-    _short_date,
-    _formula,
+    _finder("shortened_number", _EXPONENT),
+    _finder("like_date", _SHORT_DATE),
+    _finder("formula_without_value", _FORMULA),
     _html_codes,
     _letters_lost,
 )

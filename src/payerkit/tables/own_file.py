@@ -110,8 +110,13 @@ class RowToken:
         ]
         return cls(label, id_digest, fragile, damage)
 
-    def find(self, cells: Mapping[str, str | None]) -> Iterator[tuple[str, Finding]]:
-        """Yield what is wrong with the row's cells now, by column of the table: still, or since the file was made."""
+    def find(self, columns: Mapping[str, Sequence[str | None]], place: int) -> Iterator[tuple[str, Finding]]:
+        """Yield what is wrong with the row's cells now, by column of the table: still, or since the file was made.
+
+        columns: the cells of all rows. place: of this row.
+        """
+        named = {*(mark.column for mark in self.damage), _ID, *self.fragile} & columns.keys()
+        cells = {name: columns[name][place] for name in named}
         for mark in self.damage:
             if mark.column in cells and mark.digest in {"", text_digest(cells[mark.column] or "")}:
                 yield mark.column, mark.finding
@@ -221,8 +226,8 @@ class OwnFile:
             label = next(new_labels) if token is None or token.label in numbers else token.label
             numbers[label] = row
             if token is not None:
-                cells = {name: texts[place] for name, texts in columns.items()}
-                findings += (CellFinding(label, name, cells[name], each) for name, each in token.find(cells))
+                found = token.find(columns, place)
+                findings += (CellFinding(label, name, columns[name][place], each) for name, each in found)
         return IdentifiedRows(numbers, findings)
 
     def _new_labels(self) -> Iterator[int | str]:
