@@ -420,8 +420,10 @@ def _frame(rows: list[RowOutcome], findings: FindingsByRow, naming: Naming) -> p
 def make_report(tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> Report:
     """Return the report of a table, from its journal."""
     table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped, limit)
-    rows = outcomes.of(range(len(table)))
-    row_ids.add(range(len(table)), map(table.client_user_id, range(len(table))))
+    order = table.order.tolist()  # in which cells are read fast
+    by_row = dict(zip(order, outcomes.of(order), strict=True))
+    rows = [by_row[row] for row in range(len(table))]
+    row_ids.add(order, map(table.client_user_id, order))
     findings = FindingsByRow.join([table.found, *outcomes.changes()]).in_order()
     sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
     return Report(rows, findings, sums, row_ids, table.naming)
