@@ -65,7 +65,10 @@ FOUND = Outcome("found_in_list", {"differs": ["bank_name", "account_name"]})
 )
 def test_an_outcome_has_words(code: str, params: dict[str, Any], expected: str, why: str) -> None:
     """Numbers, lists and what is missing read as a person writes them."""
-    assert expected in Outcome(code, params).text, why
+    text = Outcome(code, params).text
+
+    assert expected in text, why
+    assert "None" not in text
 
 
 @pytest.mark.parametrize(

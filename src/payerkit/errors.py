@@ -56,11 +56,12 @@ class PayerkitError(Exception):
         retryable: True if the same call may work later without a change.
         retry_after: Seconds to wait that the service requested, None if it did not.
         request: Method and route, without ids.
+        outcome: Of a call that failed, the code and the parameters of which the message is made; else None.
     """
 
     retryable: bool = False
     advice: str = ""
-    outcome: Any = None  # of a call: the code and the parameters of which `payerkit.reasons` makes the message
+    outcome: Any = None
 
     def __init__(
         self,

@@ -165,7 +165,8 @@ _TEXTS = {
 
 def rendered(outcome: Outcome) -> str:
     """Return an outcome in words."""
-    params = {name: each.text if isinstance(each, Outcome) else each for name, each in outcome.params.items()}
+    known = {name: each for name, each in outcome.params.items() if each is not None}
+    params = {name: each.text if isinstance(each, Outcome) else each for name, each in known.items()}
     text = _TEXTS[outcome.code].format_map(_Words(params)).strip()
     return " ".join([text, *params.get("fields", ())])
 
@@ -210,24 +211,24 @@ def _differences(params: Params) -> str:
 
 def _what_to_do(params: Params) -> str:
     """Return what to do about statuses that another day does not change, "" about others."""
-    found = explain_payer(params["kyc_status"], params["agreement_status"])
+    found = explain_payer(params.get("kyc_status"), params.get("agreement_status"))
     return found.what_to_do if found.final and not found.is_passed else ""
 
 
 _MADE: dict[str, Callable[[Params], str]] = {
     "noted": lambda _: "",
     "says": _says,
-    "wait": lambda params: f" {params['seconds']:g} seconds" if params.get("seconds") is not None else "",
-    "body": lambda params: f" (body {params['fingerprint']})" if params["fingerprint"] else "",
+    "wait": lambda params: f" {params['seconds']:g} seconds" if "seconds" in params else "",
+    "body": lambda params: f" (body {params['fingerprint']})" if "fingerprint" in params else "",
     "first": lambda params: "the first row" if params["rows"] == 1 else f"the first {count_of(params['rows'], 'row')}",
-    "kyc": lambda params: params["kyc_status"] or "unknown",
-    "agreement": lambda params: params["agreement_status"] or "unknown",
+    "kyc": lambda params: params.get("kyc_status", "unknown"),
+    "agreement": lambda params: params.get("agreement_status", "unknown"),
     "what_to_do": _what_to_do,
     "until": lambda params: WAITING_CODES[params["waiting_code"]],
     "in_brackets": _in_brackets,
     "shows": _shows,
     "listed_ids": lambda params: ", ".join(each or "one without an id" for each in params["ids"]),
-    "stored": lambda params: f" It is stored as {params['id']}." if params.get("id") else "",
+    "stored": lambda params: f" It is stored as {params['id']}." if "id" in params else "",
     "differences": _differences,
 }
 """What words are made of the parameters."""

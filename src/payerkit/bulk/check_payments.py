@@ -203,7 +203,7 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
 
 def _account(review: PaymentReview) -> str | None:
     """Return the bank account, such as "••••3489 at Chase (USD, local)"; None if a wallet is paid."""
-    return review.account.removeprefix("the account ") or None
+    return review.account_words or None
 
 
 def _text(found: PaymentFindings) -> str:

@@ -11,7 +11,6 @@ from payerkit.bulk.finding_texts import FindingTexts
 from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.naming import Naming, join_hints, shown_id
 from payerkit.bulk.rows import Problem, Rows, Step
-from payerkit.bulk.sending import LINKS_LOST
 from payerkit.bulk.tasks import Limit, Tasks, steps_of
 from payerkit.checks.table_findings import general, table_finding
 from payerkit.findings import Finding
@@ -105,8 +104,8 @@ class Outcomes:
         if not is_payer or outcome.agreement_url or outcome.kyc_url:
             return outcome
         entry = self._journal.entry(self._tasks.payer_key(row))
-        if entry is None or LINKS_LOST not in entry.facts:
-            return outcome
+        if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
+            return outcome  # else the response, which has the links, was lost
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
     def _outcome(self, row: int, errors: str) -> RowOutcome:

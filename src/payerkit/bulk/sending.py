@@ -44,9 +44,6 @@ _NOTHING_HAPPENED = (NotSent, RateLimited, WrongKey)
 _MISSING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 """Responses to a payer's status that mean: no such payer, or no such call."""
 
-LINKS_LOST = "links_lost"
-"""The fact that says that a payer was found by its status, after the response, which has the links, was lost."""
-
 REFUSED = "refused"
 """The fact that keeps why a task was refused whose earlier attempt is still unknown."""
 
@@ -243,9 +240,7 @@ class Sender:
             if error.status_code in _MISSING:
                 return False
             raise
-        lost = {LINKS_LOST: True} if reason.code == "found_by_status" else {}
-        facts = _facts(fields, task.client_user_id) | lost
-        self._journal.record(task.key, "done", reason=reason, facts=facts)
+        self._journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
         return True
 
     def check_compliance(self, client_user_id: str) -> Compliance:

@@ -56,6 +56,5 @@ def _is_approved(account: Payout) -> bool:
 
 def _describe(account: Payout) -> str:
     """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
-    words = str(account).removeprefix("the account ")
     status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
-    return visible(f"{words}{status}")
+    return visible(f"{account.words}{status}")

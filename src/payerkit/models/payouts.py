@@ -88,10 +88,15 @@ class Payout:
         """Return the attributes, for a file."""
         return asdict(self)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """The account as it may be shown, such as "••••3489 at Chase (USD, local)"."""
         kind = ", ".join(filter(None, [(self.currency or "").upper(), self.rails]))
         at = f" at {self.bank_name}" if self.bank_name else ""
-        return visible(f"the account {self.account or 'without a number'}{at}" + (f" ({kind})" if kind else ""))
+        return visible(f"{self.account or 'without a number'}{at}" + (f" ({kind})" if kind else ""))
+
+    def __str__(self) -> str:
+        return f"the account {self.words}"
 
     def __repr__(self) -> str:
         return f"<Payout of {mask('clientUserId', self.client_user_id)} to {self}>"

@@ -163,7 +163,7 @@ def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[Payou
         )
     status = explain_word(payout.status, "account")
     if not status.is_passed:
-        yield PayoutWarning(f"{payout}: {status.meaning} {status.what_to_do}".replace("the account", "The account", 1))
+        yield PayoutWarning(f"The account {payout.words}: {status.meaning} {status.what_to_do}")
     least = None if order is None else least_above(order.amount, order.invoice_currency, payout)
     if order is not None and least is not None:
         amount, needed = f"{order.amount} {order.invoice_currency}", f"{format_number(least)} {payout.currency}".upper()

@@ -123,7 +123,12 @@ class PaymentReview:
     @property
     def account(self) -> str:
         """The bank account that the payment pays out to, masked; "" if it pays a wallet."""
-        return "" if self.payment.payout is None else shown(str(self.payment.payout), 160)
+        return self.account_words and f"the account {self.account_words}"
+
+    @property
+    def account_words(self) -> str:
+        """The same without the noun, such as "••••3489 at Chase (USD, local)"."""
+        return "" if self.payment.payout is None else shown(self.payment.payout.words, 160)
 
     @property
     def whole(self) -> WholeResponse:

@@ -69,8 +69,10 @@ class MetadataLike(Protocol):
 
 
 class PayoutLike(Protocol):
-    """The bank account that a payment pays out to, as `str` names it; None where it is not known."""
+    """The bank account that a payment pays out to, as `words` names it; None where it is not known."""
 
+    @property
+    def words(self) -> str: ...
     @property
     def request_id(self) -> str: ...
     @property
