@@ -26,13 +26,12 @@ import pandas as pd
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.report import Report
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
-from payerkit.client import Client
+from payerkit.client import Client, Retries
 from payerkit.client.deadline_adapter import HttpRequest
 from payerkit.client.transport import BrokenOffError, HttpResponse, NotSentError
-from payerkit.retry import Retries
+from payerkit.onboarding import Report
 
 SETTLE = 1.0
 """Seconds until a run reconciles a write: `reconcile_after` of every run here."""

@@ -16,8 +16,8 @@ from typing import Any
 import payerkit
 from bulk_tables import run_arguments
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.report import Report
 from payerkit.client import Client
+from payerkit.onboarding import Report
 
 # Forked from a process that has all of this loaded and runs no thread, so that each starts at once.
 _PROCESSES = multiprocessing.get_context("forkserver")

@@ -6,8 +6,9 @@ from typing import Any
 
 from eth_abi import encode
 
+from payerkit import PaymentOrder, PayoutOrder
 from payerkit.findings import PaymentFindings
-from payerkit.models import Payment, PaymentOrder, PayoutOrder
+from payerkit.models import Payment
 from payerkit.onchain.currencies import find_currency, token_list
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.functions import functions

@@ -10,10 +10,10 @@ import pandas as pd
 
 from cases import said
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.plan import Plan
-from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.report import make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.onboarding import Plan, Report
 from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from payerkit.onchain.lookalikes import are_alike, lookalikes
-from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy import AddressBook, KnownAddress
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 LOOKALIKE = "0x6923" + "0" * 32 + "c7d7"

@@ -21,6 +21,7 @@ import payerkit
 from cases import pairs, said
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
+from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk import run as runs
 from payerkit.bulk import table_run
 from payerkit.bulk.options import Options
@@ -29,20 +30,10 @@ from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.client import Client
 from payerkit.client.call import RequestBody
-from payerkit.client.client import Client
 from payerkit.client.pace import Pace
-from payerkit.errors import (
-    InterruptedRun,
-    InvalidInput,
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-)
-from payerkit.models import BankDetails, Payer
+from payerkit.errors import InterruptedRun, NotSent, RateLimited, ServiceError
 from payerkit.models.base import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES

@@ -22,6 +22,7 @@ from bulk_tables import payer_row, run_arguments
 from cases import said
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
+from payerkit import InvalidInput, PayerkitError
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
@@ -30,9 +31,8 @@ from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks
-from payerkit.client import Client
-from payerkit.connection import SandboxClient
-from payerkit.errors import InvalidInput, NotSent, PayerkitError
+from payerkit.client import Client, SandboxClient
+from payerkit.errors import NotSent
 
 Listed = Callable[[dict[str, Any]], dict[str, Any] | None]
 RECONCILE_AFTER = 0.2

@@ -12,8 +12,8 @@ import pytest
 
 from bulk_runner import LOOKUPS, PROGRESS, SAVING, Kill, is_killed, send_table
 from bulk_tables import Account, Row, account_of, payer_rows, rows_of, stored
-from payerkit.connection import connect
-from payerkit.sandbox_controls import SandboxControls
+from payerkit import connect
+from payerkit.client import SandboxControls
 from payerkit.wire import wire_name
 from processes import running
 

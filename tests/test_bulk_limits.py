@@ -8,10 +8,11 @@ import pytest
 
 from cases import said
 from clocks import HandClock
+from payerkit import PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
 from payerkit.bulk.sending import EqualRefusals
 from payerkit.client.pace import Pace
-from payerkit.errors import NotFound, NotSent, PayerkitError, RateLimited, Refused, UnknownOutcome, WrongKey
+from payerkit.errors import NotFound, NotSent, RateLimited, WrongKey
 from payerkit.retry import MAX_FOREIGN
 
 

@@ -15,11 +15,11 @@ import pytest
 import payerkit
 from bulk_tables import payer_row
 from far_end import Behaviour, FarEnd, Received, reply, reset
+from payerkit import InvalidInput
 from payerkit.bulk.options import Options
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")

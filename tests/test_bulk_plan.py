@@ -11,8 +11,8 @@ import pytest
 
 import payerkit
 from cases import first_cases
+from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 

@@ -49,7 +49,7 @@ from bulk_model import (
     without_numbers,
 )
 from bulk_tables import payer_row
-from payerkit.bulk.report import Report
+from payerkit.onboarding import Report
 
 FAULTS: dict[str, Fault] = {
     "fine": FINE,

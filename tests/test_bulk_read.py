@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from published import BANK_DETAILS, TYPED_ACCOUNT, TYPED_PAYER
 
 NAMES = "client_user_id,email,city\n"

@@ -12,9 +12,10 @@ import pytest
 
 from cases import first_cases, said
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.report import make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.onboarding import Report
 from payerkit.reasons import Outcome
 from payerkit.wording import count_of
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own

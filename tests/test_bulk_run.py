@@ -18,10 +18,10 @@ import pytest
 import payerkit
 from bulk_tables import run_arguments
 from far_end import FarEnd, close, message, reply, reset
+from payerkit import InvalidInput
 from payerkit.bulk.rate_limit import StopSignal, run_workers
-from payerkit.client import Client
-from payerkit.connection import SandboxClient
-from payerkit.errors import InterruptedRun, InvalidInput, NotSent
+from payerkit.client import Client, SandboxClient
+from payerkit.errors import InterruptedRun, NotSent
 from payerkit.onboarding import RunOptions
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 

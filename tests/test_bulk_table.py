@@ -10,9 +10,9 @@ import pytest
 
 import payerkit
 from cases import first_cases
+from payerkit import InvalidInput, PayerkitError
 from payerkit.bulk.table import Table
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.onboarding import RunOptions
 from published import TYPED_ACCOUNT, TYPED_PAYER
 

@@ -17,12 +17,12 @@ from bulk_tables import payer_row, run_arguments
 from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
+from payerkit import Refused
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import estimate_duration
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
 from payerkit.client import Client
-from payerkit.errors import Refused
 from payerkit.onboarding import RunOptions
 from payerkit.retry import WAITING_CODES
 

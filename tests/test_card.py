@@ -31,11 +31,11 @@ from example_payments import (
     data,
     payment,
 )
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput, PaymentPolicy
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.signing.card import PaymentCard
+from payerkit.policy import AgreedFee
+from payerkit.signing import PaymentCard
 from payerkit.signing.card_content import Point, _points
 from payerkit.signing.device import calldata_digest
 from published import ANSWERS

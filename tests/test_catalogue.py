@@ -11,7 +11,7 @@ import payerkit
 from examples import EXAMPLES
 from payerkit import check_bank_details, check_payer
 from payerkit.findings import Finding, Findings
-from payerkit.review.check_order import check_payment_order
+from payerkit.payment import check_payment_order
 from payerkit.wire import our_name
 from published import BANK_DETAILS, ORDER, PAYER
 

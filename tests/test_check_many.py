@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import BASES, EXAMPLES
-from payerkit import check_all_bank_details, check_bank_details, check_payer, check_payers
+from payerkit import InvalidInput, check_all_bank_details, check_bank_details, check_payer, check_payers
 from payerkit.checks.schema import SCHEMAS
-from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Finding, Findings
 from published import BANK_DETAILS, PAYER
 

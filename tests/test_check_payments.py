@@ -12,11 +12,9 @@ import pytest
 
 import payerkit
 from example_payments import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, data
-from payerkit import check_payments, samples
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput, PaymentPolicy, check_payments, samples
 from payerkit.models import Payment
-from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
+from payerkit.policy import AddressBook, AgreedFee, KnownAddress
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
 

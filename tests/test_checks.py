@@ -15,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import ACCOUNTS, BASES, EXAMPLES, Example
-from payerkit import check_bank_details, check_payer
+from payerkit import BankDetails, InvalidInput, Payer, check_bank_details, check_payer
 from payerkit.checks import people, places
 from payerkit.checks.requirements import requirements
 from payerkit.checks.rulebook import load_rules
 from payerkit.checks.schema import SCHEMAS
-from payerkit.errors import InvalidInput
 from payerkit.findings import Findings
-from payerkit.models import BankDetails, Payer
 from payerkit.wire import our_name
 from published import BANK_DETAILS, PAYER, PUBLISHED
 

@@ -29,22 +29,11 @@ import payerkit
 from cases import first_cases, pairs
 from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
+from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, Timeout
 from payerkit.client import deadline_adapter as pool
 from payerkit.client.call import RequestBody
-from payerkit.errors import (
-    InterruptedCall,
-    InvalidInput,
-    NotFound,
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
-    WrongKey,
-)
+from payerkit.errors import InterruptedCall, NotFound, NotSent, RateLimited, ServiceError, UnreadableAnswer, WrongKey
 from payerkit.retry import WAITING_CODES
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 

@@ -15,8 +15,8 @@ import pytest
 import requests
 
 import payerkit
+from payerkit import InvalidInput
 from payerkit.client import Timeout
-from payerkit.errors import InvalidInput
 from payerkit.service.world import World
 from published import BANK_DETAILS, PAYER
 

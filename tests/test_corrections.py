@@ -15,15 +15,16 @@ import pytest
 
 import payerkit
 from cases import first_cases, said
+from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
+from payerkit.tables import SourceTable
 from payerkit.tables.corrections import COLOURS
 from payerkit.tables.damage import file_finding
 from payerkit.tables.header import FileColumn
 from payerkit.tables.own_file import OwnFile, own_file, own_header
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
+from payerkit.tables.source_table import CellFinding, Change, Origin
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 KINDS = ("xlsx", pytest.param("csv", marks=pytest.mark.slow))

@@ -14,8 +14,8 @@ import pytest
 import payerkit
 from bulk_tables import run_arguments
 from messy_workbooks import write_ods
+from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 KINDS = ("xlsx", pytest.param("csv", marks=pytest.mark.slow))

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from messy_texts import ENCODED, HEADER, READ, REFUSED, ReadCase, RefusedCase, Rows
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from payerkit.tables.text_files import read_delimited
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import payerkit
 from payerkit.cli.main import main
-from payerkit.connection import SandboxClient
+from payerkit.client import SandboxClient
 from published import BANK_DETAILS, ORDER, PAYER
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -13,19 +13,10 @@ from hypothesis import strategies as st
 
 import payerkit
 from far_end import FarEnd, reply
+from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
-from payerkit.errors import (
-    InvalidInput,
-    NotFound,
-    PayeeWarning,
-    PayerkitError,
-    RateLimited,
-    RealMoneyWarning,
-    Refused,
-    UnknownOutcome,
-    UnreadableAnswer,
-)
+from payerkit.errors import NotFound, PayeeWarning, RateLimited, RealMoneyWarning, UnreadableAnswer
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 PAYOUT = {"amount": "25.50", "invoiceCurrency": "USD", "paymentCurrency": "USDC-sepolia"}

@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from payerkit import errors
-from payerkit.errors import FieldProblem, InvalidInput, PayerkitError, RateLimited, UnknownOutcome
+from payerkit import InvalidInput, PayerkitError, UnknownOutcome, errors
+from payerkit.errors import FieldProblem, RateLimited
 
 FAMILY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, PayerkitError)]
 

@@ -34,10 +34,10 @@ from example_payments import (
     payment,
 )
 from local_chain import PAYER, Chain
+from payerkit import PaymentPolicy
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.effects import NATIVE
-from payerkit.policy.payment_policy import PaymentPolicy
 from test_payment_changes import AGREED, ALL, DECLARED, Answer, Honest
 
 FRESH = f"0x{'a4' * 20}"

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from local_chain import LARGEST, PAYER, PRICES, ROUTER, Chain, Outcome
+from payerkit import PaymentPolicy, check_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.onchain.currencies import Currency, find_by_hash, find_currency, request_decimals
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.onchain.functions import EffectKind, Function, functions
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
+from payerkit.policy import AgreedFee
 from random_calls import FAR, FEE_WALLETS, NOBODY, PAYEES, ZERO, CallMaker, RandomCall
 
 APPROVE = "approve(address,uint256)"

@@ -10,8 +10,7 @@ import pytest
 
 import payerkit
 from form_browser import Browser
-from payerkit import explain
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput, explain
 from payerkit.explanations import account_group, explain_payer, is_compliant
 from payerkit.forms.failures import in_form
 from payerkit.models import PayerStatus, PaymentDetail

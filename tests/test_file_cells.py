@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import payerkit
+from payerkit import InvalidInput
 from payerkit.bulk.table import Table
-from payerkit.errors import InvalidInput
 from payerkit.findings import Severity
 from payerkit.onboarding import RunOptions
+from payerkit.tables import SourceTable
 from payerkit.tables.damage import file_finding
-from payerkit.tables.source_table import CellFinding, Origin, SourceTable
+from payerkit.tables.source_table import CellFinding, Origin
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ACCOUNT = as_columns(TYPED_ACCOUNT)

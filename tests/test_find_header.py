@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from payerkit.tables.columns import is_known_header
 from payerkit.tables.header import Header, find_header
 from payerkit.tables.sheet import Sheet

@@ -12,9 +12,9 @@ import pytest
 
 from far_end import Behaviour, FarEnd, close, reply
 from form_browser import Browser
-from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
+from payerkit import BankDetailsForm, InvalidInput, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
-from payerkit.errors import InterruptedCall, InvalidInput
+from payerkit.errors import InterruptedCall
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import FormState
 from payerkit.forms.job import Job

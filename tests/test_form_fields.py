@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from form_browser import Browser
-from payerkit import BankDetailsForm, PayerForm, PaymentForm
+from payerkit import BankDetails, BankDetailsForm, Payer, PayerForm, PaymentForm, PaymentOrder
 from payerkit.checks.needs import USUAL_FIELDS
 from payerkit.checks.requirements import listed_rails, requirements
 from payerkit.client import Client
 from payerkit.forms.drawn_fields import form_sections
-from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.requests import RequestModel
 from published import BANK_DETAILS, PAYER
 from test_forms import fields_of

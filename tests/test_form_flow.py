@@ -13,14 +13,22 @@ import pytest
 import payerkit
 from far_end import Behaviour, FarEnd, Received, close, reply
 from form_browser import Browser
-from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
+from payerkit import (
+    BankDetails,
+    BankDetailsForm,
+    InvalidInput,
+    PayerForm,
+    PaymentForm,
+    Refused,
+    UnknownOutcome,
+    Walkthrough,
+)
+from payerkit.client import Client
 from payerkit.client.call import Cancellation
-from payerkit.client.client import Client
-from payerkit.errors import InvalidInput, NotSent, RateLimited, Refused, UnknownOutcome, WrongKey
+from payerkit.errors import NotSent, RateLimited, WrongKey
 from payerkit.forms.account_search import AccountSearch
 from payerkit.forms.failures import failure_banner
 from payerkit.forms.form import Form
-from payerkit.models import BankDetails
 from published import BANK_DETAILS, PAYER
 
 ORDER = {

@@ -10,9 +10,9 @@ import pytest
 
 from far_end import close, reply
 from form_browser import Browser
-from payerkit import BankDetailsForm, InvalidInput, PaymentForm, PayoutOrder, Walkthrough
+from payerkit import BankDetailsForm, InvalidInput, PaymentForm, PayoutOrder, UnknownOutcome, Walkthrough
 from payerkit.client import Client
-from payerkit.errors import PayoutWarning, ServiceError, UnknownOutcome
+from payerkit.errors import PayoutWarning, ServiceError
 from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService
 from published import BANK_DETAILS, PAYER
 from published_events import COMPLIANCE, FAILED, PROCESSING, line_of

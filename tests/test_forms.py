@@ -14,26 +14,30 @@ import payerkit
 from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 from far_end import FarEnd, close, drip, message, reply
 from form_browser import Browser
-from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
-from payerkit.checks import schema
-from payerkit.client import Client
-from payerkit.errors import (
+from payerkit import (
+    BankDetails,
+    BankDetailsForm,
     InvalidInput,
-    NotFound,
+    Payer,
+    PayerForm,
     PayerkitError,
-    RealMoneyWarning,
+    PaymentForm,
+    PaymentOrder,
+    PaymentPolicy,
     Refused,
     UnknownOutcome,
+    Walkthrough,
 )
+from payerkit.checks import schema
+from payerkit.client import Client
+from payerkit.errors import NotFound, RealMoneyWarning
 from payerkit.forms.drawn_fields import form_sections
 from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form
 from payerkit.forms.job import Job
 from payerkit.masking import masking_of
-from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.base import Text
 from payerkit.models.requests import RequestModel
-from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 

@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from payerkit import _tsv
+from payerkit import InvalidInput, _tsv
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
-from payerkit.errors import InvalidInput
 from payerkit.tables import Mapping
 from payerkit.tables.columns import OUR_NAMES, read_header
 from payerkit.wire import wire_name

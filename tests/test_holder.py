@@ -12,10 +12,10 @@ import pytest
 
 import payerkit
 from bulk_tables import run_arguments
+from payerkit import InvalidInput
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ACCOUNT = {"bank_name": "Example Bank", "account_name": "Example Handels GmbH", "currency": "EUR"}

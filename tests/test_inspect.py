@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from example_payments import GOOD, OTHER, USDC
+from payerkit import PaymentPolicy, samples
 from payerkit.cli import main as cli
 from payerkit.models import Payment
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.sample_payments import samples
 from test_card import PAYEE_SWAPPED, UNLIMITED
 
 ORDERED = {

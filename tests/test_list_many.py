@@ -12,10 +12,10 @@ import pytest
 import far_end
 import payerkit
 from clocks import LeapingClock
+from payerkit import InvalidInput
 from payerkit.bulk.list_many import accounts_frame, request_lists
 from payerkit.bulk.options import Options
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 FIRST, SECOND, WITHOUT = "zoe@example.com", "user-2", "user-3"

@@ -14,18 +14,11 @@ import pytest
 
 import payerkit
 from far_end import FarEnd, Received, close, drip, message, raw, reply, reset, tunnel
+from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
+from payerkit.client import Client, Timeout
 from payerkit.client import deadline_adapter as pool
 from payerkit.client.call import RequestBody
-from payerkit.client.client import Client
-from payerkit.client.transport import Timeout
-from payerkit.errors import (
-    InvalidInput,
-    NotSent,
-    PayerkitError,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-)
+from payerkit.errors import NotSent, ServiceError
 from payerkit.service import server
 from published import ANSWERS, PAYER
 from tls import make_certificate

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from payerkit import masking
+from payerkit import PayoutOrder, masking
 from payerkit.checks.schema import MASK, SCHEMAS
 from payerkit.masking import ApiKey, mask, mask_account, mask_text, redact
-from payerkit.models import PayoutOrder, RequestStatus
+from payerkit.models import RequestStatus
 
 SECRET = "sk_live_51H8_not_a_real_key"
 

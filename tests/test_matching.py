@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from payerkit.bulk.matching import Grade, compare, is_dead
-from payerkit.explanations import statuses
+from payerkit.reference import statuses
 
 US = {
     "bank_name": "Chase",

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import payerkit
+from payerkit import InvalidInput
 from payerkit._tsv import rows as table_rows
 from payerkit.checks.dates import file_date_order
 from payerkit.checks.places import country_code
 from payerkit.checks.readings import reading
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER
 from payerkit.checks.texts import fold
-from payerkit.errors import InvalidInput
 from payerkit.tables.normalise import reading_hint, readings_of, shown_change
 from payerkit.tables.source_table import Change
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from messy_workbooks import write_ods, write_xls
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from payerkit.tables.sheet import Sheet, SheetInfo
 from payerkit.tables.workbooks import kind_of_file, read_sheets
 from test_workbook import texts_of

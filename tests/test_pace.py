@@ -15,14 +15,14 @@ import payerkit
 from clocks import HandClock, SteppedClock
 from conftest import KEY
 from far_end import FarEnd, hang, reply, reset
+from payerkit import InvalidInput, PayerkitError
 from payerkit.bulk.list_many import request_lists
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, RunStopped, StopSignal
+from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
-from payerkit.client.client import Client
 from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
-from payerkit.client.transport import Timeout
-from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, ServiceError
+from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
 from payerkit.onboarding import RunOptions
 from payerkit.reasons import Outcome
 from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED

@@ -32,11 +32,11 @@ from example_payments import (
     order,
     payment,
 )
+from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_currency, token_list
 from payerkit.onchain.networks import networks
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
+from payerkit.policy import AgreedFee
 from test_review_orders import ASKED, batch
 from test_review_orders import orders as orders_of
 

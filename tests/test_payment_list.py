@@ -16,8 +16,9 @@ import pytest
 
 import payerkit
 from far_end import Behaviour, FarEnd, Received, message, reply
+from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, PaymentListWarning, ServiceError, UnreadableAnswer
+from payerkit.errors import NotFound, PaymentListWarning, ServiceError, UnreadableAnswer
 from payerkit.payouts import payment_list
 from payerkit.payouts.payment_frame import payments_frame
 

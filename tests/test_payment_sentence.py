@@ -24,10 +24,10 @@ from example_payments import (
     order,
     payment,
 )
+from payerkit import PaymentPolicy
 from payerkit.models import Payment
 from payerkit.onchain.deployments import find_deployment
-from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.policy import AddressBook, KnownAddress
 from test_card import DECLARED, UNLIMITED, WITH_FEE
 
 KNOWN = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE, name="Example Payee")]))

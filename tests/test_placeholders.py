@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import payerkit
+from payerkit import InvalidInput
 from payerkit._tsv import rows
 from payerkit.bulk.rows import Placeholders
 from payerkit.checks.placeholders import is_clearable, is_placeholder
 from payerkit.checks.places import countries, fiat_currencies, states
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
 from payerkit.tables.damage import text_damage
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns

@@ -12,11 +12,13 @@ import pytest
 
 import payerkit
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.report import make_report
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
+from payerkit.onboarding import Report
+from payerkit.tables import SourceTable
 from payerkit.tables.header import FileColumn
-from payerkit.tables.source_table import Change, Origin, SourceTable
+from payerkit.tables.source_table import Change, Origin
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 THEIRS = {"client_user_id": "Kundennr.", "email": "E-Mail", "country": "Land", "bank_country": "Land der Bank"}

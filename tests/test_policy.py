@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from payerkit import samples
-from payerkit.errors import InvalidInput, NotSent
+from payerkit import InvalidInput, PaymentPolicy, check_payment, samples
+from payerkit.errors import NotSent
 from payerkit.onchain.currencies import find_currency
-from payerkit.policy import policy_lines
-from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.payment_policy import NO_POLICY, AcceptedAllowance, AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
+from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress, policy_lines
+from payerkit.policy.payment_policy import NO_POLICY
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 FEES = "0xfeE5000000000000000000000000000000000001"

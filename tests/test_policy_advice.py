@@ -31,11 +31,9 @@ from example_payments import (
     payment,
 )
 from example_payments import order as order_of
-from payerkit import samples
+from payerkit import PaymentPolicy, check_payment, samples
 from payerkit._tsv import rows
 from payerkit.models import Payment
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.check_payment import check_payment
 from test_review_fees import BATCHED as FEES_IN_BATCHES
 from test_review_fees import JUDGED, LEGS
 

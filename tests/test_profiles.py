@@ -13,9 +13,9 @@ import pytest
 import payerkit
 from conftest import KEY
 from far_end import FarEnd, reply
+from payerkit import InvalidInput
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import DEFAULT_RATE
-from payerkit.errors import InvalidInput
 from payerkit.profiles import profiles_file
 from published import ANSWERS
 

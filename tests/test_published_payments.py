@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from example_payments import OTHER, PAYEE, codes
+from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.check_payment import check_payment
 from published import ANSWERS
 
 COMPLETE = {

@@ -12,9 +12,10 @@ import pytest
 
 import payerkit
 from far_end import Behaviour, FarEnd, raw, reply
+from payerkit import InvalidInput, PayoutOrder, Refused, UnknownOutcome
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, PayoutWarning, RealMoneyWarning, Refused, UnknownOutcome
-from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
+from payerkit.errors import NotFound, PayoutWarning, RealMoneyWarning
+from payerkit.models import Payment, PaymentRequest, Payout, RequestStatus
 from published import ANSWERS, ORDER
 
 KEY = "key-of-a-test-of-requests"

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Secret, ValidationError
 
+from payerkit import BankDetails, InvalidInput, Payer, PaymentOrder
 from payerkit.checks.schema import Lookup, Masking, Section
-from payerkit.errors import InvalidInput
-from payerkit.models import BankDetails, Payer, PaymentOrder
 from payerkit.models.base import AccountNumber, Hidden, SocialSecurityNumber
 from payerkit.models.requests import RequestModel
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED

@@ -10,17 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.events.event import Event
-from payerkit.models import (
-    AgreementUpdate,
-    Payer,
-    PayerStatus,
-    Payment,
-    PaymentDetail,
-    PaymentMetadata,
-    PaymentOrder,
-    Transaction,
-)
+from payerkit import Payer, PaymentOrder
+from payerkit.events import Event
+from payerkit.models import AgreementUpdate, PayerStatus, Payment, PaymentDetail, PaymentMetadata, Transaction
 from payerkit.models.responses import Response
 from payerkit.onchain.amounts import wei_of
 from published import ANSWERS, ORDER

@@ -36,17 +36,15 @@ from example_payments import (
     order,
     payment,
 )
+from payerkit import InvalidInput, check_payment, decode_transactions
 from payerkit._tsv import rows
-from payerkit.client import Client
-from payerkit.connection import SandboxClient
-from payerkit.errors import InvalidInput
+from payerkit.client import Client, SandboxClient
 from payerkit.models import Payment
 from payerkit.onchain.abi import AbiType
 from payerkit.onchain.currencies import Currency
 from payerkit.onchain.deployments import find_deployment
 from payerkit.onchain.functions import functions
-from payerkit.review.check_payment import check_payment
-from payerkit.review.decoded_frames import TRANSACTION_COLUMNS, decode_transactions
+from payerkit.review.decoded_frames import TRANSACTION_COLUMNS
 from published import ANSWERS
 from test_calldata import sample
 

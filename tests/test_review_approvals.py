@@ -25,9 +25,9 @@ from example_payments import (
     order,
     payment,
 )
+from payerkit import PaymentPolicy, check_payment
 from payerkit.onchain.deployments import find_deployment
-from payerkit.policy.payment_policy import AcceptedAllowance, AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
+from payerkit.policy import AcceptedAllowance, AgreedFee
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 CONVERSION = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]

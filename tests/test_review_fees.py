@@ -27,11 +27,10 @@ from example_payments import (
     order,
     payment,
 )
+from payerkit import PaymentPolicy, check_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.policy.address_book import AddressBook
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
+from payerkit.policy import AddressBook, AgreedFee
 from payerkit.review.payment_review import PaymentReview
 
 ZERO = "0x" + "0" * 40

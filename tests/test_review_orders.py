@@ -11,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from example_payments import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput, PaymentPolicy, check_payment, read_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.models.files import read_payment
 from payerkit.onchain.lookalikes import lookalikes
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.check_payment import check_payment
 from payerkit.review.order_matching import Terms, match_one_to_one
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]

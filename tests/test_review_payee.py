@@ -26,13 +26,10 @@ from example_payments import (
     order,
     payment,
 )
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, decode_transactions
 from payerkit.findings import Finding, PaymentFindings
-from payerkit.models import Payment, PaymentOrder
-from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.check_payment import check_payment
-from payerkit.review.decoded_frames import decode_transactions
+from payerkit.models import Payment
+from payerkit.policy import AddressBook, AgreedFee, KnownAddress
 from payerkit.review.orders import ExpectedPayment, read_order
 from payerkit.review.payees import payee_note
 

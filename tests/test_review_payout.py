@@ -15,16 +15,15 @@ import pytest
 import payerkit
 from example_payments import APPROVAL, DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN, TOKEN_PAYMENT, codes, data
 from far_end import Behaviour, FarEnd, raw, reply
-from payerkit import PaymentPolicy, check_payment, check_payments
+from payerkit import InvalidInput, PayerkitError, PaymentPolicy, PayoutOrder, check_payment, check_payments
 from payerkit._tsv import rows
 from payerkit.checks.requirements import least_amount
 from payerkit.client import Client
-from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, ServiceError
+from payerkit.errors import NotFound, NotSent, ServiceError
 from payerkit.findings import Finding, PaymentFindings
-from payerkit.models import Payment, Payout, PayoutOrder
+from payerkit.models import Payment, Payout
 from payerkit.payouts.request_calls import payout_warnings
-from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.payment_policy import AgreedFee
+from payerkit.policy import AddressBook, AgreedFee, KnownAddress
 from payerkit.review.protocols import KnowsPaid
 from published import BANK_DETAILS, PAYER
 

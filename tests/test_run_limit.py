@@ -11,8 +11,8 @@ import pytest
 import payerkit
 from bulk_model import LOST_BEFORE, Killed, ModelService, api_error, breaches, reasons, row_states, run
 from bulk_tables import Row, payer_row
+from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
 
 LEFT = "Not tried yet, because of limit: this call tried the first 2 rows that were not sent before."

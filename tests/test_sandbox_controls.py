@@ -12,8 +12,9 @@ from typing import Any, Literal
 import pytest
 
 import payerkit
-from payerkit.connection import SandboxClient
-from payerkit.errors import InvalidInput, NotFound, Refused
+from payerkit import InvalidInput, Refused
+from payerkit.client import SandboxClient
+from payerkit.errors import NotFound
 from payerkit.service.world import WorldSession
 from published import BANK_DETAILS, PAYER
 from stores import open_world

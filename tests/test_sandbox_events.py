@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import payerkit
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from payerkit.events.event_lines import DELIVERY, SIGNATURE
 from payerkit.sandbox_events import fetch_events
 from published import BANK_DETAILS, ORDER, PAYER

@@ -8,9 +8,9 @@ import pytest
 
 import payerkit
 from example_payments import ONE_OF_EACH, PAYABLE, codes, order
-from payerkit.connection import SandboxClient
+from payerkit import check_payment
+from payerkit.client import SandboxClient
 from payerkit.onchain.currencies import Currency
-from payerkit.review.check_payment import check_payment
 
 pytestmark = pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # of real networks
 

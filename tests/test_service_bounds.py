@@ -16,7 +16,7 @@ import pytest
 import requests
 
 import payerkit
-from payerkit.connection import SandboxClient
+from payerkit.client import SandboxClient
 from payerkit.service import middleware, server
 from published import BANK_DETAILS, PAYER
 

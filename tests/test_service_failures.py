@@ -21,8 +21,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 import payerkit
-from payerkit.connection import SandboxClient
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
+from payerkit.client import SandboxClient
 from payerkit.service import database
 from payerkit.service.database import problem_of
 from postgres_server import PostgresServer, controlled_postgres, find_initdb

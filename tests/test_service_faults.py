@@ -18,18 +18,9 @@ import requests
 
 import payerkit
 from clocks import HandClock
-from payerkit.client import Client
-from payerkit.connection import SandboxClient
-from payerkit.errors import (
-    InvalidInput,
-    PayerkitError,
-    RateLimited,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
-)
-from payerkit.retry import Retries
+from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
+from payerkit.client import Client, Retries, SandboxClient
+from payerkit.errors import RateLimited, ServiceError, UnreadableAnswer
 from payerkit.service.faults import FAULTS, FAULTS_HEADER, parse_fault_plan
 from published import BANK_DETAILS, PAYER
 

@@ -19,7 +19,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 import payerkit
-from payerkit.errors import PayerkitError
+from payerkit import PayerkitError
 from payerkit.models import PaymentRequest
 from payerkit.service.database import open_existing
 from payerkit.service.tables import BillRow, EntryRow, PaymentRow, SandboxRow

@@ -19,7 +19,7 @@ import pytest
 import requests
 
 import payerkit
-from payerkit.connection import SandboxClient
+from payerkit.client import SandboxClient
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.payers import find_payer, save_payer, set_payer, sign_agreement
 from payerkit.service.tables import PayerRow

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import payerkit
+from payerkit import InvalidInput, Refused
+from payerkit.client import Client
 from payerkit.client.call import Call, RequestBody
-from payerkit.client.client import Client
-from payerkit.errors import InvalidInput, NotFound, Refused
+from payerkit.errors import NotFound
 from payerkit.models import Payment, PaymentRequest
 from payerkit.service.money import Rates, in_usd
 from payerkit.service.payments import currency_of

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import payerkit
+from payerkit import InvalidInput
 from payerkit.bulk.table import Table
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
-from payerkit.errors import InvalidInput
 from payerkit.onboarding import RunOptions
 from payerkit.tables.templates import DEFAULT_ROUTES, _examples
 

@@ -14,8 +14,8 @@ import pytest
 import payerkit
 from conftest import KEY
 from far_end import FarEnd, reply, reset
+from payerkit import PayerkitError
 from payerkit.client import Client
-from payerkit.errors import PayerkitError
 from published import BANK_DETAILS, PAYER
 
 PACKAGE = str(Path(payerkit.__file__).parent)

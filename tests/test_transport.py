@@ -24,20 +24,11 @@ from urllib3.util import Retry
 import payerkit
 from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, drip, join_sockets, message, raw, reply, reset, tunnel
+from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
+from payerkit.client import Client, Timeout
 from payerkit.client.call import Call, RequestBody
-from payerkit.client.client import Client
 from payerkit.client.deadline_adapter import Attempt, HttpRequest, running, running_attempt
-from payerkit.client.transport import Timeout
-from payerkit.errors import (
-    InterruptedCall,
-    InvalidInput,
-    NotSent,
-    PayerkitError,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
-)
+from payerkit.errors import InterruptedCall, NotSent, ServiceError, UnreadableAnswer
 from published import ANSWERS, PAYER
 from test_live import create, failure, resolve_to, status
 from tls import make_certificate

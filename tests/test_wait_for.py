@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import payerkit
+from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.errors import InterruptedRun, InvalidInput
+from payerkit.errors import InterruptedRun
 from payerkit.statuses import WaitReport
 from published import BANK_DETAILS, PAYER
 from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.models import BankDetails, Payer
+from payerkit import BankDetails, Payer
 from payerkit.wire import our_name, wire_name
 from published import BANK_DETAILS, PAYER
 

@@ -13,7 +13,7 @@ from openpyxl.workbook import Workbook
 
 import payerkit
 from messy_workbooks import add_shared_texts, replace_in_part, write_cell, write_xlsx
-from payerkit.errors import InvalidInput
+from payerkit import InvalidInput
 from payerkit.tables.sheet import CellNote, Sheet, SheetInfo
 from payerkit.tables.workbooks import read_sheets
 

@@ -11,9 +11,8 @@ import pytest
 import requests
 
 import payerkit
-from payerkit.client.client import Client
-from payerkit.errors import InvalidInput
-from payerkit.sandbox_controls import SandboxControls
+from payerkit import InvalidInput
+from payerkit.client import Client, SandboxControls
 from payerkit.service.errors import SetupError
 from payerkit.service.keys import load_api_keys
 from payerkit.service.payers import save_payer

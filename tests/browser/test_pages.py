@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import payerkit
-from payerkit.connection import SandboxClient
+from payerkit.client import SandboxClient
 from processes import running
 from published import BANK_DETAILS, PAYER
 
