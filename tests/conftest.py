@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -19,6 +20,12 @@ from payerkit.client import Client
 from postgres_server import find_initdb, running_postgres
 
 KEY = "key-of-a-test-1234567890"
+
+QUICK_CASES = 10
+"""Cases of a test that `pytest` runs without files or `-m ""`."""
+
+SLOW_FILES = ("test_dask.py", "04-", "05-", "06-", "07-")
+"""How the names of files begin that run with `-m ""` alone; of the notebooks, those behind the first four."""
 
 
 @pytest.fixture
@@ -110,8 +117,8 @@ def pytest_configure_node(node: WorkerController) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out a file whose tests are all slow, and whose imports are, too."""
-    return True if collection_path.name == "test_dask.py" and _is_quick(config) else None
+    """Leave files to `-m ""` whose tests, or whose imports, are slow."""
+    return True if collection_path.name.startswith(SLOW_FILES) and _is_quick(config) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -125,9 +132,16 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long runs of properties out of `-m ""`, too; `-m soak` runs them."""
-    if "soak" not in config.option.markexpr:
-        soaking = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=soaking)
-        items[:] = [item for item in items if item not in soaking]
+    """Of all tests, run the first cases of each; files that are named run whole. Long runs need `-m soak`."""
+    is_first = _is_quick(config) and config.args == config.getini("testpaths")
+    cases = Counter[str]()
+    left_out = set()
+    for item in items:
+        cases[item.nodeid.partition("[")[0]] += 1
+        is_soak = "soak" not in config.option.markexpr and item.get_closest_marker("soak") is not None
+        if is_soak or (is_first and cases[item.nodeid.partition("[")[0]] > QUICK_CASES):
+            left_out.add(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]

@@ -149,6 +149,7 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
@@ -171,6 +172,7 @@ def test_imports_load_what_they_need(code: str, absent: set[str]) -> None:
     assert set() == loaded_by(code) & absent
 
 
+@pytest.mark.slow
 def test_the_package_works_without_its_extras() -> None:
     """All public names are there; the sandbox says which extra it needs."""
     project = tomllib.loads(PACKAGE.parent.parent.joinpath("pyproject.toml").read_text("utf-8"))["project"]

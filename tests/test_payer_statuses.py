@@ -147,7 +147,7 @@ def test_accounts_can_be_left_out(read: Read) -> None:
     [
         (payer("completed", "completed"), True),
         (payer("pending", "completed"), False),
-        (payer(None, None), pd.NA),
+        (payer(None, None) | {"userId": "1"}, pd.NA),
         (payer("approved", "completed", compliant=False), False),  # the service's own word counts
     ],
 )

@@ -71,6 +71,7 @@ def test_a_head_without_end_is_cut_off(client: SandboxClient, start: bytes) -> N
     assert sent < 2**23  # what waits in the buffers of both sockets was sent, too
 
 
+@pytest.mark.slow
 def test_a_form_that_drips_is_cut_off(client: SandboxClient) -> None:
     """Anybody may send a form, and each keeps a connection: it has 5 s; the refusal is in the published format."""
     started = time.monotonic()
