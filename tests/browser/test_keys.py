@@ -63,9 +63,12 @@ def notebook_7(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> It
         yield page
 
 
-@pytest.fixture(params=["lab", "notebook"])
+@pytest.fixture(params=["lab", pytest.param("notebook", marks=pytest.mark.soak)])
 def page(request: pytest.FixtureRequest) -> NotebookPage:
-    """Give a page of either application; a form's link may not open more than pages of this machine."""
+    """Give a page of either application; a form's link may not open more than pages of this machine.
+
+    Both hear keys in the same way. CI tries the keys of a form in Notebook 7 in `test_widget_host.py`.
+    """
     fixture = {"lab": "opened_notebook", "notebook": "notebook_7"}[request.param]
     opened: NotebookPage = request.getfixturevalue(fixture)
     return opened
