@@ -21,11 +21,11 @@ from postgres_server import find_initdb, running_postgres
 
 KEY = "key-of-a-test-1234567890"
 
-QUICK_CASES = 10
+QUICK_CASES = 6
 """Cases of a test that `pytest` runs without files or `-m ""`."""
 
-SLOW_FILES = ("test_dask.py", "04-", "05-", "06-", "07-")
-"""How the names of files begin that run with `-m ""` alone; of the notebooks, those behind the first four."""
+LONG_NOTEBOOKS = ("04-", "05-", "06-", "07-")
+"""Notebooks that do not, by the beginning of their names."""
 
 
 @pytest.fixture
@@ -117,8 +117,8 @@ def pytest_configure_node(node: WorkerController) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave files to `-m ""` whose tests, or whose imports, are slow."""
-    return True if collection_path.name.startswith(SLOW_FILES) and _is_quick(config) else None
+    """Leave out a file whose tests are all slow, and whose imports are, too."""
+    return True if collection_path.name == "test_dask.py" and _is_quick(config) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -141,7 +141,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         cases[item.nodeid.partition("[")[0]] += 1
         is_soak = "soak" not in config.option.markexpr and item.get_closest_marker("soak") is not None
-        if is_soak or (is_first and cases[item.nodeid.partition("[")[0]] > QUICK_CASES):
+        is_further = cases[item.nodeid.partition("[")[0]] > QUICK_CASES or item.path.name.startswith(LONG_NOTEBOOKS)
+        if is_soak or (is_first and is_further):
             left_out.add(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]

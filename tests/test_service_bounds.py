@@ -95,10 +95,11 @@ def test_a_body_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch, client: S
     assert b"HTTP/1.1 408" == reply[:12]
 
 
+@pytest.mark.slow
 def test_slow_forms_lock_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they take all connections, callers are refused for no longer than a form may take."""
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 5)
-    monkeypatch.setattr(middleware, "FORM_SECONDS", 2.0)
+    monkeypatch.setattr(middleware, "FORM_SECONDS", 8.0)
     with payerkit.sandbox() as opened, ExitStack() as stack:
         for _ in range(4):  # a fifth would be refused, and so might all that arrive with it
             slow = stack.enter_context(closing(connect(opened)))

@@ -33,7 +33,7 @@ LATENCY = 0.2
 
 GATE = 1.1
 ROUNDS = 3
-ROWS = 2000
+ROWS = 1200
 WORKERS = 32
 RESPONSE = json.dumps(ANSWERS["create_payer"])
 

@@ -24,7 +24,7 @@ import payerkit
 from far_end import FarEnd, reply
 from published import ANSWERS, PAYER
 
-ROUNDS, CALLS = 11, 200
+ROUNDS, CALLS = 21, 200
 
 
 def serve(pipe: Connection) -> None:
@@ -62,7 +62,7 @@ def main() -> int:
     found = ratios(lambda: median_of(ours), lambda: median_of(bare), rounds=ROUNDS)
     here.send("stop")
     server.join(5)
-    return 0 if report("create_payer", found, gate=0.70) else 1
+    return 0 if report("create_payer", found, gate=0.75) else 1
 
 
 if __name__ == "__main__":

