@@ -27,7 +27,7 @@ from stores import API_KEY, open_worlds
 
 CALLS, ROUNDS = 100, 9
 GATES = {"POST /v2/payer": 14.0, "GET /v2/payer/user-123": 7.0, "POST /v1/pay": 26.0}
-"""How many times the CPU of an application that does nothing a call may cost; 8 to 10, 4 to 5 and 15 to 20 are usual."""
+"""How many times the CPU of an idle application a call may cost; 8 to 10, 4 to 5 and 15 to 20 are usual."""
 
 
 def idle_app() -> FastAPI:
