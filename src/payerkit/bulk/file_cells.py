@@ -34,15 +34,9 @@ def tell_cells(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[st
         elif step is not None:
             found.setdefault(number, []).append(Problem(number, _about(finding, fields[step][name]), step))
     for number, told in found.items():
-        damaged = {_column(each, columns) for each in told if each.finding.severity == "error"} - {""}
-        checked = [each for each in read[number].problems if _column(each, columns) not in damaged]
+        damaged = {each.column(columns) for each in told if each.finding.severity == "error"} - {""}
+        checked = [each for each in read[number].problems if each.column(columns) not in damaged]
         read[number].problems = told + checked
-
-
-def _column(problem: Problem, columns: Mapping[Step, Mapping[str, str]]) -> str:
-    """Return the column that a problem is about, "" for the row as a whole."""
-    field = problem.finding.field
-    return columns.get(problem.step, {}).get(field, field) if problem.step else field
 
 
 @cache

@@ -8,7 +8,7 @@ import pandas as pd
 
 from payerkit.bulk.naming import Naming, join_hints
 from payerkit.bulk.rows import Problem
-from payerkit.findings import COLUMNS
+from payerkit.findings import COLUMNS, Finding
 
 
 class FindingTexts:
@@ -16,7 +16,7 @@ class FindingTexts:
 
     def __init__(self, found: Iterable[Problem], naming: Naming) -> None:
         self._naming, self._found = naming, dict[int, list[Problem]]()
-        self._words: dict[Problem, tuple[str, str, str]] = {}
+        self._words: dict[tuple[Finding, str], tuple[str, str, str]] = {}
         for each in found:
             self._found.setdefault(each.row, []).append(each)
 
@@ -26,12 +26,12 @@ class FindingTexts:
 
     def place(self, problem: Problem) -> tuple[str, str, str]:
         """Return the cell of a problem, "" if it has none, the sender's name of its column, and what to do."""
-        of_all = problem._replace(row=-1)  # equal for the same problem of another row
-        if of_all not in self._words:
+        key = problem.finding, problem.step
+        if key not in self._words:
             column = self._naming.column(problem.finding, problem.step)
             hint = self._naming.hint(problem.finding, problem.step)
-            self._words[of_all] = column, self._naming.header(column), hint
-        column, header, hint = self._words[of_all]
+            self._words[key] = column, self._naming.header(column), hint
+        column, header, hint = self._words[key]
         hint = join_hints(hint, self._naming.row_hint(problem.row, column))
         return self._naming.cell(problem.row, column), header, hint
 

@@ -43,6 +43,11 @@ class Problem(NamedTuple):
     finding: Finding
     step: Step | Literal[""] = ""
 
+    def column(self, columns: Mapping[Step, Mapping[str, str]]) -> str:
+        """Return the column that it is about, of those of each step by field; "" for the row as a whole."""
+        name = self.finding.field
+        return columns.get(self.step, {}).get(name, name) if self.step else name
+
 
 class Problems(list[Problem]):
     """Problems of a table's rows, in the order of the rows."""
@@ -190,11 +195,12 @@ def _check_step(step: Step, rows: Sequence[Row], placeholders: Placeholders) -> 
     schema, known = SCHEMAS[step], dict[tuple[str, str], bool]()
     for row, findings in zip(rows, check_records(schema, (row.data[step] for row in rows)), strict=True):
         hidden = set[str]()
-        for key in row.data[step].items() if placeholders == "error" else ():
-            if isinstance(key[1], str):
-                if key not in known:
-                    known[key] = is_placeholder(schema, *key)
-                hidden |= {key[0]} if known[key] else set()
+        for name, value in row.data[step].items() if placeholders == "error" else ():
+            if isinstance(value, str):
+                if (name, value) not in known:
+                    known[name, value] = is_placeholder(schema, name, value)
+                if known[name, value]:
+                    hidden.add(name)
         for finding in findings:
             if finding.field not in hidden:
                 row.tell(finding, step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain, pairwise
@@ -86,7 +85,7 @@ class Table:
         self.found = Problems(chain.from_iterable(row.problems for row in self._rows))
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.labels, self.found)
-        self._given, self._planned, self._lock = rows, pd.DataFrame(rows).copy(), threading.Lock()
+        self._given, self._planned = rows, pd.DataFrame(rows).copy()
         self._unchanged: set[int] = set()
 
     def _number_payers(self) -> None:
@@ -155,17 +154,16 @@ class Table:
 
     def _require_unchanged(self, block: int) -> None:
         """Raise PayerkitError if a block of the caller's table is not as it was planned; looked at once."""
-        with self._lock:
-            if block in self._unchanged:
-                return
-            rows = slice(block * _BLOCK, (block + 1) * _BLOCK)
-            given = pd.DataFrame(self._given).iloc[rows].astype(object)  # as objects, NaN equals NaN
-            if not given.equals(self._planned.iloc[rows].astype(object)):
-                raise PayerkitError(
-                    "rows: they are not those that the run began with. The table was changed during the run.",
-                    advice="Nothing is lost: call again with the same journal.",
-                )
-            self._unchanged.add(block)
+        if block in self._unchanged:
+            return
+        rows = slice(block * _BLOCK, (block + 1) * _BLOCK)
+        given = pd.DataFrame(self._given).iloc[rows].astype(object)  # as objects, NaN equals NaN
+        if not given.equals(self._planned.iloc[rows].astype(object)):
+            raise PayerkitError(
+                "rows: they are not those that the run began with. The table was changed during the run.",
+                advice="Nothing is lost: call again with the same journal.",
+            )
+        self._unchanged.add(block)
 
     def rows_by_payer(self) -> Iterator[Rows]:
         """Yield the rows of each payer, payers as they first occur; rows without an id are left out."""

@@ -11,7 +11,6 @@ import pandas as pd
 
 from payerkit.bulk.rows import Flags, Problems, Rows, Step
 from payerkit.errors import InvalidInput, kind_of
-from payerkit.findings import Finding
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
 from payerkit.tables.source_table import findings_in
@@ -76,9 +75,9 @@ def _problems(
         for place, column, each in findings_in(rows)
     ]
     checked = [
-        RowProblem(place, _column(columns, step, each), each.severity, each.message, each.hint, each.code)
-        for place, each, step in found
-        if each.basis != BASIS
+        RowProblem(problem.row, problem.column(columns), each.severity, each.message, each.hint, each.code)
+        for problem in found
+        if (each := problem.finding).basis != BASIS
     ]
     wanted = set(places.tolist())
     chosen = [each for each in (*in_file, *checked) if each.place in wanted and each.kind != "info"]
@@ -87,8 +86,3 @@ def _problems(
         if said := reason(place):
             state, text = said
             yield RowProblem(place, "", state, text)
-
-
-def _column(columns: Mapping[Step, Mapping[str, str]], step: Step | Literal[""], finding: Finding) -> str:
-    """Return the column that a finding is about, "" for the row as a whole."""
-    return columns.get(step, {}).get(finding.field, finding.field) if step else finding.field

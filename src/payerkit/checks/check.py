@@ -207,9 +207,10 @@ def check_records(
     """
     names = list(schema.fields)
     amounts = [name for name, field in schema.fields.items() if field.takes_numbers]
-    of_all = [((names.index(it.field) if it.field in names else len(names), -1), it) for it in each]
+    ranks = {name: (place, -1) for place, name in enumerate(names)}
+    of_all = [(ranks.get(finding.field, (len(names), -1)), finding) for finding in each]
     memo_of_fields: list[tuple[str, Rank, dict[Hashable, Finding | None]]]
-    memo_of_fields = [(name, (place, -1), {}) for place, name in enumerate(names)]
+    memo_of_fields = [(name, rank, {}) for name, rank in ranks.items()]
     memo_of_rules: list[tuple[tuple[str, ...], Sequence[tuple[Rank, Rule]], dict[Any, list[_Ranked]]]]
     memo_of_rules = [(reads, rules, {}) for reads, rules in ranked_rules(schema.name)]
     for record in records:
