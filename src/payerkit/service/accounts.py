@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from payerkit.service import fields
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.payers import find_payer, is_approved
+from payerkit.service.payers import is_approved, read_payer
 from payerkit.service.tables import AccountRow, PayerRow
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
@@ -128,10 +128,8 @@ def post_payment_detail(
     client_user_id: fields.ClientUserId, body: PaymentDetailRequest, session: WorldSession
 ) -> PaymentDetailResponse:
     """Store bank details of a registered payer."""
-    account = add_account(session, client_user_id, body)
-    listed = listed_account(account, account.payer)
-    fields = PaymentDetailSummary.__annotations__
-    summary: Any = {name: listed[name] for name in fields if name in listed} | {"clientUserId": client_user_id}
+    listed = add_account(session, client_user_id, body) | {"clientUserId": client_user_id}
+    summary: Any = {name: listed[name] for name in PaymentDetailSummary.__annotations__}
     return {"payment_detail": summary}
 
 
@@ -145,9 +143,11 @@ def get_payment_details(
     ] = None,
 ) -> PaymentDetailsResponse:
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
-    payer = find_payer(session, client_user_id)
+    payer = read_payer(session, client_user_id)
     accounts = session.sql.execute(_LIST, {"payer": payer.id})
-    listed: Any = [listed_account(each, payer) for each in accounts if payment_details_id in {None, each.account_id}]
+    listed: Any = [
+        listed_account(each, payer.user_id) for each in accounts if payment_details_id in {None, each.account_id}
+    ]
     return {"paymentDetails": listed}
 
 
@@ -165,13 +165,13 @@ def put_detail_state(
     return body
 
 
-def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, Any]) -> AccountRow:
-    """Add bank details of a payer: pending, then approved, unless the bank's name is a test value.
+def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Add bank details of a payer, and return them as listed: pending, then approved, unless a test value says else.
 
     Raises Problem if the settings require an approved identity check and the payer has none, or if the bank's name is
     the test value for a refusal.
     """
-    payer, bank = find_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
+    payer, bank = read_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
     if session.settings.needs_kyc and not is_approved(payer):
         raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
     if bank.lower() == REFUSED_BANK.lower():
@@ -182,28 +182,40 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     test = _TEST_BANK.fullmatch(bank)
     outcome = test["state"].lower() if test else "approved"
     status = outcome if outcome in _UNDECIDED else "pending"
-    account = session.insert(AccountRow, payer_id=payer.id, account_id=account_id, body=dict(body), status=status)
-    account.payer = payer
-    session.record("payment_detail", client_user_id, body, account_id)
     due = session.now + session.settings.accounts_after
-    if status != outcome and session.change_later("account", account.id, outcome, due):
-        account.status = outcome
-    return account
+    is_decided = status != outcome and due <= session.now
+    account = session.insert(
+        AccountRow,
+        payer_id=payer.id,
+        account_id=account_id,
+        body=dict(body),
+        status=outcome if is_decided else status,
+    )
+    session.record("payment_detail", client_user_id, body, account_id)
+    if is_decided:
+        _fire_update(session, account_id, client_user_id, outcome, due)
+    elif status != outcome:
+        session.change_later("account", account.id, outcome, due)
+    return listed_account(account, payer.user_id)
 
 
-def listed_account(account: AccountRow | Row[str, dict[str, Any], str], payer: PayerRow) -> dict[str, Any]:
+def listed_account(account: AccountRow | Row[str, dict[str, Any], str], user_id: str) -> dict[str, Any]:
     """Return bank details as listed: everything that was sent except document numbers, and the service's fields."""
     sent = {name: value for name, value in account.body.items() if name != "documentNumber"}
-    return {"id": account.account_id, "userId": payer.user_id, "rails": "local", **sent, "status": account.status}
+    return {"id": account.account_id, "userId": user_id, "rails": "local", **sent, "status": account.status}
 
 
 def set_account(session: WorldSession, row_id: int, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
     account_id, payer = session.sql.execute(_SET, {"row": row_id, "state": status}).one()
+    _fire_update(session, account_id, payer["clientUserId"], status, at)
+
+
+def _fire_update(session: WorldSession, account_id: str, client_user_id: str, status: str, at: float) -> None:
     reason = "The account did not pass its checks." if status in {"failed", "rejected"} else None
     body: dict[str, Any] = {
         "paymentDetailsId": account_id,
-        "clientUserId": payer["clientUserId"],
+        "clientUserId": client_user_id,
         "status": status,
         "rejectionMessage": reason,
         "timestamp": format_time(at),

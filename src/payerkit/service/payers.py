@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 from fastapi import Request
 from pydantic import AfterValidator, Field, StrictBool
 from pydantic_core import PydanticCustomError
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Row, bindparam, select, update
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
@@ -52,7 +52,6 @@ _EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
 """The published format, `email`: words with dots, then a domain. Quoted words and domains in brackets, which are hardly
 in use, are refused."""
 
-_FIND = select(PayerRow).where(PayerRow.key == bindparam("key"))
 _READ = select(*(each for each in PayerRow.__table__.c if each.key != "body")).where(PayerRow.key == bindparam("key"))
 _REPLACE = update(PayerRow).where(PayerRow.id == bindparam("row"))
 
@@ -179,7 +178,7 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
 @router.call("GET /v2/payer/{clientUserId}", "get_payer_status", "Read a payer's status", 404)
 def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
-    payer = find_payer(session, client_user_id)
+    payer = read_payer(session, client_user_id)
     states = {"kycStatus": payer.kyc, "agreementStatus": payer.agreement}
     found: Any = {**states, "isCompliant": is_compliant(payer), "userId": payer.user_id}
     return found  # type: ignore[no-any-return]  # built field by field
@@ -247,12 +246,17 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
     return PayerRow(**stored._asdict() | states)
 
 
-def find_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> PayerRow:
-    """Return the payer with this client user id. Raises Problem (404) if there is none.
+def find_payer(session: WorldSession, client_user_id: str) -> PayerRow:
+    """Return the payer with this client user id, to change it. Raises Problem (404) if there is none."""
+    return session.get_one(PayerRow, read_payer(session, client_user_id).id)
+
+
+def read_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> Row[Any]:
+    """Return the columns of the payer with this client user id, but for its body. Raises Problem (404) as above.
 
     called: the published words, of which adding bank details has others.
     """
-    payer = session.scalars(_FIND, {"key": session.lookup_key(client_user_id)}).one_or_none()
+    payer = session.sql.execute(_READ, {"key": session.lookup_key(client_user_id)}).one_or_none()
     if payer is None:
         raise Problem(404, f"{called} {client_user_id} not found")
     return payer
@@ -328,11 +332,11 @@ def agreement_progress(payer: PayerRow) -> Progress:
     return "passed" if payer.agreement in _AGREEMENT_PASSED else "failed"
 
 
-def is_approved(payer: PayerRow) -> bool:
+def is_approved(payer: PayerRow | Row[Any]) -> bool:
     """Return True if the identity check is passed."""
     return payer.kyc in _KYC_PASSED
 
 
-def is_compliant(payer: PayerRow) -> bool:
+def is_compliant(payer: PayerRow | Row[Any]) -> bool:
     """Return True if the payer may pay out to a bank."""
     return is_approved(payer) and payer.agreement in _AGREEMENT_PASSED

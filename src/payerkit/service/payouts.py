@@ -23,7 +23,7 @@ from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, format_units
 from payerkit.service.pay import Steps, TransactionResponse, add_bill, check_order, find_bill, transactions_of
-from payerkit.service.payers import find_payer, is_compliant
+from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.wallet import read_rates
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
@@ -212,7 +212,7 @@ def check_wallet(wallet: str | None) -> None:
 
 def find_payable_account(session: WorldSession, client_user_id: str, account_id: str) -> Mapping[str, Any]:
     """Return an account that can be paid, as listed. Raises Problem if payer or account may not be paid yet."""
-    payer = find_payer(session, client_user_id)
+    payer = read_payer(session, client_user_id)
     there = (AccountRow.account_id == account_id) & (AccountRow.payer_id == payer.id)
     account = session.scalars(select(AccountRow).where(there)).one_or_none()
     if account is None:
@@ -222,7 +222,7 @@ def find_payable_account(session: WorldSession, client_user_id: str, account_id:
     if account.status not in {"approved", "verified"}:
         message = f"is {account.status}: only an approved account can be paid"
         raise Problem.of_field("paymentDetailsId", message, "account_not_approved")
-    return listed_account(account, payer)
+    return listed_account(account, payer.user_id)
 
 
 @cache

@@ -95,7 +95,6 @@ class AccountRow(Base):
     id: Mapped[_Id]
     world_id: Mapped[_World]
     payer_id: Mapped[int] = mapped_column(ForeignKey(PayerRow.id), index=True)
-    payer: Mapped[PayerRow] = relationship()
     account_id: Mapped[_Token]
     body: Mapped[_Body]
     status: Mapped[_State]

@@ -81,15 +81,14 @@ class WorldSession(Session):
         changes = self.sql.execute(_TAKE_DUE, {"world": self.world.id, "now": self.now}).all()
         for due, _, kind, subject_id, state in sorted(changes):
             CHANGES[kind](self, subject_id, state, due)
+        self.flush()  # since most calls read with `sql`
 
-    def change_later(self, kind: str, subject_id: int, state: str, due: float) -> bool:
-        """Change a row at a time, or now, if the time has come; return whether it has."""
-        is_due = due <= self.now
-        if is_due:
+    def change_later(self, kind: str, subject_id: int, state: str, due: float) -> None:
+        """Change a row at a time, or now, if the time has come."""
+        if due <= self.now:
             CHANGES[kind](self, subject_id, state, due)
         else:
             self.insert(ChangeRow, kind=kind, subject_id=subject_id, state=state, due=due)
-        return is_due
 
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
