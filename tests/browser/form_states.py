@@ -66,7 +66,6 @@ class State:
 
     def show(self, page: NotebookPage, width: int = 1280) -> None:
         """Draw the form in the first cell of a page, and bring it into this state."""
-        page.theme("light")
         page.page.set_viewport_size({"width": width, "height": HEIGHT})
         page.rewrite(f"{self.source}form", "1 + 1")
         page.run_cell(0)
@@ -80,12 +79,12 @@ class State:
 
 
 def find_problems(page: NotebookPage, pictures: Path | None = None) -> dict[str, list[str]]:
-    """Return what is wrong with what a page shows, each with the themes in which it is.
+    """Return what is wrong with what a page shows, each with the themes in which it is; the present theme is the first.
 
     Pictures in light and dark go to files that begin with the path `pictures`.
     """
     found: dict[str, list[str]] = {}
-    for theme in THEMES:
+    for theme in sorted(THEMES, key=lambda theme: theme != page.shown_theme):
         page.theme(theme)
         for problem in (*page.page.evaluate(LOOK, OUTPUTS), *page.violations()):
             found.setdefault(problem, []).append(theme)

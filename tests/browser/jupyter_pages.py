@@ -65,8 +65,8 @@ def write_notebook(path: Path, *sources: str) -> None:
 class NotebookPage:
     """A notebook that is open in a page of its own."""
 
-    def __init__(self, page: Page, path: Path) -> None:
-        self.page, self.path = page, path
+    def __init__(self, page: Page, path: Path, theme: Theme) -> None:
+        self.page, self.path, self.shown_theme = page, path, theme
         self.hosts: set[str] = set()
         self.frames = Frames(page)
         page.set_default_timeout(20_000)
@@ -175,6 +175,9 @@ class NotebookPage:
 
     def theme(self, name: Theme) -> None:
         """Switch the theme without a reload; the next page has the server's again."""
+        if name == self.shown_theme:
+            return
+        self.shown_theme = name
         self._command("apputils:change-theme", theme=THEMES[name])
         done = "name => document.body.dataset.jpThemeName === name && !document.querySelector('#jupyterlab-splash')"
         self.page.wait_for_function(done, arg=THEMES[name])
@@ -227,7 +230,7 @@ class Jupyter(JupyterServer):
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         try:
             self._start_kernel(notebook)
-            opened = NotebookPage(context.new_page(), self.folder / notebook)
+            opened = NotebookPage(context.new_page(), self.folder / notebook, self.theme)
             place = {"lab": "lab/tree", "notebook": "notebooks"}[self.app]
             # Without `reset` the page brings back what the page before it had open.
             opened.load(f"{self.url}/{place}/{quote(notebook)}?token={self.token}&reset")
