@@ -85,8 +85,8 @@ def stored(db: Path) -> tuple[dict[str, Row], Counter[Account]]:
     """Return what the file of a sandbox holds: its payers by id, and how often each account is there."""
     database = open_database(db, load_seal(db, {}))
     with Session(database.engine) as session:
-        payers = [row.body for row in session.scalars(select(PayerRow).options(undefer(PayerRow.body)))]
-        details = [(row.payer.client_user_id, row.body) for row in session.scalars(select(AccountRow))]
+        payers = {row.id: row.body for row in session.scalars(select(PayerRow).options(undefer(PayerRow.body)))}
+        details = [(payers[row.payer_id]["clientUserId"], row.body) for row in session.scalars(select(AccountRow))]
     database.close()
     accounts = Counter((owner, str(body["accountNumber"]), str(body["routingNumber"])) for owner, body in details)
-    return {str(body["clientUserId"]): body for body in payers}, accounts
+    return {str(body["clientUserId"]): body for body in payers.values()}, accounts
