@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
     if content is not None:
         file.write_bytes(content)
 
-    with pytest.raises(InvalidInput, match=f"addresses: book.csv {message}"):
+    with pytest.raises(InvalidInput, match=f"book.csv {message}"):
         AddressBook.read(file)
 
 

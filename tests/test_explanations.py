@@ -12,10 +12,10 @@ import payerkit
 from form_browser import Browser
 from payerkit import InvalidInput, explain
 from payerkit.explanations import account_group, explain_payer, is_compliant
-from payerkit.forms.failures import in_form
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.reference import statuses
 from payerkit.service import accounts, payers
+from payerkit.wording import in_form
 from published import ANSWERS, PAYER
 
 WORDS = {

@@ -188,7 +188,7 @@ def test_nothing_personal_stays_in_a_report(tmp_path: Path) -> None:
     rows = table(cells=WRONG, readings={(5, "email"): "secret@example.com"})
     report = report_on(rows, tmp_path)
 
-    assert "secret@" not in repr(vars(report)) + repr(vars(report)["_naming"].reading_hints)
+    assert "secret@" not in repr(vars(report)) + repr(vars(report)["_naming"].readings)
 
 
 def test_a_header_is_shown_as_text() -> None:

@@ -27,6 +27,7 @@ from payerkit.models import (
 from payerkit.onchain.currencies import real_money_note
 from payerkit.review.payees import payee_note
 from payerkit.wire import check_id, first
+from payerkit.wording import Wording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-_CREATE_FIRST = "Create the payer first, with create_payer()."
+_CREATE_FIRST = Wording("<Create the payer first, with create_payer().|Onboard the payer first.>")
 
 _MAY_BE_MISSING = (
     "No payer was created under this id with this key. If one was, the service does not offer this call, which is "

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from payerkit.wording import Wording
+
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
@@ -129,7 +131,7 @@ class Refused(PayerkitError):  # noqa: N818
 
     code: str = ""
     foreign: bool = False
-    advice = "Nothing was changed. Correct what the service names, then call again."
+    advice: str = Wording("<Nothing was changed. |>Correct what the service names, then <call|send it> again.")
 
 
 class WrongKey(Refused):
@@ -155,14 +157,14 @@ class RateLimited(Refused):
     """
 
     retryable = True
-    advice = "Nothing was changed. Call again after the wait."
+    advice: str = Wording("<Nothing was changed. Call|Send it> again after the wait.")
 
 
 class ServiceError(PayerkitError):
     """A read failed on the service or on the way to it; nothing was changed."""
 
     retryable = True
-    advice = "Nothing was changed. Call again later."
+    advice: str = Wording("<Nothing was changed. Call|Send it> again later.")
 
 
 class UnreadableAnswer(PayerkitError):  # noqa: N818

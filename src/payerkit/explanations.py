@@ -12,7 +12,7 @@ from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
 from payerkit.wire import our_name
-from payerkit.wording import in_words
+from payerkit.wording import Wording, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,7 @@ class Explanation:
         final: True if waiting alone does not change it.
         what_to_do: The next step.
         ask_again: Seconds until asking again makes sense; None if it does not.
+        compliant: Of a payer, whether they may pay out; False of anything else.
         basis: Where this is documented; "" for a status that no source documents.
         parts: The explanations that this one is made of: those of a payer's identity check, agreement and accounts, or
             those of a word that is a status of several things.
@@ -70,6 +71,7 @@ class Explanation:
     final: bool = False
     what_to_do: str = ""
     ask_again: int | None = None
+    compliant: bool = False
     basis: str = ""
     parts: tuple[Explanation, ...] = ()
 
@@ -88,10 +90,12 @@ class Explanation:
     def next_step(self) -> str:
         """Whose move it is and what to do, in one line."""
         step = "" if self.what_to_do == "Nothing." else self.what_to_do
-        again = "" if self.ask_again is None else f"Ask again in {_duration(self.ask_again)}."
+        again = ""
+        if self.ask_again is not None:
+            again = Wording(f"<Ask again|Refresh the status> in {_duration(self.ask_again)}.")
         move = _MOVES[self.whose_move]
         leading = "" if step and self.whose_move == "nobody" else f"{move[:1].upper()}{move[1:]}."
-        return " ".join(filter(None, [leading, step, again]))
+        return Wording.joined([leading, step, again])
 
     def _title(self) -> str:
         words = f"{_THINGS.get(self.of, self.of)} {in_words(self.status)}".strip()
@@ -137,7 +141,7 @@ def _kind(explanation: Explanation) -> html.Kind:
         return "success"
     if explanation.status == _DEACTIVATED:
         return "neutral"
-    if explanation.final and not explanation.status.startswith("compliant"):  # a compliant payer may need an account
+    if explanation.final and not explanation.compliant:  # a compliant payer may need an account
         return "error"
     return "info" if explanation.whose_move == "service" else "warning"
 
@@ -152,7 +156,7 @@ def _table() -> dict[tuple[str, str], Explanation]:
             meaning=row["meaning"],
             whose_move=row["whose_move"],
             final=row["final"] == "yes",
-            what_to_do=row["what_to_do"],
+            what_to_do=Wording(row["what_to_do"]),
             ask_again=int(row["ask_again"]) if row["ask_again"] else None,
             basis=row["basis"],
         )
@@ -287,7 +291,7 @@ def explain_payer(
     """
     kyc, agreement = explain_word(kyc_status, "kyc"), explain_word(agreement_status, "agreement")
     if is_compliant(kyc_status, agreement_status, stated):
-        found = _explain_accounts(accounts)
+        found = replace(_explain_accounts(accounts), compliant=True)
         if not (kyc.is_passed and agreement.is_passed):
             found = replace(found, meaning=f"{found.meaning} The service says so, although the other statuses do not.")
     else:
@@ -324,12 +328,15 @@ def _explain_open(kyc: Explanation, agreement: Explanation) -> Explanation:
     return Explanation(
         of="payer",
         status=f"not compliant ({label})",
-        meaning=_join(part.meaning for part in leading),
+        meaning=" ".join(dict.fromkeys(part.meaning for part in leading)),
         whose_move=leading[0].whose_move,
         final=bool(refused),
-        what_to_do=_join(part.what_to_do for part in leading),
+        what_to_do=Wording.joined(dict.fromkeys(part.what_to_do for part in leading)),
         ask_again=min((part.ask_again for part in leading if part.ask_again), default=None),
     )
+
+
+_ADD_ACCOUNT = Wording("Next, the payee needs a bank account<: create_payment_detail()|>, if that is not done.")
 
 
 def _explain_accounts(accounts: Iterable[Any] | None) -> Explanation:
@@ -341,7 +348,7 @@ def _explain_accounts(accounts: Iterable[Any] | None) -> Explanation:
             meaning="The payer is compliant.",
             whose_move="nobody",
             final=True,
-            what_to_do="Next, the payee needs a bank account: create_payment_detail(), if that is not done.",
+            what_to_do=_ADD_ACCOUNT,
         )
     parts = tuple(each for status in accounts if (each := explain_word(status, "account")).status != _DEACTIVATED)
     if not parts:
@@ -386,10 +393,6 @@ def count_words(statuses: Iterable[str]) -> str:
         word = in_words(status) or "unknown"
         counts[word] = counts.get(word, 0) + 1
     return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
-
-
-def _join(sentences: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(sentences))
 
 
 def _as_bool(value: Any) -> bool | None:

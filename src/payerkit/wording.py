@@ -2,7 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+_CHOICE = re.compile(r"<([^<>]*)>")
+
+
+class Wording(str):
+    """A text in the words of Python, with other words for people who use a form or keep a file.
+
+    In its template, `<a|b|c>` is a for Python, b in a form and c for a file (a, if there is no c), and `<name>` is a
+    field, which a form calls by its label.
+    """
+
+    __slots__ = ("template", "to_write")
+
+    template: str
+    to_write: str
+    """Of advice to write something into a cell, that alone."""
+
+    def __new__(cls, template: str, *, to_write: str = "") -> Self:
+        """Return the text of a template."""
+        text = super().__new__(cls, _CHOICE.sub(lambda choice: choice[1].split("|")[0], template))
+        text.template, text.to_write = template, to_write
+        return text
+
+    @classmethod
+    def write(cls, words: object) -> Self:
+        """Return the advice to write something."""
+        return cls(f"Write {words}.", to_write=str(words))
+
+    @classmethod
+    def joined(cls, texts: Iterable[str]) -> Self:
+        """Return texts as one, with a blank between two; empty ones are left out."""
+        return cls(" ".join(_template(text) for text in texts if text))
+
+    def for_form(self, labels: Mapping[str, str]) -> str:
+        """Return the words of a form. labels: of fields, by name; a name without a label stays."""
+
+        def choose(choice: re.Match[str]) -> str:
+            first, *others = choice[1].split("|")
+            return others[0] if others else labels.get(first, first)
+
+        return _CHOICE.sub(choose, self.template)
+
+    def for_file(self) -> str:
+        """Return the words for a file."""
+        return _CHOICE.sub(lambda choice: choice[1].split("|")[2 if choice[1].count("|") > 1 else 0], self.template)
+
+
+def _template(text: str) -> str:
+    return text.template if isinstance(text, Wording) else text
+
+
+def in_form(text: str, labels: Mapping[str, str] | None = None) -> str:
+    """Return a text in the words of a form, whose users call no functions. labels: of fields, by name."""
+    return text.for_form(labels or {}) if isinstance(text, Wording) else text
+
+
+def in_file(text: str) -> str:
+    """Return a text in words for whoever keeps a file in a spreadsheet."""
+    return text.for_file() if isinstance(text, Wording) and not text.to_write else text
 
 
 def count_of(number: int, noun: str) -> str:

@@ -104,7 +104,7 @@ def tell_differing(
             named = [first for other, first in firsts[: _NAMED + 1] if other != own][:_NAMED]
             told = naming(finding, named, len(members) - 1, labels)
             for row in rows:
-                row.tell(told, step)
+                row.tell(told, step, finding)
 
 
 def naming(finding: Finding, named: Sequence[Row], number: int, labels: pd.Index[Any]) -> Finding:

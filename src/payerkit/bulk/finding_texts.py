@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from payerkit.bulk.naming import Naming, join_hints
+from payerkit.bulk.naming import Naming
 from payerkit.bulk.rows import Problem
 from payerkit.findings import COLUMNS, Finding
 
@@ -32,8 +32,7 @@ class FindingTexts:
             hint = self._naming.hint(problem.finding, problem.step)
             self._words[key] = column, self._naming.header(column), hint
         column, header, hint = self._words[key]
-        hint = join_hints(hint, self._naming.row_hint(problem.row, column))
-        return self._naming.cell(problem.row, column), header, hint
+        return self._naming.cell(problem.row, column), header, self._naming.with_readings(hint, column, [problem.row])
 
     def _text(self, problem: Problem) -> str:
         """Return an error by its column, cell, message and hint, and anything else with severity and code, too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -12,8 +11,9 @@ import pandas as pd
 from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.masking import mask
-from payerkit.tables.normalise import reading_hint
+from payerkit.tables.normalise import reading_in_words
 from payerkit.tables.source_table import Origin, origin_of
+from payerkit.wording import Wording, in_file
 
 if TYPE_CHECKING:
     from payerkit.bulk.rows import Problem, Rows, Step
@@ -21,24 +21,23 @@ if TYPE_CHECKING:
 _ALL, _FIRST = 5, 3
 """Up to so many rows all are named; of more rows the first."""
 
-_ABOUT_FRAMES = re.compile("(Read|In a table, read) (the|this) column with dtype=str")
-"""Advice for whoever reads a file in another way than by `read_payers`, which keeps text."""
-
 
 @dataclass(frozen=True, slots=True)
 class Naming:
     """The names of a table's columns, rows and cells in the file that it was read from; it holds no cell's content.
 
     columns: the table's column of each field, by step. labels: those of the rows. file: where the table comes from.
-    letters: of each column that is in the file; empty if the rows do not have the file's numbers. reading_hints: what
-    normalise=True would write, by row and column, masked.
+    letters: of each column that is in the file; empty if the rows do not have the file's numbers. readings: what
+    normalise=True would write, by row and column, masked; "" for a cell that it would clear. normalise: how the reader
+    says that.
     """
 
     columns: Mapping[Step, Mapping[str, str]]
     labels: pd.Index[Any]
     file: Origin = field(default_factory=Origin)
     letters: Mapping[str, str] = field(default_factory=dict)
-    reading_hints: Mapping[tuple[int, str], str] = field(default_factory=dict, repr=False)
+    readings: Mapping[tuple[int, str], str] = field(default_factory=dict, repr=False)
+    normalise: str = "normalise=True"
 
     @classmethod
     def of(
@@ -51,14 +50,14 @@ class Naming:
         in_file = origin.by_name.items() if has_cells else ()
         letters = {name: each.letters for name, each in in_file if name in rows.columns}
         named = cls(columns, labels, file, letters)
-        return replace(named, reading_hints=named._find_hints(origin, found)) if letters and origin.readings else named
+        return replace(named, readings=named._find_readings(origin, found)) if letters and origin.readings else named
 
-    def _find_hints(self, origin: Origin, found: Iterable[Problem]) -> dict[tuple[int, str], str]:
-        """Return the hints of readings for the cells that have an error or a warning."""
+    def _find_readings(self, origin: Origin, found: Iterable[Problem]) -> dict[tuple[int, str], str]:
+        """Return the readings of the cells that have an error or a warning, in words."""
         cells = {(each.row, self.column(each.finding, each.step)) for each in found if each.finding.severity != "info"}
         labels = self.labels.tolist()
         keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
-        return {cell: reading_hint(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings}
+        return {cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings}
 
     def column(self, finding: Finding, step: Step | str) -> str:
         """Return the table's column that a finding is about, "" for the row as a whole."""
@@ -78,15 +77,11 @@ class Naming:
         labels = self.labels.take(rows).tolist()
         return [self.file.rows.get(label, label) for label in labels] if self.letters and self.file.rows else labels
 
-    def row_hint(self, row: int, column: str) -> str:
-        """Return what would become of a cell with normalise=True, "" if it has no reading."""
-        return self.reading_hints.get((row, column), "")
-
     def hint(self, finding: Finding, step: Step | str) -> str:
         """Return what to do about a finding, and if that is so, that the table has no column for it."""
         hint = finding.hint
         if self.letters:
-            hint = _ABOUT_FRAMES.sub("Format the column as text", hint)
+            hint = in_file(hint)
             if step and finding.field and finding.field not in self._columns_of(step):
                 hint = f"{'' if finding.code == 'required' else hint} There is no column for it.".lstrip()
         return hint
@@ -103,28 +98,21 @@ class Naming:
         noun = "" if has_cells else "row " if len(rows) == 1 else "rows "
         return f"{noun}{', '.join(names)}{more}"
 
-    def normalise_hint(self, column: str, rows: Rows) -> str:
-        """Return what normalise=True would do about the cells of a column in some rows, "" if nothing."""
-        hints = [hint for row in rows.tolist() if (hint := self.row_hint(row, column))] if self.reading_hints else []
-        if len(hints) == len(rows) and len(set(hints)) == 1:
-            return hints[0]
-        if len(hints) == len(rows) > 1:
-            return "normalise=True would write them all in the right form."
-        several = "1 of them" if len(hints) == 1 else f"{len(hints):,} of them"
-        return f"normalise=True would write {several} in the right form." if hints else ""
+    def with_readings(self, hint: str, column: str, rows: Sequence[int]) -> str:
+        """Return what to do about the cells of a column in some rows, with what normalise=True would do about them."""
+        found = [self.readings[row, column] for row in rows if (row, column) in self.readings] if self.readings else []
+        if not found:
+            return hint
+        several = "them all" if len(found) == len(rows) else f"{len(found):,} of them"
+        own = f"{self.normalise} would write {several} in the right form."
+        if len(found) == len(rows) and len(set(found)) == 1:
+            if found[0] and isinstance(hint, Wording) and hint.to_write == found[0]:
+                return f"Write {found[0]}, as {self.normalise} would."
+            own = f"{self.normalise} would {f'write {found[0]}' if found[0] else 'clear the cell'}."
+        return f"{hint} {own}".lstrip()
 
     def _columns_of(self, step: Step | str) -> Mapping[str, str]:
         return next((columns for name, columns in self.columns.items() if name == step), {})
-
-
-def join_hints(hint: str, own: str) -> str:
-    """Return a hint with what normalise=True would do; once, if both name the same text."""
-    if not own:
-        return hint
-    text = hint.removeprefix("Write ")
-    if text != hint and own == f"normalise=True would write {text}":
-        return f"Write {text.removesuffix('.')}, as normalise=True would."
-    return f"{hint} {own}".lstrip()
 
 
 def shown_id(value: Any) -> Any:

@@ -9,10 +9,10 @@ import numpy as np
 
 from payerkit.bulk.finding_texts import FindingTexts
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.naming import Naming, join_hints, shown_id
+from payerkit.bulk.naming import Naming, shown_id
 from payerkit.bulk.rows import Problem, Rows, Step
 from payerkit.bulk.tasks import Limit, Tasks, steps_of
-from payerkit.checks.table_findings import general, table_finding
+from payerkit.checks.table_findings import table_finding
 from payerkit.findings import Finding
 from payerkit.reasons import Outcome
 
@@ -184,7 +184,7 @@ class Reason(NamedTuple):
 
     def hint(self, naming: Naming) -> str:
         """Return what to do, with what normalise=True would do about the cells of the rows."""
-        return join_hints(self.kind.hint, naming.normalise_hint(self.kind.column, self.rows))
+        return naming.with_readings(self.kind.hint, self.kind.column, self.rows.tolist())
 
     def text(self, naming: Naming) -> str:
         """Return the reason in words, with what to do and its code."""
@@ -220,9 +220,9 @@ class Reasons(list[Reason]):
     ) -> Self:
         """Return findings, with or without infos. as_kind: the kind of all; by default, it is the severity."""
         shown = [each for each in found if with_infos or each.finding.severity != "info"]
-        keys = dict.fromkeys((each.finding, each.step) for each in shown)
+        keys = dict.fromkeys((each.general or each.finding, each.step) for each in shown)
         kinds = {key: _kind_of(*key, naming, as_kind) for key in keys}
-        return cls.of((kinds[each.finding, each.step], each.row) for each in shown)
+        return cls.of((kinds[each.general or each.finding, each.step], each.row) for each in shown)
 
     @classmethod
     def join(cls, parts: Iterable[Self]) -> Self:
@@ -240,9 +240,8 @@ class Reasons(list[Reason]):
 
 
 def _kind_of(finding: Finding, step: Step | str, naming: Naming, as_kind: str) -> ReasonKind:
-    """Return a finding as a reason: with the sender's name of its column, and what to do, but no other rows."""
+    """Return a finding as a reason: with the sender's name of its column, and what to do."""
     column = naming.column(finding, step)
-    words = general(finding).message
-    message = f"{naming.header(column)}: {words}" if column else words
+    message = f"{naming.header(column)}: {finding.message}" if column else finding.message
     code = finding.code if finding.severity == "warning" else ""
     return ReasonKind(as_kind or finding.severity, message, naming.hint(finding, step), code, column)

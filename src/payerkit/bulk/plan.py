@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,10 +101,11 @@ class Plan:
         (1, ['send'])
     """
 
-    def __init__(self, table: Table, rows: Any = None) -> None:
+    def __init__(self, table: Table, rows: Any = None, *, normalise: str = "normalise=True") -> None:
         self.frame = _plan_rows(table)
         self._rows = rows
-        self._found, self._naming, self._origin = table.found, table.naming, table.origin
+        self._found, self._origin, self._without_payer = table.found, table.origin, table.without_payer
+        self._naming = replace(table.naming, normalise=normalise)
         sent = _rows_to_send(table)
         warned = np.unique(table.found.of_severity("warning").rows)
         self.counts = {
@@ -128,7 +130,7 @@ class Plan:
     @property
     def correctable(self) -> int:
         """The number of cells with an error or a warning that `read_payers(normalise=True)` would rewrite."""
-        return len(self._naming.reading_hints)
+        return len(self._naming.readings)
 
     def describe(self) -> str:
         """Return all of the plan as text, to be read from top to bottom.
@@ -209,8 +211,7 @@ class Plan:
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
-        reason = str(self.frame["reason"].iloc[row])
-        return ("not sent", reason) if reason == PAYER_NOT_SENT.text else None
+        return ("not sent", PAYER_NOT_SENT.text) if self._without_payer[row] else None
 
     def browse(self) -> RowBrowser:
         """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
@@ -257,7 +258,7 @@ class Plan:
     def _reasons(self, *, with_infos: bool = False) -> Reasons:
         """Return the errors and warnings of the rows, and why others are not sent, errors first."""
         findings = Reasons.of_findings(self._found, self._naming, with_infos=with_infos)
-        others = self.frame["reason"].where(self.frame["reason"] == PAYER_NOT_SENT.text, "")
+        others = np.where(self._without_payer, PAYER_NOT_SENT.text, "").tolist()
         return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
 
     def _repr_html_(self) -> str:

@@ -41,7 +41,7 @@ def describe_plan(
     parts: list[Iterable[str]] = [
         filter(None, [describe_file(origin, naming.labels)]),
         _describe_columns(origin, naming),
-        _describe_changes(changes),
+        _describe_changes(changes, naming),
         describe_counts(counts),
         *_describe_errors(list(reasons.first(None, ("error", "not_sent"))), naming),
         *(_describe_reasons(title, list(reasons.first(None, kinds)), naming) for kinds, title in _TITLES.items()),
@@ -80,11 +80,11 @@ def _describe_columns(origin: Origin, naming: Naming) -> Iterator[str]:
         yield from _wrapped(f"Left out: {', '.join(left_out)}", "  ")
 
 
-def _describe_changes(changes: pd.DataFrame) -> Iterator[str]:
+def _describe_changes(changes: pd.DataFrame, naming: Naming) -> Iterator[str]:
     """Yield which cells were rewritten: of each column how many, and an example."""
     if changes.empty:
         return
-    yield f"Rewritten with normalise=True: {count_of(len(changes), 'cell')}"
+    yield f"Rewritten with {naming.normalise}: {count_of(len(changes), 'cell')}"
     for column, own in changes.groupby("column", sort=False):
         before, after, cell = map(str, own[["from", "to", "cell"]].iloc[0])
         words = str(column)
@@ -100,7 +100,7 @@ def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iter
     left, rewritable = list[Reason](), dict[tuple[str, str], Rows]()
     for reason in reasons:
         column, rows = reason.kind.column, reason.rows
-        has_hint = np.array([bool(naming.row_hint(row, column)) for row in rows.tolist()], bool)
+        has_hint = np.array([(row, column) in naming.readings for row in rows.tolist()], bool)
         if not has_hint.all():
             left.append(reason._replace(rows=rows[~has_hint]))
         if has_hint.any():
@@ -116,7 +116,7 @@ def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iter
     alone = len(_rows_of(alike) - _rows_of(left))
     others = f", {alone:,} of them without any other error" if left else ""
     alike.sort(key=lambda reason: -reason.times)
-    yield _describe_reasons(f"Errors that normalise=True would correct: {{}}{others}", alike, naming)
+    yield _describe_reasons(f"Errors that {naming.normalise} would correct: {{}}{others}", alike, naming)
 
 
 def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:

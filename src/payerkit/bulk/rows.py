@@ -37,11 +37,15 @@ SCHEMAS: dict[Step, Schema] = {"payer": PAYER, "bank_details": BANK_DETAILS}
 
 
 class Problem(NamedTuple):
-    """What was found in a row: in its data for a step, or, if the step is "", in the row as a whole."""
+    """What was found in a row: in its data for a step, or, if the step is "", in the row as a whole.
+
+    general: the finding without the other rows that it names, None if it names none.
+    """
 
     row: int
     finding: Finding
     step: Step | Literal[""] = ""
+    general: Finding | None = None
 
     def column(self, columns: Mapping[Step, Mapping[str, str]]) -> str:
         """Return the column that it is about, of those of each step by field; "" for the row as a whole."""
@@ -88,9 +92,9 @@ class Row:
     problems: list[Problem] = field(default_factory=list)
     payer: int = -1
 
-    def tell(self, finding: Finding, step: Step | Literal[""] = "") -> None:
-        """Add what was found."""
-        self.problems.append(Problem(self.number, finding, step))
+    def tell(self, finding: Finding, step: Step | Literal[""] = "", general: Finding | None = None) -> None:
+        """Add what was found. general: as of a `Problem`."""
+        self.problems.append(Problem(self.number, finding, step, general))
 
     @property
     def is_blocked(self) -> bool:

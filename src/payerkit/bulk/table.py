@@ -209,7 +209,8 @@ class Table:
         writing = {row.client_user_id: row for row in reversed(several)}
         for row in filter(self._is_respelled, several):
             by = writing[str(self.client_user_id(row.number))]
-            row.tell(naming(table_finding(_NEAR_DUPLICATE, ID), [by], 1, self.labels))
+            general = table_finding(_NEAR_DUPLICATE, ID)
+            row.tell(naming(general, [by], 1, self.labels), general=general)
 
     def _choose(self, rows: Sequence[Row], step: Step, spare: Rows) -> int:
         """Return the row that is sent for all of some; warn those in place of which another writing is sent."""
@@ -217,7 +218,8 @@ class Table:
         chosen = choose(rows, written, lambda row: int(spare[row.number]))
         for row in rows:
             if row is not chosen and not self.blocked[row.number] and written(row) != written(chosen):
-                row.tell(naming(table_finding(_NEAR_DUPLICATE), [chosen], 1, self.labels), step)
+                general = table_finding(_NEAR_DUPLICATE)
+                row.tell(naming(general, [chosen], 1, self.labels), step, general)
         return chosen.number
 
     def _flags(self, holds: Callable[[Row], bool]) -> Flags:

@@ -12,6 +12,7 @@ from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, Sch
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, all_order_findings, table_finding
 from payerkit.findings import Finding
 from payerkit.wire import MAX_ID, wire_name
+from payerkit.wording import Wording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ def _rows(schema: Schema) -> Iterator[tuple[str, ...]]:
         first = same[0]
         fields = ", ".join(dict.fromkeys(item.field for item in same))
         basis = "; ".join(dict.fromkeys(item.basis for item in same))
-        message, hint = (text.replace("{}", _UNNAMED) for text in (first.message, first.hint))
+        message, hint = (str(Wording(text.replace("{}", _UNNAMED))) for text in (first.message, first.hint))
         yield first.code, _ABOUT[schema.name], fields, first.severity, message, hint, basis
 
 

@@ -89,7 +89,7 @@ def _need_rule(group: tuple[str, ...], basis: str) -> Rule:
         reads=("currency", "rails", *(f"{name}?" for name in group)),
         checker=partial(_check_group, group, basis),
         message="Missing, but usually needed for {}.",
-        hint=f"Provide {' or '.join(group)}.",
+        hint=f"Provide {' or '.join(f'<{name}>' for name in group)}.",
         basis=basis,
     )
 

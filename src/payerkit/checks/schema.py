@@ -16,6 +16,7 @@ from payerkit._tsv import rows
 from payerkit.checks.places import country_code
 from payerkit.findings import Finding
 from payerkit.wire import id_problem, wire_name
+from payerkit.wording import Wording
 
 MASK = "••••"
 """Stands in place of a masked value. It is never sent: it would replace the real value."""
@@ -251,14 +252,15 @@ def _mismatch(schema: Schema, name: str, value: str) -> Finding:
     elif expected.matches(value.strip()):
         message, hint = "Begins or ends with whitespace.", "Remove it."
     elif expected is COUNTRY and (code := country_code(value)):
-        hint = f"Write {code}."
+        hint = Wording.write(code)
     return error_finding(schema, name, expected.code, message, hint)
 
 
 def _not_text(schema: Schema, name: str, value: Any) -> Finding:
     message, hint = "Expected text.", schema.fields[name].format.hint
     if isinstance(value, Number) and not isinstance(value, bool):
-        message, hint = "Expected text, got a number.", f"In a table, read this column with dtype=str. {hint}".rstrip()
+        message = "Expected text, got a number."
+        hint = Wording(f"<In a table, read this column with dtype=str.||Format the column as text.> {hint}".rstrip())
     elif hasattr(value, "strftime"):
         message, hint = "Expected text, got a date.", 'In a table, use column.dt.strftime("%Y-%m-%d").'
     return error_finding(schema, name, "not_text", message, hint)

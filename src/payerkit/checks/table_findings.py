@@ -46,13 +46,6 @@ def naming_rows(finding: Finding, rows: str) -> Finding:
     return replace(finding, message=f"{finding.message.removesuffix('.')}: see {rows}.")
 
 
-def general(finding: Finding) -> Finding:
-    """Return a finding without the other rows that it names: equal for all findings of one kind."""
-    message = _KINDS[finding.code]["message"] if finding.code in _KINDS else ""
-    names_rows = message and finding.message.startswith(f"{message.removesuffix('.')}: see ")
-    return replace(finding, message=message) if names_rows else finding
-
-
 @dataclass(frozen=True, slots=True)
 class OrderFindingKind:
     """A row of `order_findings.tsv`. fields: its subjects. text: the finding, with {} for values of the order."""

@@ -33,9 +33,9 @@ def run(options: Namespace) -> int:
     secret = _read_secret()
     file = EventsFile(options.to)
     try:
-        listening = listen(_HOST, options.listen)
+        listening = listen(_HOST, options.listen, "--listen")
     except SetupError as error:
-        raise InvalidInput(str(error).replace("port:", "--listen:")) from None
+        raise InvalidInput(str(error)) from None
     receiver = EventReceiver(file, secret, _show)
     url = f"http://{_HOST}:{listening.getsockname()[1]}"
     lines = [

@@ -24,7 +24,7 @@ def run(options: Namespace) -> int:
     try:
         card = _card(options)
     except PayerkitError as error:
-        print(f"payerkit inspect: {str(error).removeprefix('source: ')}", file=sys.stderr)
+        print(f"payerkit inspect: {error}", file=sys.stderr)
         return 5
     print(compared_text(card.content), card_text(card.content), sep="\n\n")
     if options.html:

@@ -15,9 +15,10 @@ from typing import NoReturn
 import pandas as pd
 
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.plan import Plan, plan_onboarding
+from payerkit.bulk.plan import Plan
 from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
+from payerkit.bulk.table import Table
 from payerkit.bulk.verify import verify_onboarding
 from payerkit.connection import connect
 from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
@@ -107,13 +108,14 @@ def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -
 
 def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
-    plan = plan_onboarding(
+    table = Table(
         rows,
         holder_is_payer=options.holder_is_payer,
+        hold=_run_options(options).hold,
         placeholders=options.placeholders,
-        options=_run_options(options),
     )
-    print(plan.describe().replace("normalise=True", "--normalise"), end="\n\n")
+    plan = Plan(table, rows, normalise="--normalise")
+    print(plan.describe(), end="\n\n")
     is_written = _write_report(plan.save_report, target)
     print("", *_next_steps(plan, options), sep="\n")
     return 1 if not is_written else 0 if plan.counts["to_send"] == plan.counts["rows"] else 3

@@ -31,6 +31,7 @@ from payerkit.masking import ApiKey, holds_email, redact
 from payerkit.reasons import Outcome
 from payerkit.retry import WAITING_CODES
 from payerkit.wire import our_name, parse_json
+from payerkit.wording import Wording
 
 _MAX_ENTRIES = 50
 """Entries of an error list that are read: more than a body has fields."""
@@ -127,7 +128,7 @@ _REFUSALS: dict[int, tuple[type[Refused], str]] = {
     429: (RateLimited, "too_many_requests"),
 }
 
-_CHECK_ADDRESS = "Nothing was changed. The response is not the API's: check that base_url is its address."
+_CHECK_ADDRESS = Wording("<Nothing was changed. |>The response is not the API's: check that base_url is its address.")
 
 _PROVES_NOTHING = {408, 499}
 """Statuses of intermediaries that gave up waiting; the service may have done the work."""
@@ -200,7 +201,7 @@ class CallEnd(Generic[T]):
         is_foreign = not body.is_from_api and kind in {Refused, NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         if until and kind is Refused:
-            advice = f"Nothing was changed. Call again once {until}."
+            advice = Wording(f"<Nothing was changed. Call|Send it> again once {until}.")
         error = self._error(kind, Outcome(code, params), fields=body.fields, advice=advice)
         error.code, error.foreign = body.code, not body.is_from_api
         error.retryable = error.retryable or is_cut or (until is not None and kind is Refused)

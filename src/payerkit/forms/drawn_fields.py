@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from payerkit.findings import Finding, Findings
 from payerkit.forms import lookups
 from payerkit.forms.entries import Entries, FormModel, form_fields
 from payerkit.html import visible
+from payerkit.wording import in_form
 
 _IN_FOURS = {"account_number", "iban", "rib_number"}
 """Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
@@ -70,13 +70,8 @@ def form_message(finding: Finding, fields: Mapping[str, SchemaField], holder: st
     """
     if finding.code in {"required", "empty"} and finding.field in fields:
         return _missing_message(fields[finding.field], holder)
-    text = f"{finding.message} {finding.hint}".rstrip()
-    text = re.sub(r"Read the column with dtype=str, or (\w)", lambda match: match[1].upper(), text)
-    # A name such as "city" is a word of its sentence; one such as "sort_code" or "iban" can only be a field.
-    titles = {name: field.title_for(holder) for name, field in fields.items()}
-    labels = {name: title for name, title in titles.items() if "_" in name or title.isupper()}
-    names = "|".join(sorted(labels, key=len, reverse=True))
-    return re.sub(rf"\b({names})\b", lambda match: labels[match[1]], text)
+    labels = {name: field.title_for(holder) for name, field in fields.items()}
+    return f"{in_form(finding.message, labels)} {in_form(finding.hint, labels)}".rstrip()
 
 
 def _missing_message(field: SchemaField, holder: str) -> str:

@@ -15,7 +15,6 @@ from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import NotFound
 from payerkit.explanations import Explanation, status_chip
 from payerkit.forms.drawn_fields import count_warnings
-from payerkit.forms.failures import in_form
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
@@ -23,7 +22,7 @@ from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.base import Hidden
 from payerkit.wire import is_loopback
-from payerkit.wording import in_words
+from payerkit.wording import in_form, in_words
 
 
 class PayerForm(Form):

@@ -19,7 +19,6 @@ from payerkit.checks.schema import (
 )
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
-from payerkit.forms.failures import in_form
 from payerkit.models import PaymentOrder, Payout, PayoutOrder
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.amounts import format_number
@@ -28,6 +27,7 @@ from payerkit.review.check_order import check_payment_order
 from payerkit.review.review_amounts import peg_of
 from payerkit.review.review_payout import least_above
 from payerkit.wire import wire_name
+from payerkit.wording import in_form
 
 _GOES: Section = "Where the money goes"
 

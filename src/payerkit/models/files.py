@@ -112,10 +112,10 @@ def _parse(source: Any) -> Any:
     try:
         content = parse_json(Path(source).read_bytes() if text is None else text)
     except OSError as error:
-        raise InvalidInput(f"source: {_name(source)} cannot be read ({error.strerror}).") from None
+        raise InvalidInput(f"{_name(source)} cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
         file = _name(source) if text is None else "the text"
-        raise InvalidInput(f"source: {file} is not valid JSON.") from None
+        raise InvalidInput(f"{file} is not valid JSON.") from None
     if not isinstance(content, dict):
         raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")
     return content

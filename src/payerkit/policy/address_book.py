@@ -261,7 +261,7 @@ def _read_csv(path: Path) -> list[KnownAddress]:
     else:
         _check_columns(columns, where)
         return _entries(((number, _by_column(columns, row)) for number, row in enumerate(rows, 2) if row), where)
-    raise InvalidInput(f"addresses: {where} {problem}.")
+    raise InvalidInput(f"{where} {problem}.")
 
 
 def _by_column(columns: Sequence[str], row: Sequence[str]) -> Mapping[str, str] | None:

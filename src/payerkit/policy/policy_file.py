@@ -124,4 +124,4 @@ def _read_book(path: Path, name: Any) -> AddressBook:
     try:
         return AddressBook.read(path.parent / name)
     except InvalidInput as error:
-        raise InvalidInput(f"{path.name}: address_book: {error.message.removeprefix('addresses: ')}") from None
+        raise InvalidInput(f"{path.name}: address_book: {error.message}") from None

@@ -67,32 +67,28 @@ def read_orders(orders: Orders) -> tuple[ExpectedPayment, ...]:
 
 
 def _read_line(number: int, line: Any) -> ExpectedPayment:
-    try:
-        found = read_order(line)
-    except InvalidInput as error:
-        message = f"orders, line {number}: {error.message.removeprefix('order: ')}"
-        raise InvalidInput(message, fields=error.fields) from None
+    found = read_order(line, f"orders, line {number}")
     if found is None:
         raise InvalidInput(f"orders, line {number}: the order is missing.")
     return found
 
 
-def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
+def read_order(order: AnyOrder | None, where: str = "order") -> ExpectedPayment | None:
     """Return an order; None without one. Only its payee may be missing: an order may pay out to a bank account.
 
-    A dict or row may also have the reference of its payment. Raises InvalidInput if something else is missing, or if a
-    member is unknown, since it would not be compared.
+    A dict or row may also have the reference of its payment. where: the name of the order in errors. Raises
+    InvalidInput if something else is missing, or if a member is unknown, since it would not be compared.
     """
     if order is None:
         return None
-    given = {name: value for name, value in _members(order).items() if not is_blank(value)}
+    given = {name: value for name, value in _members(order, where).items() if not is_blank(value)}
     for name in PAYMENT_ORDER.fields:
         if name != "payee" and name not in given:
-            raise InvalidInput(f"order: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
-    amount = _read_amount(given.pop("amount"))
+            raise InvalidInput(f"{where}: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
+    amount = _read_amount(given.pop("amount"), where)
     for name, value in given.items():
         if not isinstance(value, str):
-            raise InvalidInput(f"order: {name}: expected text, got {kind_of(value)}.")
+            raise InvalidInput(f"{where}: {name}: expected text, got {kind_of(value)}.")
     return ExpectedPayment(
         payee=given.get("payee"),
         amount=amount,
@@ -103,14 +99,14 @@ def read_order(order: AnyOrder | None) -> ExpectedPayment | None:
     )
 
 
-def _members(order: Any) -> Mapping[str, Any]:
+def _members(order: Any, where: str) -> Mapping[str, Any]:
     """Return the members of an order by our names."""
     if hasattr(order, "columns"):
-        raise InvalidInput("order: a DataFrame may have several orders. Give one row, or all as orders=.")
+        raise InvalidInput(f"{where}: a DataFrame may have several orders. Give one row, or all as orders=.")
     if not hasattr(order, "items"):
         if not all(hasattr(order, name) for name in PAYMENT_ORDER.fields):  # a payee may be None, but has to be there
             raise InvalidInput(
-                f"order: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}."
+                f"{where}: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}."
             )
         return {name: getattr(order, name) for name in PAYMENT_ORDER.fields}
     members = [*order.items()]
@@ -123,22 +119,22 @@ def _members(order: Any) -> Mapping[str, Any]:
     if problems:
         missing = [name for name in PAYMENT_ORDER.fields if name not in places and name != "payee"]
         words = f"wrong names ({listed(missing)} missing)" if missing else "wrong names"
-        raise InvalidInput(f"order: {words}. Nothing was checked.", fields=tuple(problems))
+        raise InvalidInput(f"{where}: {words}. Nothing was checked.", fields=tuple(problems))
     if len(references) > 1:
-        raise InvalidInput("order: payment_reference is given twice. Nothing was checked.")
+        raise InvalidInput(f"{where}: payment_reference is given twice. Nothing was checked.")
     given = {name: others[place][1] for name, place in places.items()}
     return given | ({"payment_reference": references[0]} if references else {})
 
 
-def _read_amount(amount: Any) -> str:
+def _read_amount(amount: Any, where: str) -> str:
     """Return an amount as text; text stays as typed. Raises InvalidInput for a float, since it is not exact."""
     if isinstance(amount, str):
         return amount
     if isinstance(amount, bool) or not isinstance(amount, Decimal | Integral):
         raise InvalidInput(
-            f"order: amount: give text, an int or a Decimal; got {kind_of(amount)}. Read tables as text."
+            f"{where}: amount: give text, an int or a Decimal; got {kind_of(amount)}. Read tables as text."
         )
     number = amount if isinstance(amount, Decimal) else Decimal(int(amount))
     if abs(number.adjusted()) >= _MOST_DIGITS:
-        raise InvalidInput(f"order: amount: expected a number of fewer than {_MOST_DIGITS} digits.")
+        raise InvalidInput(f"{where}: amount: expected a number of fewer than {_MOST_DIGITS} digits.")
     return f"{number:f}"

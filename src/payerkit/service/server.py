@@ -234,11 +234,11 @@ def _is_local(host: str) -> bool:
         return host == "localhost"
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there. Raises SetupError if it cannot."""
+def listen(host: str, port: int, name: str = "port") -> socket.socket:
+    """Return a socket that listens there. name: of the port in errors. Raises SetupError if it cannot."""
     given: Any = port
     if not isinstance(given, int) or not 0 <= port < 65536:
-        raise SetupError("port: expected a number from 0 to 65535.")
+        raise SetupError(f"{name}: expected a number from 0 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named: for a socket of protocol 0 asyncio leaves Nagle's algorithm on, which costs 40 ms a call.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -249,7 +249,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(_QUEUE)
     except OSError as error:
         listening.close()
-        raise SetupError(f"port: cannot listen on {host}:{port} ({error.strerror}).") from None
+        raise SetupError(f"{name}: cannot listen on {host}:{port} ({error.strerror}).") from None
     return listening
 
 

@@ -198,13 +198,12 @@ def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]
     return mask(name, before), mask(name, after)
 
 
-def reading_hint(column: str, after: str | None) -> str:
-    """Return what a finding says about the reading of a cell, without a personal value."""
+def reading_in_words(column: str, after: str | None) -> str:
+    """Return what the reading of a cell would write, without a personal value; "" for one that would clear the cell."""
     if after is None:
-        return "normalise=True would clear the cell."
+        return ""
     name = field_of(column)
-    shown = after if mask(name, after) == after else "the text that was meant"
-    return f"normalise=True would write {_IN_WORDS.get(name, shown)}."
+    return _IN_WORDS.get(name, after if mask(name, after) == after else "the text that was meant")
 
 
 _IN_WORDS = {
