@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from payerkit import html
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
-from payerkit.client.pace import DEFAULT_RATE, Rate
+from payerkit.client.pace import DEFAULT_RATE, Rate, Retries
 from payerkit.client.transport import Timeout
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
-from payerkit.retry import Retries
 from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:

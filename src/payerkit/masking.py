@@ -94,17 +94,14 @@ def holds_email(text: str) -> bool:
 class ApiKey:
     """An API key that does not show itself: repr, str, vars and locals show a fingerprint, pickling fails."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("reveal",)
 
     def __init__(self, value: str) -> None:
-        def read() -> str:
+        def reveal() -> str:
+            """Return the key itself."""
             return value
 
-        self._read = read  # a closure: an attribute would show up in debuggers and in tracebacks with locals
-
-    def reveal(self) -> str:
-        """Return the key itself."""
-        return self._read()
+        self.reveal = reveal  # a closure: an attribute would show up in debuggers and in tracebacks with locals
 
     @property
     def fingerprint(self) -> str:

@@ -13,9 +13,8 @@ from typing import Any, get_args
 
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import Header
-from payerkit.client.pace import Rate
+from payerkit.client.pace import Rate, is_non_negative
 from payerkit.errors import InvalidInput
-from payerkit.retry import is_non_negative
 
 API_KEY = "PAYERKIT_API_KEY"
 PROFILES = "PAYERKIT_PROFILES"

@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar,
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Call, Cancellation
-from payerkit.client.deadline_adapter import HttpRequest
-from payerkit.client.outcome import CallEnd
-from payerkit.client.pace import DEFAULT_RATE, Pace, Rate
+from payerkit.client.call import ApiVersion, Call, CallEnd
+from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries
 from payerkit.client.transport import (
     MAX_RESPONSE,
+    Attempt,
     BrokenOffError,
+    Cancellation,
+    HttpRequest,
     HttpResponse,
     NotSentError,
-    RequestsTransport,
-    SessionTransport,
     Timeout,
     Transport,
 )
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
 from payerkit.masking import ApiKey
-from payerkit.retry import Retries
 from payerkit.wire import check_id, is_loopback
 
 if TYPE_CHECKING:
@@ -115,13 +113,12 @@ class Client:
         self._transport = self._new_transport(pool_size)
 
     def _new_transport(self, pool_size: int) -> Transport:
-        size = self._options.get("max_response", MAX_RESPONSE)
-        if self._session is not None:
-            return SessionTransport(
-                self._session, self.base_url, is_local=self._is_local, timeout=self.timeout, max_response=size
-            )
-        return RequestsTransport(
-            self.base_url, is_local=self._is_local, timeout=self.timeout, pool_size=pool_size, max_response=size
+        return Transport(
+            self.base_url,
+            is_local=self._is_local,
+            session=self._session,
+            pool_size=pool_size,
+            max_response=self._options.get("max_response", MAX_RESPONSE),
         )
 
     def send(self, call: Call[T], *, cancellation: Cancellation | None = None) -> T:
@@ -132,104 +129,82 @@ class Client:
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         call = call.in_version(self.api)
-        started = time.monotonic()
-        unproven: list[HttpRequest] = []
+        attempt = Attempt(self.timeout, call.is_write, cancellation)
         try:
-            return self._send(call, started, unproven, cancellation or Cancellation())
+            return self._send(call, attempt)
         except KeyboardInterrupt:
             failure: Any = KeyboardInterrupt()
         # Out here, without the interrupt that came: its frames hold the key and the body.
-        if call.is_write and any(request.sent for request in unproven):
-            failure = CallEnd(call, failure, self._key, time.monotonic() - started).result()
+        if call.is_write and attempt.may_have_happened:
+            failure = CallEnd(call, failure, self._key, time.monotonic() - attempt.started).result()
         raise failure
 
-    def _send(self, call: Call[T], started: float, unproven: list[HttpRequest], cancellation: Cancellation) -> T:
-        """Try a call as often as the policy allows. unproven: gets the requests that may have had an effect."""
-        left = self.timeout.total  # without the waits for a turn, which count against no deadline
-        unknown: UnknownOutcome | None = None
-        attempt = 0
+    def _send(self, call: Call[T], attempt: Attempt) -> T:
+        """Try a call as often as the policy allows."""
+        seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
+        is_paced = self._keeps_pace and not call.is_control
+        tries = 0
         while True:
-            attempt += 1
-            departed = self._wait_turn(call, cancellation)
+            tries += 1
+            departed = self._wait_turn(call, attempt) if is_paced else 0.0
             if isinstance(departed, RateLimited):
-                raise unknown or departed
+                raise attempt.unknown or departed
             began = time.monotonic()
-            result = self._attempt(call, started, began + left, unproven, cancellation).result()
-            left -= time.monotonic() - began
-            self._record(call, result, departed)
+            attempt.deadline = began + seconds
+            result = self._try(call, attempt).result()
+            seconds -= time.monotonic() - began
+            if is_paced:
+                self._record(result, departed)
             if not isinstance(result, PayerkitError):
                 return result
-            # A later attempt proves nothing about an earlier one: if that may have happened, it stays unknown.
+            # A later try proves nothing about an earlier one: if that may have happened, it stays unknown.
             if isinstance(result, UnknownOutcome):
-                unknown = result
-            else:
-                unproven.pop()
-                if call.is_write and unknown is None:
-                    cancellation.take_back()
-            if cancellation.is_stopped:
-                raise unknown or result
-            wait = self.retries.wait_after(result, attempt)
-            left -= wait
-            if left <= 0 or not self.retries.allow(result, attempt, idempotent=call.idempotent):
-                raise unknown or result
-            if result.retry_after is None or not self._is_paced(call):  # else all calls are paused, this one, too
-                cancellation.sleep(wait, self._sleep)
+                attempt.unknown = result
+            attempt.left = False
+            wait = self.retries.wait_after(result, tries)
+            seconds -= wait
+            if seconds <= 0 or not self.retries.allow(result, tries, idempotent=call.idempotent):
+                raise attempt.unknown or result
+            if is_paced and result.retry_after is not None:
+                continue  # all calls are paused, this one, too
+            if attempt.wait(wait, self._sleep):
+                raise attempt.unknown or result
 
-    def _wait_turn(self, call: Call[T], cancellation: Cancellation) -> float | RateLimited:
+    def _wait_turn(self, call: Call[Any], attempt: Attempt) -> float | RateLimited:
         """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
-        if not self._is_paced(call):
-            return self.pace.clock()
         try:
-            wait = partial(cancellation.sleep, sleep=self._sleep)
-            return self.pace.wait_turn(wait, longest=self.timeout.total)
+            return self.pace.wait_turn(partial(attempt.wait, sleep=self._sleep), longest=self.timeout.total)
         except RateLimited as error:
             error.request = call.name
             return error.with_traceback(None)
 
-    def _is_paced(self, call: Call[T]) -> bool:
-        """Return True if a call waits for its turn here: neither a sandbox's control, nor one that a run makes."""
-        return self._keeps_pace and not call.is_control
-
-    def _record(self, call: Call[T], result: object, departed: float) -> None:
-        """Record how an attempt ended, and say in a refusal without Retry-After how long the client pauses."""
-        if not self._is_paced(call):
-            return
+    def _record(self, result: object, departed: float) -> None:
+        """Record how a call ended that left at a time; a 429 that does not say how long to wait gets advice."""
         self.pace.record(result if isinstance(result, PayerkitError) else None, departed)
         if isinstance(result, RateLimited) and result.retry_after is None:
             pause = self.pace.pause_left()
             then = "Call again after that time." if pause > self.timeout.total else "The next call waits for that."
             result.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(pause)} s. {then}"
 
-    def _attempt(
-        self,
-        call: Call[T],
-        started: float,
-        deadline: float,
-        unproven: list[HttpRequest],
-        cancellation: Cancellation | None = None,
-    ) -> CallEnd[T]:
+    def _try(self, call: Call[T], attempt: Attempt) -> CallEnd[T]:
         """Send a call once and return how it ended."""
-        body = None if call.body is None else call.body.content
-        on_leave = None if cancellation is None else cancellation.depart if call.is_write else cancellation.check
-        request = HttpRequest(call.method, self.base_url + call.path, self._headers(call), body, on_leave=on_leave)
-        unproven.append(request)
-        end: HttpResponse | NotSentError | BrokenOffError
-        try:
-            end = self._transport.send(request, deadline=deadline)
-        except (NotSentError, BrokenOffError) as error:
-            end = error.with_traceback(None)  # its frames hold the request
-        outcome = CallEnd(call, end, self._key, time.monotonic() - started)
-        log.debug("%s -> %s in %.0f ms", call.name, outcome.status or outcome.reason, 1000 * outcome.elapsed)
-        return outcome
-
-    def _headers(self, call: Call[Any]) -> dict[str, str]:
         headers = {
             self.header: self._key.reveal(),
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
             "User-Agent": "payerkit",
         }
-        return headers | ({"Content-Type": "application/json"} if call.body else {})
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        content = None if call.body is None else call.body.content
+        end: HttpResponse | NotSentError | BrokenOffError
+        try:
+            end = self._transport.send(HttpRequest(call.method, self.base_url + call.path, headers, content), attempt)
+        except (NotSentError, BrokenOffError) as error:
+            end = error.with_traceback(None)  # its frames hold the request
+        done = CallEnd(call, end, self._key, time.monotonic() - attempt.started)
+        log.debug("%s -> %s in %.0f ms", call.name, done.status or done.reason, 1000 * done.elapsed)
+        return done
 
     @property
     def account_secret(self) -> bytes:
@@ -303,11 +278,10 @@ class Client:
         if not self._is_local:  # sandboxes are on this machine
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
-        started = time.monotonic()
-        outcome = self._attempt(call, started, started + self.timeout.total, [])
-        if isinstance(outcome.end, HttpResponse | BrokenOffError) and outcome.status is not None:
-            return outcome.end.headers.get(_SANDBOX, self.base_url)
-        result = outcome.result()
+        done = self._try(call, Attempt(self.timeout, deadline=time.monotonic() + self.timeout.total))
+        if isinstance(done.end, HttpResponse | BrokenOffError) and done.status is not None:
+            return done.end.headers.get(_SANDBOX, self.base_url)
+        result = done.result()
         raise result if isinstance(result, PayerkitError) else AssertionError
 
     def has_been_paid(self, request_id: str) -> bool | None:
