@@ -1,7 +1,8 @@
-"""Field names here and on the wire, ids that are safe in a path, JSON, times, loopback hosts."""
+"""Field names here and on the wire, ids that are safe in a path, keys, JSON, times, loopback hosts."""
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import json
 import re
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, Never
 
 from payerkit.errors import FieldProblem, InvalidInput
 
@@ -68,6 +69,30 @@ def id_problem(value: object) -> tuple[str, str] | None:
             "Contains a control character or an unpaired surrogate (invalid Unicode). Choose another id.",
         )
     return None
+
+
+class ApiKey:
+    """An API key that does not show itself: repr, str, vars and locals show a fingerprint, pickling fails."""
+
+    __slots__ = ("reveal",)
+
+    def __init__(self, value: str) -> None:
+        def reveal() -> str:
+            """Return the key itself."""
+            return value
+
+        self.reveal = reveal  # a closure: an attribute would show up in debuggers and in tracebacks with locals
+
+    @property
+    def fingerprint(self) -> str:
+        """The first six hex digits of the key's SHA-256 hash."""
+        return hashlib.sha256(self.reveal().encode()).hexdigest()[:6]
+
+    def __repr__(self) -> str:
+        return f"<key {self.fingerprint}>"
+
+    def __reduce__(self) -> Never:
+        raise TypeError("an API key cannot be pickled: create a client in each process")
 
 
 class RepeatingObject(dict[str, Any]):

@@ -30,9 +30,9 @@ from payerkit.errors import (
     UnreadableAnswer,
     WrongKey,
 )
-from payerkit.masking import ApiKey, holds_email, redact
+from payerkit.masking import holds_email, redact
 from payerkit.reasons import WAITING_CODES, Outcome
-from payerkit.wire import our_name, parse_json
+from payerkit.wire import ApiKey, our_name, parse_json
 
 T = TypeVar("T")
 E = TypeVar("E", bound=PayerkitError)
@@ -242,20 +242,16 @@ _PROVES_NOTHING = {408, 499}
 
 @dataclass(frozen=True, slots=True)
 class CallEnd(Generic[T]):
-    """How one attempt of a call ended: with a response, a failure of the transport, or a KeyboardInterrupt.
+    """How one try of a call ended: with a response, or with a failure of the transport.
 
-    elapsed: seconds since the call began.
+    elapsed: seconds since the call began. is_interrupted: the failure is a KeyboardInterrupt.
     """
 
     call: Call[T]
-    end: HttpResponse | NotSentError | BrokenOffError | KeyboardInterrupt
+    end: HttpResponse | BrokenOffError
     key: ApiKey
     elapsed: float
-
-    @property
-    def status(self) -> int | None:
-        """The status of the response; None if none came."""
-        return self.end.status if isinstance(self.end, HttpResponse | BrokenOffError) else None
+    is_interrupted: bool = False
 
     @property
     def reason(self) -> str:
@@ -264,10 +260,10 @@ class CallEnd(Generic[T]):
 
     def result(self) -> T | PayerkitError:
         """Return the result of the call, or the error that its end proves."""
-        status = self.status
+        status = self.end.status
         if isinstance(self.end, NotSentError):
             return self._error(NotSent, Outcome("never_left", {"why": self.reason}))
-        if isinstance(self.end, KeyboardInterrupt):
+        if self.is_interrupted:
             return self._unknown(Outcome("interrupted_call"))
         if status is None:
             return self._failed(Outcome("no_response", {"why": self.reason}))
@@ -315,7 +311,7 @@ class CallEnd(Generic[T]):
 
     def _redirect(self, status: int) -> PayerkitError:
         try:
-            host = urlsplit(self._header("location") or "").hostname or "another address"
+            host = urlsplit(self.end.headers.get("location", "")).hostname or "another address"
         except ValueError:
             host = "another address"
         error = self._error(
@@ -335,7 +331,7 @@ class CallEnd(Generic[T]):
         call = self.call
         fingerprint = call.body.fingerprint(self.key.reveal().encode()) if call.body else None
         return self._error(
-            InterruptedCall if isinstance(self.end, KeyboardInterrupt) else UnknownOutcome,
+            InterruptedCall if self.is_interrupted else UnknownOutcome,
             Outcome("lost", {"operation": call.operation, "fingerprint": fingerprint, "cause": what}),
             advice=call.if_unknown,
             operation=call.operation,
@@ -346,17 +342,14 @@ class CallEnd(Generic[T]):
 
     def _error(self, kind: type[E], outcome: Outcome, **facts: Any) -> E:
         outcome = Outcome(outcome.code, {"call": self.call.name, **outcome.params})
-        facts |= {"status_code": self.status, "retry_after": self._retry_after(), "request": self.call.name}
+        facts |= {"status_code": self.end.status, "retry_after": self._retry_after(), "request": self.call.name}
         error = kind(outcome.text, **facts)
         error.outcome = outcome
         return error
 
-    def _header(self, name: str) -> str | None:
-        return self.end.headers.get(name) if isinstance(self.end, HttpResponse | BrokenOffError) else None
-
     def _retry_after(self) -> float | None:
         """Return the seconds that the service requests to wait, given as a number or as a date."""
-        value = self._header("retry-after")
+        value = self.end.headers.get("retry-after")
         try:
             return None if value is None else float(Retry().parse_retry_after(value))
         except (InvalidHeader, OverflowError, ValueError):  # more digits than Python turns into a number

@@ -26,8 +26,7 @@ from payerkit.client.transport import (
     Transport,
 )
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
-from payerkit.masking import ApiKey
-from payerkit.wire import check_id, is_loopback
+from payerkit.wire import ApiKey, check_id, is_loopback
 
 if TYPE_CHECKING:
     import requests
@@ -136,55 +135,53 @@ class Client:
             failure: Any = KeyboardInterrupt()
         # Out here, without the interrupt that came: its frames hold the key and the body.
         if call.is_write and attempt.may_have_happened:
-            failure = CallEnd(call, failure, self._key, time.monotonic() - attempt.started).result()
+            end, elapsed = BrokenOffError("interrupted"), time.monotonic() - attempt.started
+            failure = CallEnd(call, end, self._key, elapsed, is_interrupted=True).result()
         raise failure
 
     def _send(self, call: Call[T], attempt: Attempt) -> T:
         """Try a call as often as the policy allows."""
         seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
         is_paced = self._keeps_pace and not call.is_control
-        tries = 0
+        wait = partial(attempt.wait, sleep=self._sleep)
+        tries, departed = 0, 0.0
         while True:
             tries += 1
-            departed = self._wait_turn(call, attempt) if is_paced else 0.0
-            if isinstance(departed, RateLimited):
-                raise attempt.unknown or departed
+            if is_paced:
+                try:
+                    departed = self.pace.wait_turn(wait, longest=self.timeout.total)
+                except RateLimited as paused:
+                    paused.request = call.name
+                    raise attempt.unknown or paused from None
             began = time.monotonic()
             attempt.deadline = began + seconds
             result = self._try(call, attempt).result()
             seconds -= time.monotonic() - began
+            error = result if isinstance(result, PayerkitError) else None
             if is_paced:
-                self._record(result, departed)
+                self.pace.record(error, departed)
             if not isinstance(result, PayerkitError):
                 return result
             # A later try proves nothing about an earlier one: if that may have happened, it stays unknown.
             if isinstance(result, UnknownOutcome):
                 attempt.unknown = result
             attempt.left = False
-            wait = self.retries.wait_after(result, tries)
-            seconds -= wait
+            pause = self.retries.wait_after(result, tries)
+            seconds -= pause
             if seconds <= 0 or not self.retries.allow(result, tries, idempotent=call.idempotent):
+                if is_paced:
+                    self._advise(result)
                 raise attempt.unknown or result
-            if is_paced and result.retry_after is not None:
-                continue  # all calls are paused, this one, too
-            if attempt.wait(wait, self._sleep):
+            # Where all calls are paused, this one waits for its turn.
+            if (result.retry_after is None or not is_paced) and wait(pause):
                 raise attempt.unknown or result
 
-    def _wait_turn(self, call: Call[Any], attempt: Attempt) -> float | RateLimited:
-        """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
-        try:
-            return self.pace.wait_turn(partial(attempt.wait, sleep=self._sleep), longest=self.timeout.total)
-        except RateLimited as error:
-            error.request = call.name
-            return error.with_traceback(None)
-
-    def _record(self, result: object, departed: float) -> None:
-        """Record how a call ended that left at a time; a 429 that does not say how long to wait gets advice."""
-        self.pace.record(result if isinstance(result, PayerkitError) else None, departed)
-        if isinstance(result, RateLimited) and result.retry_after is None:
-            pause = self.pace.pause_left()
-            then = "Call again after that time." if pause > self.timeout.total else "The next call waits for that."
-            result.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(pause)} s. {then}"
+    def _advise(self, error: PayerkitError) -> None:
+        """Let a 429 that does not say how long to wait say how long this client pauses."""
+        if isinstance(error, RateLimited) and error.retry_after is None:
+            seconds = self.pace.pause_left()
+            then = "Call again after that time." if seconds > self.timeout.total else "The next call waits for that."
+            error.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(seconds)} s. {then}"
 
     def _try(self, call: Call[T], attempt: Attempt) -> CallEnd[T]:
         """Send a call once and return how it ended."""
@@ -203,7 +200,8 @@ class Client:
         except (NotSentError, BrokenOffError) as error:
             end = error.with_traceback(None)  # its frames hold the request
         done = CallEnd(call, end, self._key, time.monotonic() - attempt.started)
-        log.debug("%s -> %s in %.0f ms", call.name, done.status or done.reason, 1000 * done.elapsed)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s -> %s in %.0f ms", call.name, end.status or done.reason, 1000 * done.elapsed)
         return done
 
     @property
@@ -279,7 +277,7 @@ class Client:
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
         done = self._try(call, Attempt(self.timeout, deadline=time.monotonic() + self.timeout.total))
-        if isinstance(done.end, HttpResponse | BrokenOffError) and done.status is not None:
+        if done.end.status is not None:
             return done.end.headers.get(_SANDBOX, self.base_url)
         result = done.result()
         raise result if isinstance(result, PayerkitError) else AssertionError

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from ssl import SSLCertVerificationError, SSLContext, SSLSocket
@@ -94,17 +95,16 @@ class HttpResponse:
     content: bytes = field(repr=False)
 
 
-class NotSentError(Exception):
-    """The request never left this machine. The reason quotes nothing of it, and nothing that the service sent."""
-
-
 class BrokenOffError(Exception):
     """The request may have arrived, and no complete response came. status, headers: of the response, if it began."""
 
-    def __init__(self, reason: str, status: int | None, headers: Mapping[str, str]) -> None:
+    def __init__(self, reason: str, status: int | None = None, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(reason)
-        self.status = status
-        self.headers = headers
+        self.status, self.headers = status, headers or {}
+
+
+class NotSentError(BrokenOffError):
+    """The request never left this machine. The reason quotes nothing of it, and nothing that the service sent."""
 
 
 class ResponseTooLargeError(Exception):
@@ -437,22 +437,23 @@ class Transport:
     def _exchange(self, request: HttpRequest, attempt: Attempt) -> HttpResponse:
         """Send a request and read its response."""
         limits = attempt.seconds_left(attempt.timeout.connect), attempt.seconds_left(attempt.timeout.read)
-        session, prepared = self._session, self._prepare(request)
-        settings = session.merge_environment_settings(prepared.url, {}, True, None, None)
-        if session.verify is not True:  # requests would let the environment overrule it
-            settings["verify"] = session.verify
-        if self._is_local:  # no proxy of the environment sees what stays on this machine
-            settings["proxies"] = dict(session.proxies)
+        prepared = self._prepare(request)
+        settings: dict[str, Any] = {"proxies": self._session.proxies}
         if not self._is_ours:
+            settings = self._settings(request.url)
             attempt.leave()
-        response = attempt.response = session.send(prepared, timeout=limits, allow_redirects=False, **settings)
+        response = self._session.send(prepared, timeout=limits, stream=True, allow_redirects=False, **settings)
+        attempt.response = response
         attempt.responses.append(response)
         if _HIDDEN in response.headers:
             response.headers["location"] = response.headers.pop(_HIDDEN)
         if response.status_code < 200:
             raise ConnectionError(f"{response.status_code} and no final response")
+        chunks: Iterator[bytes] = response.iter_content(_CHUNK)
+        if isinstance(response.raw, BaseHTTPResponse):  # as it arrives, which requests does not offer
+            chunks = iter(partial(response.raw.read1, _CHUNK, decode_content=True), b"")
         content = bytearray()
-        for chunk in _chunks(response):
+        for chunk in chunks:
             if content:
                 attempt.seconds_left()  # between two reads: a response that is complete is never given up
             content += chunk
@@ -461,6 +462,17 @@ class Transport:
         if not content and response.ok:
             attempt.seconds_left()  # what ended late and empty was probably cut off
         return HttpResponse(response.status_code, response.headers, bytes(content))
+
+    def _settings(self, url: str) -> dict[str, Any]:
+        """Return the proxies and certificates of a user's session."""
+        session = self._session
+        settings = dict(session.merge_environment_settings(url, {}, True, None, None))
+        del settings["stream"]
+        if session.verify is not True:  # requests would let the environment overrule it
+            settings["verify"] = session.verify
+        if self._is_local:  # no proxy of the environment sees what stays on this machine
+            settings["proxies"] = dict(session.proxies)
+        return settings
 
     def _prepare(self, request: HttpRequest) -> PreparedRequest:
         """Return the request as requests sends it."""
@@ -504,18 +516,9 @@ class Transport:
         if not attempt.left:
             return NotSentError(reason)
         response = attempt.response
-        return BrokenOffError(
-            reason, None if response is None else response.status_code, {} if response is None else response.headers
-        )
-
-
-def _chunks(response: Response) -> Iterator[bytes]:
-    """Yield the body of a response as it arrives, unpacked; from an adapter of the user's, as requests reads it."""
-    if not isinstance(response.raw, BaseHTTPResponse):
-        yield from response.iter_content(_CHUNK)
-        return
-    while chunk := response.raw.read1(_CHUNK, decode_content=True):
-        yield chunk
+        if response is None:
+            return BrokenOffError(reason)
+        return BrokenOffError(reason, response.status_code, response.headers)
 
 
 def _causes(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:

@@ -46,10 +46,14 @@ class RequestModel(ApiModel):
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, Mapping):
             return handler(data)
-        problems = [_error_detail(finding) for finding in schema_errors(cls.request_schema, data)]
-        if problems:
-            raise ValidationError.from_exception_data(cls.__name__, problems, hide_input=True)
-        return handler({name: unwrap_secret(value) for name, value in data.items()})
+        errors = schema_errors(cls.request_schema, data)
+        if errors:
+            details = [_error_detail(finding) for finding in errors]
+            raise ValidationError.from_exception_data(cls.__name__, details, hide_input=True)
+        values = {}
+        for name, value in data.items():
+            values[name] = unwrap_secret(value)
+        return handler(values)
 
     @classmethod
     def of(cls, given: Any, fields: dict[str, Any]) -> Self:
@@ -94,13 +98,14 @@ class RequestModel(ApiModel):
 
         Unless `reveal=True`, secrets and personal data are masked, and the dict cannot be sent.
         """
-        return {
-            field.alias or name: unwrap_secret(value) if reveal is True else self._display(name, value)
-            for name, field, value in self.present_fields()
-        }
-
-    def _display(self, name: str, value: Any) -> Any:
-        return str(value) if isinstance(value, Secret) else self.masked(name, value)
+        values = {}
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if value is not None and reveal is True:
+                values[field.alias or name] = unwrap_secret(value)
+            elif value is not None:
+                values[field.alias or name] = str(value) if isinstance(value, Secret) else self.masked(name, value)
+        return values
 
     def private_values(self) -> tuple[str, ...]:
         """Return the real values of all masked fields, to redact them in messages."""
