@@ -17,7 +17,7 @@ from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
 from payerkit.client.pace import DEFAULT_RATE, Rate, Retries
 from payerkit.client.transport import Timeout
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
+from payerkit.profiles import API_KEY, find_key, is_profile, key_variable, read_profile
 from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:
@@ -82,30 +82,30 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         raise InvalidInput(
             f'base_url: give the address, such as connect("https://api.example.com"), or set {BASE_URL}.'
         )
-    profile = read_profile(address) if is_profile(address) else Profile(address)
+    name = address if is_profile(address) else ""
+    profile = read_profile(name) if name else {"base_url": address}
+    given = {"timeout": timeout, "header": header, "api": api}
+    chosen = profile | {setting: value for setting, value in given.items() if value is not None}
+    chosen |= {} if rate == "default" else {"rate": rate}
     return Client(
-        profile.base_url,
-        api_key or profile.find_key() or _prompt_for_key(profile),
-        timeout=profile.timeout if timeout is None else timeout,
+        api_key=api_key or find_key(name) or _prompt_for_key(name, profile["base_url"]),
         retries=retries,
         pool_size=pool_size,
         session=session,
-        rate=profile.rate if rate == "default" else rate,
-        header=header or profile.header,
-        api=api or profile.api,
         previous_key=os.environ.get(PREVIOUS_API_KEY),
+        **chosen,
     )
 
 
-def _prompt_for_key(profile: Profile) -> str:
+def _prompt_for_key(name: str, base_url: str) -> str:
     """Return the key that the user types, in a notebook; a program may run without a user, so it gets an error."""
     if "ipykernel" in sys.modules:
-        return getpass.getpass(f"API key for {profile.base_url}: ")
-    if not profile.name:
+        return getpass.getpass(f"API key for {base_url}: ")
+    if not name:
         raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}, so that the key is in no file.")
     raise InvalidInput(
-        f"api_key: set {profile.key_variable} to the key of {profile.name}, or store the key in the keyring: "
-        f"'keyring set payerkit {profile.name}'. {API_KEY} is not used for a profile: it may be another service's key."
+        f"api_key: set {key_variable(name)} to the key of {name}, or store the key in the keyring: "
+        f"'keyring set payerkit {name}'. {API_KEY} is not used for a profile: it may be another service's key."
     )
 
 

@@ -344,6 +344,7 @@ class _Adapter(HTTPAdapter):
 
     def __init__(self, pool_size: int, ssl_context: SSLContext | None) -> None:
         self._ssl_context = ssl_context
+        self._pool: Any = None
         super().__init__(pool_connections=1, pool_maxsize=pool_size)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
@@ -357,6 +358,16 @@ class _Adapter(HTTPAdapter):
         manager = super().proxy_manager_for(proxy, **options, **contexts)
         manager.pool_classes_by_scheme = self.poolmanager.pool_classes_by_scheme
         return manager
+
+    def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
+        """Return the pool of the address, which requests would look up for every request."""
+        self._pool = self._pool or super().get_connection_with_tls_context(*args, **options)
+        return self._pool
+
+    def close(self) -> None:
+        """Close the idle connections, and every other one when its response is read."""
+        super().close()
+        self._pool = None
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
         """Leave verification to the context: requests would read the certificates again for each connection."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, ModelWrapValidatorHandler, Secret, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from payerkit.checks.inputs import schema_errors, unwrap_secret
+from payerkit.checks.inputs import by_field_name, field_errors, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
@@ -46,13 +46,10 @@ class RequestModel(ApiModel):
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, Mapping):
             return handler(data)
-        errors = schema_errors(cls.request_schema, data)
-        if errors:
+        values, misnamed = by_field_name(cls.request_schema, data)
+        if errors := field_errors(cls.request_schema, values) + misnamed:
             details = [_error_detail(finding) for finding in errors]
             raise ValidationError.from_exception_data(cls.__name__, details, hide_input=True)
-        values = {}
-        for name, value in data.items():
-            values[name] = unwrap_secret(value)
         return handler(values)
 
     @classmethod
