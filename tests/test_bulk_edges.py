@@ -34,7 +34,7 @@ from payerkit.client import Client
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES, Pace
 from payerkit.errors import InterruptedRun, NotSent, RateLimited, ServiceError
-from payerkit.models.base import SocialSecurityNumber
+from payerkit.models.requests import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 

@@ -133,11 +133,11 @@ def find_key(name: str) -> str | None:
     except ImportError:
         return None
     try:
-        found = keyring.get_password("payerkit", name)
+        stored: str | None = keyring.get_password("payerkit", name)
     except NoKeyringError:  # a server, say
         return None
     except KeyringError as error:
         problem = type(error).__name__
     else:
-        return found
+        return stored
     raise InvalidInput(f"api_key: the keyring cannot be read ({problem}). Unlock it, or set {key_variable(name)}.")

@@ -99,10 +99,15 @@ class Client:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
         self._previous_key = _checked_key(previous_key, PREVIOUS_API_KEY) if previous_key else None
         self.base_url, self._is_local = _checked_url(base_url)
-        self.timeout = _checked_timeout(timeout)
-        self.retries = _checked_retries(retries)
-        self.header: Header = _checked_choice("header", header, get_args(Header))
-        self.api: ApiVersion = _checked_choice("api", api, get_args(ApiVersion))
+        timeout = Timeout() if timeout is None else timeout
+        self.timeout = timeout if isinstance(timeout, Timeout) else Timeout(total=timeout)
+        if retries is not None and not isinstance(retries, Retries):
+            raise InvalidInput(f"retries: expected Retries(attempts=...), got {kind_of(retries)}.")
+        self.retries = retries or Retries()
+        for name, value, choices in (("header", header, get_args(Header)), ("api", api, get_args(ApiVersion))):
+            if value not in choices:
+                raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
+        self.header, self.api = header, api
         self._session, self._options = session, options
         self._sleep = options.get("sleep", time.sleep)
         default = None if self._is_local else DEFAULT_RATE
@@ -342,26 +347,6 @@ def check_client(client: object) -> None:
     """Raise InvalidInput for anything but a client."""
     if not isinstance(client, Client):
         raise InvalidInput(f"The first argument must be a client, from connect() or sandbox(); got {kind_of(client)}.")
-
-
-def _checked_timeout(timeout: Timeout | float | None) -> Timeout:
-    if isinstance(timeout, Timeout):
-        return timeout
-    return Timeout() if timeout is None else Timeout(total=timeout)
-
-
-def _checked_retries(retries: object) -> Retries:
-    if retries is None:
-        return Retries()
-    if not isinstance(retries, Retries):
-        raise InvalidInput(f"retries: expected Retries(attempts=...), got {kind_of(retries)}.")
-    return retries
-
-
-def _checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    if value not in choices:
-        raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
-    return value
 
 
 def _account_secret(key: ApiKey) -> bytes:

@@ -32,9 +32,8 @@ from payerkit.explanations import Explanation, explain_payer, explain_word, stat
 from payerkit.findings import Findings
 from payerkit.html import visible
 from payerkit.masking import holds_email, mask, masking_of
-from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.payouts import Payout
-from payerkit.models.requests import BankDetails, Payer, PaymentOrder, PayoutOrder
+from payerkit.models.requests import AccountNumber, ApiModel, BankDetails, Hidden, Payer, PaymentOrder, PayoutOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.review.protocols import OrderSource
 from payerkit.review.whole_response import WholeResponse, read_whole
